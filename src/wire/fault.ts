@@ -1,0 +1,22 @@
+/**
+ * What is wrong with a JSON document, and where. It never quotes the document.
+ */
+export class WireFault extends Error {
+  override readonly name = "WireFault";
+  readonly kind: "malformed" | "type";
+  /** Public path of the value at fault, as `messages[0].role`; empty for the document itself. */
+  path = "";
+
+  constructor(kind: "malformed" | "type", message: string) {
+    super(message);
+    this.kind = kind;
+  }
+
+  /** Says that the fault lies under this key or index. Called by each container on the way out. */
+  under(segment: string | number): this {
+    const tail = this.path === "" || this.path.startsWith("[") ? this.path : `.${this.path}`;
+    // A key may be the fault itself; the path goes into answers, which are Unicode.
+    this.path = (typeof segment === "number" ? `[${segment}]` : segment.toWellFormed()) + tail;
+    return this;
+  }
+}

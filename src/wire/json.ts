@@ -1,0 +1,67 @@
+/**
+ * JSON as it comes from outside: bytes to values, with everything refused that could not be kept or could do harm.
+ *
+ * Refused: bytes that are no UTF-8, text that is no JSON, a nesting deeper than `maxDepth`, strings that are no
+ * Unicode (lone surrogates), numbers that are too large for a double, and the key `__proto__`.
+ */
+import { isUtf8 } from "node:buffer";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { WireFault } from "./fault.ts";
+
+export type { JsonObject, JsonValue };
+
+/** The deepest nesting of lists and objects that is read. */
+export const maxDepth = 100;
+
+/** Limits for protobuf readers of messages that hold JSON: a level of JSON takes up to three of protobuf. */
+export const binaryOptions = { recursionLimit: 3 * maxDepth + 20 };
+
+/** Parses bytes. Throws a WireFault without a path. */
+export function parseJson(bytes: Uint8Array): JsonValue {
+  if (!isUtf8(bytes)) throw new WireFault("malformed", "the body is not UTF-8");
+  try {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as JsonValue;
+  } catch {
+    // The parser's own words quote the text, which may be private.
+    throw new WireFault("malformed", "the body is not JSON");
+  }
+}
+
+/** Returns how a value is called in faults and chosen by unions. */
+export function jsonType(value: JsonValue): "null" | "string" | "number" | "boolean" | "list" | "object" {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "list";
+  return typeof value as "string" | "number" | "boolean" | "object";
+}
+
+/** Throws unless a value that no schema describes can be kept as it is. */
+export function checkRaw(value: JsonValue, depth: number): void {
+  if (typeof value === "string") checkText(value);
+  if (typeof value === "number") checkNumber(value);
+  if (typeof value !== "object" || value === null) return;
+  if (depth > maxDepth) throw new WireFault("type", `nested deeper than ${maxDepth} levels`);
+  if (Array.isArray(value)) {
+    for (const item of value) checkRaw(item, depth + 1);
+    return;
+  }
+  for (const key of Object.keys(value)) {
+    checkKey(key);
+    checkRaw(value[key] as JsonValue, depth + 1);
+  }
+}
+
+/** Throws unless the text is Unicode. */
+export function checkText(text: string): void {
+  if (!text.isWellFormed()) throw new WireFault("type", "expected Unicode text, got a lone surrogate");
+}
+
+/** Throws unless the number is finite: the parser makes infinity of `1e400`, and the writer null of infinity. */
+export function checkNumber(value: number): void {
+  if (!Number.isFinite(value)) throw new WireFault("type", "expected a number that a double can hold");
+}
+
+/** Throws unless the key may stand in an object. */
+export function checkKey(key: string): void {
+  if (key === "__proto__") throw new WireFault("type", "the key `__proto__` is not allowed");
+  checkText(key);
+}

@@ -1,0 +1,177 @@
+/**
+ * Compiles a message descriptor, once, into the plan that `read.ts` and `write.ts` follow.
+ *
+ * A descriptor that could not give back the JSON it was read from is refused here, when the gateway starts:
+ * the rules are those of `proto/modelgateway/v1/wire.proto`.
+ */
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  getOption,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { transparent, untagged, wire, word } from "../../gen/modelgateway/v1/wire_pb.ts";
+
+/** What a single JSON value becomes. `raw` is a google.protobuf.Struct, which protobuf-es keeps as plain JSON. */
+export type ValuePlan =
+  | { readonly kind: "string" }
+  | { readonly kind: "boolean" }
+  | { readonly kind: "double" }
+  | { readonly kind: "integer"; readonly min: number; readonly max: number; readonly big: boolean }
+  | {
+      readonly kind: "enum";
+      readonly numbers: ReadonlyMap<string, number>;
+      readonly words: ReadonlyMap<number, string>;
+    }
+  | { readonly kind: "message"; readonly plan: MessagePlan }
+  | { readonly kind: "raw" };
+
+/** A public key that one field stands behind. */
+export interface FieldPlan {
+  readonly kind: "field";
+  readonly key: string;
+  /** The property of the message object. */
+  readonly name: string;
+  readonly shape: "one" | "list" | "map";
+  readonly value: ValuePlan;
+  /** Written even when it holds its zero value. */
+  readonly always: boolean;
+  /** Keeps unknown enum words in `extra` instead of refusing them. */
+  readonly open: boolean;
+}
+
+/** A public key whose JSON type chooses among the members of a oneof. */
+export interface UnionPlan {
+  readonly kind: "union";
+  readonly key: string;
+  readonly name: string;
+  readonly byType: ReadonlyMap<string, UnionCase>;
+  readonly byCase: ReadonlyMap<string, UnionCase>;
+}
+
+export interface UnionCase {
+  readonly case: string;
+  readonly value: ValuePlan;
+}
+
+export interface MessagePlan {
+  readonly desc: DescMessage;
+  /** Set on a transparent message: the field whose bare value it is. */
+  bare: FieldPlan | undefined;
+  readonly members: (FieldPlan | UnionPlan)[];
+  readonly byKey: Map<string, FieldPlan | UnionPlan>;
+  /** The property that keeps what no member can hold. */
+  extra: string | undefined;
+}
+
+const plans = new Map<DescMessage, MessagePlan>();
+
+/** Returns the plan of a message type, compiling it at the first call. */
+export function planOf(desc: DescMessage): MessagePlan {
+  const known = plans.get(desc);
+  if (known) return known;
+  const plan: MessagePlan = { desc, bare: undefined, members: [], byKey: new Map(), extra: undefined };
+  plans.set(desc, plan); // Before its fields are read: message types may be recursive.
+  for (const member of desc.members) {
+    if (member.kind === "field" && getOption(member, wire).extra) {
+      if (member.message?.typeName !== "google.protobuf.Struct")
+        throw broken(member, "`extra` is no google.protobuf.Struct");
+      plan.extra = member.localName;
+      continue;
+    }
+    const compiled = member.kind === "oneof" ? unionPlan(member) : fieldPlan(member);
+    plan.members.push(compiled);
+    plan.byKey.set(compiled.key, compiled);
+  }
+  if (getOption(desc, transparent)) {
+    const [only, ...others] = plan.members;
+    if (only?.kind !== "field" || others.length > 0 || plan.extra)
+      throw broken(desc, "a transparent message has one field");
+    plan.bare = only;
+  }
+  return plan;
+}
+
+function fieldPlan(field: DescField): FieldPlan {
+  const options = getOption(field, wire);
+  const implicit = field.presence === FeatureSet_FieldPresence.IMPLICIT;
+  if (options.always && !implicit) throw broken(field, "`always` is for fields without presence");
+  if (implicit && !options.always && (field.fieldKind === "scalar" || field.fieldKind === "enum")) {
+    throw broken(field, "a field without presence needs `always`");
+  }
+  const shape = field.fieldKind === "list" ? "list" : field.fieldKind === "map" ? "map" : "one";
+  if (field.fieldKind === "map" && field.mapKey !== ScalarType.STRING) throw broken(field, "map keys are strings");
+  const value = valuePlan(field, options.number);
+  return {
+    kind: "field",
+    key: field.name,
+    name: field.localName,
+    shape,
+    value,
+    always: options.always,
+    open: options.open,
+  };
+}
+
+function unionPlan(oneof: DescOneof): UnionPlan {
+  if (!getOption(oneof, untagged)) throw broken(oneof, "a oneof is untagged");
+  const byType = new Map<string, UnionCase>();
+  const byCase = new Map<string, UnionCase>();
+  for (const field of oneof.fields) {
+    const member = { case: field.localName, value: valuePlan(field, false) };
+    const type = jsonTypeOf(field);
+    if (byType.has(type)) throw broken(field, `two members read ${type}`);
+    byType.set(type, member);
+    byCase.set(member.case, member);
+  }
+  return { kind: "union", key: oneof.name, name: oneof.localName, byType, byCase };
+}
+
+function valuePlan(field: DescField, number: boolean): ValuePlan {
+  if (field.message) {
+    if (field.message.typeName === "google.protobuf.Struct" && field.fieldKind === "message") return { kind: "raw" };
+    return { kind: "message", plan: planOf(field.message) };
+  }
+  if (field.enum) return enumPlan(field.enum);
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return { kind: "string" };
+    case ScalarType.BOOL:
+      return { kind: "boolean" };
+    case ScalarType.DOUBLE:
+      return { kind: "double" };
+    case ScalarType.UINT32:
+      return { kind: "integer", min: 0, max: 2 ** 32 - 1, big: false };
+    case ScalarType.INT64:
+      if (number) return { kind: "integer", min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER, big: true };
+  }
+  throw broken(field, "this type has no public form");
+}
+
+function enumPlan(desc: DescEnum): ValuePlan {
+  const numbers = new Map<string, number>();
+  const words = new Map<number, string>();
+  for (const value of desc.values) {
+    const text = getOption(value, word);
+    if (text === "") continue;
+    numbers.set(text, value.number);
+    words.set(value.number, text);
+  }
+  return { kind: "enum", numbers, words };
+}
+
+/** Reads the descriptor, not the plan, which is not finished yet where a message type holds itself. */
+function jsonTypeOf(field: DescField): string {
+  if (field.fieldKind === "list") return "list";
+  if (field.message && getOption(field.message, transparent)) return jsonTypeOf(field.message.fields[0] as DescField);
+  if (field.message) return "object";
+  if (field.enum || field.scalar === ScalarType.STRING) return "string";
+  return field.scalar === ScalarType.BOOL ? "boolean" : "number";
+}
+
+function broken(where: DescMessage | DescField | DescOneof, why: string): Error {
+  return new Error(`${where.toString()} cannot be written on the public wire: ${why}`);
+}

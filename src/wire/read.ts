@@ -1,0 +1,157 @@
+/**
+ * Public JSON → message, by the message's plan.
+ *
+ * Strict, as requests are read: a value of the wrong type is a WireFault with its path. Lenient, as an upstream's
+ * answers are read, for a vendor's oddity must not cost the caller its answer: such a value is kept in `extra`, what
+ * cannot be kept even there (see `json.ts`) is left out, and a lone surrogate in a text becomes U+FFFD.
+ */
+import { create, type DescMessage, type JsonObject, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
+import { WireFault } from "./fault.ts";
+import { checkKey, checkNumber, checkRaw, checkText, jsonType, maxDepth } from "./json.ts";
+import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "./plan.ts";
+
+export interface ReadOptions {
+  readonly lenient: boolean;
+}
+
+/** Reads a JSON value as a message. Throws a WireFault; a lenient reader only where the value is no object at all. */
+export function readMessage<D extends DescMessage>(desc: D, json: JsonValue, options: ReadOptions): MessageShape<D> {
+  return readPlanned(planOf(desc), json, 1, options) as MessageShape<D>;
+}
+
+type Target = Record<string, unknown>;
+
+function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options: ReadOptions): Target {
+  if (depth > maxDepth) throw new WireFault("type", `nested deeper than ${maxDepth} levels`);
+  const target = create(plan.desc) as unknown as Target;
+  if (plan.bare) {
+    // The message is no level of the JSON: its field stands in its place.
+    target[plan.bare.name] = readShape(plan.bare, json, depth - 1, options);
+    return target;
+  }
+  if (jsonType(json) !== "object") throw expected("an object", json);
+  let extra: JsonObject | undefined;
+  for (const key of Object.keys(json as JsonObject)) {
+    const value = (json as JsonObject)[key] as JsonValue;
+    try {
+      if (readMember(plan.byKey.get(key), target, value, depth, options)) continue;
+      checkKey(key);
+      checkRaw(value, depth + 1);
+    } catch (fault) {
+      if (!(fault instanceof WireFault)) throw fault;
+      if (!options.lenient || !plan.extra) throw fault.under(key);
+      if (!isKeepable(key, value, depth + 1)) continue;
+    }
+    if (!plan.extra) continue;
+    extra ??= {};
+    extra[key] = value;
+  }
+  if (plan.extra && extra) target[plan.extra] = extra;
+  return target;
+}
+
+function isKeepable(key: string, value: JsonValue, depth: number): boolean {
+  try {
+    checkKey(key);
+    checkRaw(value, depth);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Reads one key into the message. Returns false when the value has to be kept in `extra`. */
+function readMember(
+  member: FieldPlan | UnionPlan | undefined,
+  target: Target,
+  value: JsonValue,
+  depth: number,
+  options: ReadOptions,
+): boolean {
+  if (!member || value === null) return false;
+  if (member.kind === "union") {
+    const found = member.byType.get(jsonType(value));
+    if (!found) throw expected([...member.byType.keys()].map(article).join(" or "), value);
+    target[member.name] = { case: found.case, value: readValue(found.value, value, depth, options) };
+    return true;
+  }
+  if (member.open && member.value.kind === "enum" && typeof value === "string" && !member.value.numbers.has(value))
+    return false;
+  const read = readShape(member, value, depth, options);
+  if (member.shape !== "one" && !member.always && isEmpty(read)) return false;
+  target[member.name] = read;
+  return true;
+}
+
+function readShape(field: FieldPlan, value: JsonValue, depth: number, options: ReadOptions): unknown {
+  if (field.shape === "one") return readValue(field.value, value, depth, options);
+  if (field.shape === "list") {
+    if (!Array.isArray(value)) throw expected("a list", value);
+    return value.map((item, i) => under(i, () => readValue(field.value, item, depth + 1, options)));
+  }
+  if (jsonType(value) !== "object") throw expected("an object", value);
+  const map: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value as JsonObject)) {
+    map[key] = under(key, () => {
+      checkKey(key);
+      return readValue(field.value, item, depth + 1, options);
+    });
+  }
+  return map;
+}
+
+function readValue(plan: ValuePlan, value: JsonValue, depth: number, options: ReadOptions): unknown {
+  switch (plan.kind) {
+    case "string":
+      if (typeof value !== "string") throw expected("a string", value);
+      // Some vendors cut a stream inside a character: better half of it lost than the text around it.
+      if (options.lenient) return value.toWellFormed();
+      checkText(value);
+      return value;
+    case "boolean":
+      if (typeof value !== "boolean") throw expected("true or false", value);
+      return value;
+    case "double":
+      if (typeof value !== "number") throw expected("a number", value);
+      checkNumber(value);
+      return value;
+    case "integer":
+      if (!Number.isInteger(value) || (value as number) < plan.min || (value as number) > plan.max) {
+        throw expected(`a whole number from ${plan.min} to ${plan.max}`, value);
+      }
+      return plan.big ? BigInt(value as number) : value;
+    case "enum": {
+      const number = typeof value === "string" ? plan.numbers.get(value) : undefined;
+      if (number === undefined) throw expected(`one of ${[...plan.numbers.keys()].join(", ")}`, value);
+      return number;
+    }
+    case "message":
+      return readPlanned(plan.plan, value, depth + 1, options);
+    case "raw":
+      if (jsonType(value) !== "object") throw expected("an object", value);
+      checkRaw(value, depth + 1);
+      return value;
+  }
+}
+
+function under<T>(segment: string | number, read: () => T): T {
+  try {
+    return read();
+  } catch (fault) {
+    throw fault instanceof WireFault ? fault.under(segment) : fault;
+  }
+}
+
+function isEmpty(read: unknown): boolean {
+  for (const _ in read as object) return false;
+  return true;
+}
+
+function article(type: string): string {
+  return type === "object" ? "an object" : `a ${type}`;
+}
+
+function expected(what: string, got: JsonValue): WireFault {
+  const type = jsonType(got);
+  return new WireFault("type", `expected ${what}, got ${type === "null" ? "null" : article(type)}`);
+}

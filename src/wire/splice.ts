@@ -1,0 +1,101 @@
+/**
+ * Replaces top-level members of a JSON object in its text, and leaves every other byte as it came: numbers of any
+ * length, key order, white space and signatures over the text survive.
+ */
+import type { JsonValue } from "@bufbuild/protobuf";
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const comma = 0x2c;
+
+/**
+ * Returns the text with these members set; a member of value undefined is left out. The bytes must be a valid JSON
+ * object. Returns undefined where a key is written twice or with escapes: the caller then rebuilds the text from
+ * the parsed value, so that no reader downstream can see another member than we saw.
+ */
+export function spliceMembers(
+  bytes: Buffer,
+  changes: Readonly<Record<string, JsonValue | undefined>>,
+): Buffer | undefined {
+  const members: Buffer[] = [];
+  const seen = new Set<string>();
+  const start = bytes.indexOf(openBrace) + 1;
+  let from = start; // A member reaches from one comma to the next, white space included.
+  for (let at = skipSpace(bytes, from); bytes[at] !== closeBrace; at = skipSpace(bytes, from)) {
+    const keyEnd = endOfString(bytes, at);
+    const key = bytes.toString("utf8", at + 1, keyEnd - 1);
+    if (key.includes("\\") || seen.has(key)) return undefined;
+    seen.add(key);
+    const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+    const valueEnd = endOfValue(bytes, valueStart);
+    const to = skipSpace(bytes, valueEnd);
+    if (!Object.hasOwn(changes, key)) {
+      members.push(bytes.subarray(from, to));
+    } else if (changes[key] !== undefined) {
+      members.push(Buffer.concat([bytes.subarray(from, valueStart), json(changes[key]), bytes.subarray(valueEnd, to)]));
+    }
+    from = bytes[to] === comma ? to + 1 : to;
+  }
+  for (const [key, value] of Object.entries(changes)) {
+    if (!seen.has(key) && value !== undefined) members.push(Buffer.concat([json(key), colon, json(value)]));
+  }
+  return Buffer.concat([bytes.subarray(0, start), ...joined(members), bytes.subarray(from)]);
+}
+
+const colon = Buffer.from(":");
+const separator = Buffer.from(",");
+
+function json(value: JsonValue): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+function joined(members: readonly Buffer[]): Buffer[] {
+  return members.flatMap((member, i) => (i === 0 ? [member] : [separator, member]));
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let at = from;
+  while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
+  return at;
+}
+
+/** Returns the index after the closing quote of the string that opens at `from`. */
+function endOfString(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(quote, from + 1); ; at = bytes.indexOf(quote, at + 1)) {
+    let slashes = 0;
+    while (bytes[at - 1 - slashes] === backslash) slashes++;
+    if (slashes % 2 === 0) return at + 1;
+  }
+}
+
+function endOfValue(bytes: Buffer, from: number): number {
+  let depth = 0;
+  for (let at = from; ; at++) {
+    switch (bytes[at]) {
+      case quote:
+        at = endOfString(bytes, at) - 1;
+        if (depth === 0) return at + 1;
+        break;
+      case openBrace:
+      case openBracket:
+        depth++;
+        break;
+      case closeBrace:
+      case closeBracket:
+        if (depth === 0) return at; // The end of the object around a bare number or word.
+        if (--depth === 0) return at + 1;
+        break;
+      case comma:
+      case 0x20:
+      case 0x0a:
+      case 0x0d:
+      case 0x09:
+        if (depth === 0) return at;
+        break;
+    }
+  }
+}

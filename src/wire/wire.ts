@@ -1,0 +1,88 @@
+/**
+ * One payload in up to three forms: bytes of JSON as on the public wire, the parsed JSON, and a protobuf message.
+ *
+ * It keeps the form it was born with and makes the others when they are first asked for. So a call that comes in
+ * as JSON and goes on as JSON is never rebuilt, and an RPC call pays for JSON only if its upstream speaks it.
+ * A Wire is never changed: `with` makes another.
+ */
+import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
+import { WireFault } from "./fault.ts";
+import { jsonType, parseJson } from "./json.ts";
+import { readMessage } from "./read.ts";
+import { spliceMembers } from "./splice.ts";
+import { writeMessage } from "./write.ts";
+
+export class Wire<D extends DescMessage = DescMessage> {
+  readonly desc: D;
+  readonly #lenient: boolean;
+  #bytes: Buffer | undefined;
+  #json: JsonObject | undefined;
+  #message: MessageShape<D> | undefined;
+
+  private constructor(desc: D, lenient: boolean) {
+    this.desc = desc;
+    this.#lenient = lenient;
+  }
+
+  /** Takes JSON text. `lenient` is for what upstreams say: oddities are kept instead of refused. */
+  static ofBytes<D extends DescMessage>(desc: D, bytes: Buffer, lenient = false): Wire<D> {
+    const wire = new Wire(desc, lenient);
+    wire.#bytes = bytes;
+    return wire;
+  }
+
+  /** Takes a parsed JSON object. */
+  static ofJson<D extends DescMessage>(desc: D, json: JsonObject, lenient = false): Wire<D> {
+    const wire = new Wire(desc, lenient);
+    wire.#json = json;
+    return wire;
+  }
+
+  /** Takes a protobuf message. */
+  static ofMessage<D extends DescMessage>(desc: D, message: MessageShape<D>): Wire<D> {
+    const wire = new Wire(desc, false);
+    wire.#message = message;
+    return wire;
+  }
+
+  /** Returns the JSON text. */
+  bytes(): Buffer {
+    this.#bytes ??= Buffer.from(JSON.stringify(this.json()));
+    return this.#bytes;
+  }
+
+  /** Returns the JSON object; not to be changed. Throws a WireFault where the bytes are none. */
+  json(): JsonObject {
+    if (this.#json) return this.#json;
+    const json = this.#bytes ? parseJson(this.#bytes) : writeMessage(this.desc, this.#message as MessageShape<D>);
+    this.#json = asObject(json);
+    return this.#json;
+  }
+
+  /** Returns the message; not to be changed. Throws a WireFault where the JSON does not fit it. */
+  message(): MessageShape<D> {
+    this.#message ??= readMessage(this.desc, this.json(), { lenient: this.#lenient });
+    return this.#message;
+  }
+
+  /**
+   * Returns a copy with these top-level members set, or left out where undefined. Throws a WireFault where the bytes
+   * are no JSON object.
+   */
+  with(changes: Readonly<Record<string, JsonValue | undefined>>): Wire<D> {
+    const json: JsonObject = { ...this.json() };
+    for (const [key, value] of Object.entries(changes)) {
+      if (value === undefined) delete json[key];
+      else json[key] = value;
+    }
+    const copy = Wire.ofJson(this.desc, json, this.#lenient);
+    copy.#bytes = this.#bytes && spliceMembers(this.#bytes, changes);
+    return copy;
+  }
+}
+
+function asObject(json: JsonValue): JsonObject {
+  const type = jsonType(json);
+  if (type === "object") return json as JsonObject;
+  throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
+}

@@ -1,0 +1,75 @@
+/**
+ * Message → public JSON, by the message's plan: the inverse of `read.ts`.
+ */
+import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
+import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "./plan.ts";
+
+/** Writes a message as the JSON value that clients see. */
+export function writeMessage<D extends DescMessage>(desc: D, message: MessageShape<D>): JsonValue {
+  return writePlanned(planOf(desc), message as unknown as Source);
+}
+
+type Source = Record<string, unknown>;
+
+function writePlanned(plan: MessagePlan, source: Source): JsonValue {
+  if (plan.bare) return writeShape(plan.bare, source[plan.bare.name]) ?? null;
+  const extra = plan.extra ? (source[plan.extra] as JsonObject | undefined) : undefined;
+  const json: JsonObject = {};
+  for (const member of plan.members) {
+    const value = member.kind === "union" ? writeUnion(member, source) : writeField(member, source, extra);
+    if (value !== undefined) json[member.key] = value;
+  }
+  if (extra) {
+    for (const key of Object.keys(extra)) if (!Object.hasOwn(json, key)) put(json, key, extra[key] as JsonValue);
+  }
+  return json;
+}
+
+function writeUnion(union: UnionPlan, source: Source): JsonValue | undefined {
+  const chosen = source[union.name] as { case: string | undefined; value?: unknown };
+  const member = chosen.case === undefined ? undefined : union.byCase.get(chosen.case);
+  return member && writeValue(member.value, chosen.value);
+}
+
+function writeField(field: FieldPlan, source: Source, extra: JsonObject | undefined): JsonValue | undefined {
+  const value = source[field.name];
+  if (value === undefined) return undefined;
+  // An empty list is written only where it must be; and what was read in the place of a zero is in `extra`, and stands.
+  const maybeAbsent = field.always ? extra && Object.hasOwn(extra, field.key) : field.shape !== "one";
+  return maybeAbsent && isZero(value) ? undefined : writeShape(field, value);
+}
+
+function isZero(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  return typeof value === "object" ? Object.keys(value as object).length === 0 : !value;
+}
+
+function writeShape(field: FieldPlan, value: unknown): JsonValue | undefined {
+  if (field.shape === "one") return writeValue(field.value, value);
+  if (field.shape === "list") return (value as unknown[]).map((item) => writeValue(field.value, item) ?? null);
+  const map: JsonObject = {};
+  for (const [key, item] of Object.entries(value as object)) put(map, key, writeValue(field.value, item) ?? null);
+  return map;
+}
+
+/** Sets a key of the caller's choice. `__proto__`, which an RPC may bring, is left out: it would set the prototype. */
+function put(json: JsonObject, key: string, value: JsonValue): void {
+  if (key !== "__proto__") json[key] = value;
+}
+
+/** Returns undefined for an enum value without a word, which is not written. */
+function writeValue(plan: ValuePlan, value: unknown): JsonValue | undefined {
+  switch (plan.kind) {
+    case "string":
+    case "boolean":
+    case "double":
+    case "raw":
+      return value as JsonValue;
+    case "integer":
+      return plan.big ? Number(value) : (value as number);
+    case "enum":
+      return plan.words.get(value as number);
+    case "message":
+      return writePlanned(plan.plan, value as Source);
+  }
+}
