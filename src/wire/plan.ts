@@ -19,6 +19,7 @@ import { transparent, untagged, wire, word } from "../../gen/modelgateway/v1/wir
 export type ValuePlan =
   | { readonly kind: "string" }
   | { readonly kind: "boolean" }
+  | { readonly kind: "bytes" }
   | { readonly kind: "double" }
   | { readonly kind: "integer"; readonly min: number; readonly max: number; readonly big: boolean }
   | {
@@ -55,12 +56,14 @@ export interface UnionPlan {
 export interface UnionCase {
   readonly case: string;
   readonly value: ValuePlan;
+  /** Keeps unknown enum words in `extra` instead of refusing them. */
+  readonly open: boolean;
 }
 
 export interface MessagePlan {
   readonly desc: DescMessage;
-  /** Set on a transparent message: the field whose bare value it is. */
-  bare: FieldPlan | undefined;
+  /** Set on a transparent message: the member whose bare value it is. */
+  bare: FieldPlan | UnionPlan | undefined;
   readonly members: (FieldPlan | UnionPlan)[];
   readonly byKey: Map<string, FieldPlan | UnionPlan>;
   /** The property that keeps what no member can hold. */
@@ -88,8 +91,7 @@ export function planOf(desc: DescMessage): MessagePlan {
   }
   if (getOption(desc, transparent)) {
     const [only, ...others] = plan.members;
-    if (only?.kind !== "field" || others.length > 0 || plan.extra)
-      throw broken(desc, "a transparent message has one field");
+    if (!only || others.length > 0 || plan.extra) throw broken(desc, "a transparent message has one member");
     plan.bare = only;
   }
   return plan;
@@ -121,7 +123,7 @@ function unionPlan(oneof: DescOneof): UnionPlan {
   const byType = new Map<string, UnionCase>();
   const byCase = new Map<string, UnionCase>();
   for (const field of oneof.fields) {
-    const member = { case: field.localName, value: valuePlan(field, false) };
+    const member = { case: field.localName, value: valuePlan(field, false), open: getOption(field, wire).open };
     const type = jsonTypeOf(field);
     if (byType.has(type)) throw broken(field, `two members read ${type}`);
     byType.set(type, member);
@@ -141,6 +143,8 @@ function valuePlan(field: DescField, number: boolean): ValuePlan {
       return { kind: "string" };
     case ScalarType.BOOL:
       return { kind: "boolean" };
+    case ScalarType.BYTES:
+      return { kind: "bytes" };
     case ScalarType.DOUBLE:
       return { kind: "double" };
     case ScalarType.UINT32:
@@ -168,7 +172,7 @@ function jsonTypeOf(field: DescField): string {
   if (field.fieldKind === "list") return "list";
   if (field.message && getOption(field.message, transparent)) return jsonTypeOf(field.message.fields[0] as DescField);
   if (field.message) return "object";
-  if (field.enum || field.scalar === ScalarType.STRING) return "string";
+  if (field.enum || field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES) return "string";
   return field.scalar === ScalarType.BOOL ? "boolean" : "number";
 }
 

@@ -26,7 +26,8 @@ function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options:
   const target = create(plan.desc) as unknown as Target;
   if (plan.bare) {
     // The message is no level of the JSON: its field stands in its place.
-    target[plan.bare.name] = readShape(plan.bare, json, depth - 1, options);
+    if (plan.bare.kind === "union") readUnion(plan.bare, target, json, depth - 1, options);
+    else target[plan.bare.name] = readShape(plan.bare, json, depth - 1, options);
     return target;
   }
   if (jsonType(json) !== "object") throw expected("an object", json);
@@ -69,18 +70,25 @@ function readMember(
   options: ReadOptions,
 ): boolean {
   if (!member || value === null) return false;
-  if (member.kind === "union") {
-    const found = member.byType.get(jsonType(value));
-    if (!found) throw expected([...member.byType.keys()].map(article).join(" or "), value);
-    target[member.name] = { case: found.case, value: readValue(found.value, value, depth, options) };
-    return true;
-  }
-  if (member.open && member.value.kind === "enum" && typeof value === "string" && !member.value.numbers.has(value))
-    return false;
+  if (member.kind === "union") return readUnion(member, target, value, depth, options);
+  if (isFutureWord(member, value)) return false;
   const read = readShape(member, value, depth, options);
   if (member.shape !== "one" && !member.always && isEmpty(read)) return false;
   target[member.name] = read;
   return true;
+}
+
+function readUnion(union: UnionPlan, target: Target, value: JsonValue, depth: number, options: ReadOptions): boolean {
+  const found = union.byType.get(jsonType(value));
+  if (!found) throw expected([...union.byType.keys()].map(article).join(" or "), value);
+  if (isFutureWord(found, value)) return false;
+  target[union.name] = { case: found.case, value: readValue(found.value, value, depth, options) };
+  return true;
+}
+
+/** Whether it is a word that an open enum does not know yet. */
+function isFutureWord({ open, value: plan }: { open: boolean; value: ValuePlan }, value: JsonValue): boolean {
+  return open && plan.kind === "enum" && typeof value === "string" && !plan.numbers.has(value);
 }
 
 function readShape(field: FieldPlan, value: JsonValue, depth: number, options: ReadOptions): unknown {
@@ -111,6 +119,9 @@ function readValue(plan: ValuePlan, value: JsonValue, depth: number, options: Re
     case "boolean":
       if (typeof value !== "boolean") throw expected("true or false", value);
       return value;
+    case "bytes":
+      if (typeof value !== "string") throw expected("base64", value);
+      return Buffer.from(value, "base64");
     case "double":
       if (typeof value !== "number") throw expected("a number", value);
       checkNumber(value);

@@ -12,6 +12,7 @@ export function writeMessage<D extends DescMessage>(desc: D, message: MessageSha
 type Source = Record<string, unknown>;
 
 function writePlanned(plan: MessagePlan, source: Source): JsonValue {
+  if (plan.bare?.kind === "union") return writeUnion(plan.bare, source) ?? null;
   if (plan.bare) return writeShape(plan.bare, source[plan.bare.name]) ?? null;
   const extra = plan.extra ? (source[plan.extra] as JsonObject | undefined) : undefined;
   const json: JsonObject = {};
@@ -65,6 +66,8 @@ function writeValue(plan: ValuePlan, value: unknown): JsonValue | undefined {
     case "double":
     case "raw":
       return value as JsonValue;
+    case "bytes":
+      return Buffer.from(value as Uint8Array).toString("base64");
     case "integer":
       return plan.big ? Number(value) : (value as number);
     case "enum":
