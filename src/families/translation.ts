@@ -1,0 +1,38 @@
+/**
+ * What a translation between two operations is: a model is asked in one family's words by its caller, and in
+ * another's by the gateway.
+ *
+ * Translations are pure: no clock, no network, no state beyond one call. They read typed messages and write public
+ * JSON. What the other family cannot say is left out and named; what it must not leave out is refused.
+ */
+import type { Answer } from "../call.ts";
+import type { Form, Input, Operation, Output } from "../providers/operations.ts";
+import type { Wire } from "../wire/wire.ts";
+
+/** What a translation may know besides the request. */
+export interface TranslationContext {
+  /** The form of the answer that the caller waits for. */
+  readonly form: Form;
+  /** The most that the model may put out, in tokens, where the catalogue knows it. */
+  readonly maxOutputTokens: number | undefined;
+  /** Identifies the answer where the caller's family wants its own kind of id; letters and digits. */
+  readonly answerId: string;
+  /** Seconds since 1970, where the answer tells when it was made. */
+  readonly now: number;
+}
+
+/** One call, translated. */
+export interface Translated<A extends Operation, B extends Operation> {
+  readonly request: Wire<Input<B>>;
+  /** The public paths of what was left out, in the order of the request: `seed`, `messages[2].content[0]`. */
+  readonly dropped: readonly string[];
+  /** Translates the answer back, whole or as it streams. A failure of the stream passes through as it is. */
+  answer<F extends Form>(answer: Answer<Output<B, F>>): Answer<Output<A, F>>;
+}
+
+export interface Translation<A extends Operation = Operation, B extends Operation = Operation> {
+  readonly from: A;
+  readonly to: B;
+  /** Throws a Refusal for what the other family cannot do at all. */
+  translate(request: Wire<Input<A>>, context: TranslationContext): Translated<A, B>;
+}

@@ -1,0 +1,61 @@
+/**
+ * API keys and passwords: how they are made, and what is kept of them.
+ *
+ * A key is `sk-` and 256 random bits; only its SHA-256 is kept, which is enough for a secret that cannot be
+ * guessed. A password is kept as argon2id with its salt and costs in the PHC string format.
+ */
+import { argon2, hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { promisify } from "node:util";
+
+/** Makes the secret of a new API key. It is shown once and kept nowhere. */
+export function newKeySecret(): string {
+  return `sk-${randomBytes(32).toString("base64url")}`;
+}
+
+/** Returns what is kept of a key's secret. */
+export function hashKeySecret(secret: string): string {
+  return hash("sha256", secret, "hex");
+}
+
+/** Returns the form in which lists show a secret: its first and last four characters. */
+export function maskKeySecret(secret: string): string {
+  return `${secret.slice(0, 4)}…${secret.slice(-4)}`;
+}
+
+/** Makes a password that a person can copy. */
+export function newPassword(): string {
+  return randomBytes(12).toString("base64url");
+}
+
+// RFC 9106 and the OWASP password storage advice: 19 MiB, two passes, one lane.
+const cost = { memory: 19 * 1024, passes: 2, parallelism: 1, tagLength: 32 };
+const derive = promisify(argon2);
+
+/** Returns what is kept of a password. */
+export async function hashPassword(password: string): Promise<string> {
+  const nonce = randomBytes(16);
+  const tag = await derive("argon2id", { message: password, nonce, ...cost });
+  const { memory, passes, parallelism } = cost;
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
+}
+
+/** Returns whether the password is the one that was kept, at the cost it was kept with. */
+export async function verifyPassword(password: string, kept: string): Promise<boolean> {
+  const match = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/.exec(kept);
+  if (!match) throw new Error("a stored password has an unknown format");
+  const [, memory, passes, parallelism, nonce = "", tag = ""] = match;
+  const expected = Buffer.from(tag, "base64");
+  const actual = await derive("argon2id", {
+    message: password,
+    nonce: Buffer.from(nonce, "base64"),
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+    tagLength: expected.length,
+  });
+  return timingSafeEqual(actual, expected);
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString("base64").replace(/=+$/, "");
+}
