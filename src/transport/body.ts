@@ -1,0 +1,76 @@
+/**
+ * Reads a request's body, whole, within bounds of size and time, and says what it is.
+ *
+ * A body over the limit is refused as soon as that is known; what still comes of it is for `discard`.
+ */
+import type { IncomingMessage } from "node:http";
+import { cancelled, requestTimeout, requestTooLarge, unsupportedMediaType } from "../errors.ts";
+
+export interface BodyLimits {
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+}
+
+/** Reads the body. Throws a Refusal: too large, too slow, or the caller went away. */
+export function readBody(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  if (Number(req.headers["content-length"] ?? 0) > limits.maxBytes) {
+    return Promise.reject(requestTooLarge(limits.maxBytes));
+  }
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const timer = setTimeout(() => stop(requestTimeout()), limits.timeoutMs);
+    const stop = (refusal: Error) => {
+      clearTimeout(timer);
+      req.off("data", onData);
+      reject(refusal);
+    };
+    const onData = (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > limits.maxBytes) stop(requestTooLarge(limits.maxBytes));
+      else chunks.push(chunk);
+    };
+    req.on("data", onData);
+    req.once("end", () => {
+      clearTimeout(timer);
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    });
+    req.once("error", () => stop(cancelled()));
+    req.once("close", () => stop(cancelled()));
+  });
+}
+
+/**
+ * Throws away what still comes of a body that nobody wants: a client may read its refusal only once it has sent all,
+ * and the connection serves the next request only after that. Not for ever: then the connection is cut.
+ */
+export function discard(req: IncomingMessage, timeoutMs = 60_000): void {
+  if (req.complete) return;
+  const { socket } = req;
+  const cut = setTimeout(() => socket.destroy(), timeoutMs);
+  const settle = () => clearTimeout(cut);
+  req.once("end", settle);
+  req.once("close", settle);
+  req.resume();
+}
+
+const accepted = "application/json";
+
+/**
+ * Returns the body as JSON text. Throws a Refusal for what is no JSON by its type.
+ *
+ * Clients forget the header (`curl -d '{…}'` says form, an SDK in a browser may say text): where the type is
+ * missing, text or form, an opening brace decides. No body at all is the empty object, so that what is
+ * missing is named.
+ */
+export function jsonText(contentType: string | undefined, body: Buffer): Buffer {
+  const type = (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (type === "application/json" || type.endsWith("+json")) return body.length === 0 ? emptyObject : body;
+  const guessed = type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded";
+  if (!guessed) throw unsupportedMediaType(accepted);
+  if (body.length === 0) return emptyObject;
+  if (!/^\s*\{/.test(body.toString("latin1", 0, 64))) throw unsupportedMediaType(accepted);
+  return body;
+}
+
+const emptyObject = Buffer.from("{}");

@@ -1,0 +1,126 @@
+/**
+ * The REST routes, read from the `google.api.http` annotations of the services.
+ *
+ * A rule that is broken, or that takes a path from another, throws here: the gateway does not start with it.
+ */
+import { type DescMethod, type DescService, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
+import { http } from "../../gen/google/api/annotations_pb.ts";
+import { access, Caller, Family } from "../../gen/modelgateway/v1/access_pb.ts";
+import { compilePath, isLiteral, matchPath, type PathTemplate } from "./path.ts";
+
+/** A method and path, with the RPCs behind it: a unary one, a streaming one, or both. */
+export interface Route {
+  readonly httpMethod: string;
+  readonly template: PathTemplate;
+  readonly family: number;
+  unary?: DescMethod;
+  stream?: DescMethod;
+  /** The body's key that chooses the streaming RPC when true. */
+  selectedBy?: string;
+}
+
+export type Match =
+  | { readonly kind: "found"; readonly route: Route; readonly variables: Readonly<Record<string, string>> }
+  | { readonly kind: "method"; readonly allowed: readonly string[] }
+  | { readonly kind: "none" };
+
+export interface Routes {
+  readonly all: readonly Route[];
+  find(httpMethod: string, path: string): Match;
+}
+
+/** Compiles the routes of these services. */
+export function compileRoutes(services: readonly DescService[]): Routes {
+  const all: Route[] = [];
+  for (const method of services.flatMap((service) => service.methods)) {
+    const { family, caller, selectedBy } = getOption(method, access);
+    if (caller === Caller.UNSPECIFIED) throw new Error(`${method} does not say who may call it`);
+    if (!hasOption(method, http)) continue;
+    if (family === Family.UNSPECIFIED) throw new Error(`${method} has a path but no family`);
+    if (method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming") {
+      throw new Error(`${method} has a path, but its requests are a stream`);
+    }
+    const rule = getOption(method, http);
+    for (const { pattern, body } of [rule, ...rule.additionalBindings]) {
+      if (pattern.case === undefined || pattern.case === "custom")
+        throw new Error(`${method} has a rule without a method`);
+      if (body !== "*") throw new Error(`${method} has a rule whose body is not "*"`);
+      addMethod(all, method, pattern.case.toUpperCase(), templateOf(method, pattern.value), family, selectedBy);
+    }
+  }
+  for (const route of all) checkRoute(route);
+  return { all, find: createFind(all) };
+}
+
+function templateOf(method: DescMethod, text: string): PathTemplate {
+  try {
+    return compilePath(text);
+  } catch (error) {
+    throw new Error(`${method} has a rule that is none: ${(error as Error).message}`);
+  }
+}
+
+function addMethod(
+  all: Route[],
+  method: DescMethod,
+  httpMethod: string,
+  template: PathTemplate,
+  family: number,
+  selectedBy: string,
+): void {
+  for (const { name } of template.variables) {
+    if (!method.input.fields.some((field) => field.name === name)) throw new Error(`${method} has no field {${name}}`);
+  }
+  let route = all.find((known) => known.httpMethod === httpMethod && sameShape(known.template, template));
+  if (!route) {
+    route = { httpMethod, template, family };
+    all.push(route);
+  }
+  const slot = method.methodKind === "server_streaming" ? "stream" : "unary";
+  if (route[slot] || route.template.text !== template.text || route.family !== family) {
+    throw new Error(`${method} clashes with ${route.unary ?? route.stream} at ${httpMethod} ${template.text}`);
+  }
+  route[slot] = method;
+  if (slot === "stream") route.selectedBy = selectedBy;
+}
+
+/** Two RPCs at one path need a way to tell them apart that reads the same request. */
+function checkRoute({ unary, stream, selectedBy }: Route): void {
+  if (!unary || !stream) return;
+  const selector = stream.input.fields.find((field) => field.name === selectedBy);
+  if (selector?.scalar !== ScalarType.BOOL) {
+    throw new Error(`${stream} shares its path and has no boolean \`selected_by\` field "${selectedBy}"`);
+  }
+  if (unary.input !== stream.input) throw new Error(`${stream} shares its path but not its request with ${unary}`);
+  if (getOption(unary, access).caller !== getOption(stream, access).caller) {
+    throw new Error(`${stream} shares its path but not its callers with ${unary}`);
+  }
+}
+
+function sameShape(a: PathTemplate, b: PathTemplate): boolean {
+  return a.verb === b.verb && a.segments.join("/") === b.segments.join("/");
+}
+
+/** Fixed paths are found by one look-up; the others in the order of their declaration. */
+function createFind(all: readonly Route[]): Routes["find"] {
+  const fixed = new Map<string, Route[]>();
+  const patterns: Route[] = [];
+  for (const route of all) {
+    if (!isLiteral(route.template)) patterns.push(route);
+    else fixed.set(route.template.text, [...(fixed.get(route.template.text) ?? []), route]);
+  }
+  return (httpMethod, path) => {
+    const allowed = new Set<string>();
+    for (const route of fixed.get(path) ?? []) {
+      if (route.httpMethod === httpMethod) return { kind: "found", route, variables: {} };
+      allowed.add(route.httpMethod);
+    }
+    for (const route of patterns) {
+      const variables = matchPath(route.template, path);
+      if (!variables) continue;
+      if (route.httpMethod === httpMethod) return { kind: "found", route, variables };
+      allowed.add(route.httpMethod);
+    }
+    return allowed.size > 0 ? { kind: "method", allowed: [...allowed] } : { kind: "none" };
+  };
+}

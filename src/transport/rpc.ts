@@ -1,0 +1,181 @@
+/**
+ * The RPC door: Connect, gRPC and gRPC-Web → one call → messages.
+ *
+ * Every RPC of every service goes the same way; there is no code per method. The credential is checked before the
+ * body is read. A refusal becomes a ConnectError with an ErrorDetail.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { create, type DescMessage, type DescMethod, type DescService, type MessageShape } from "@bufbuild/protobuf";
+import {
+  Code,
+  ConnectError,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+  type ServiceImpl,
+} from "@connectrpc/connect";
+import {
+  compressionBrotli,
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from "@connectrpc/connect-node";
+import { ErrorDetailSchema } from "../../gen/modelgateway/v1/errors_pb.ts";
+import type { Answer, Arrival, Caller, Way } from "../call.ts";
+import { asRefusal, internal, type Refusal } from "../errors.ts";
+import { binaryOptions } from "../wire/json.ts";
+import { Wire } from "../wire/wire.ts";
+import { discard } from "./body.ts";
+
+/** A service that is served beside the gateway's own, without a key: health, reflection. */
+export interface OpenService<S extends DescService = DescService> {
+  readonly service: S;
+  readonly implementation: ServiceImpl<S>;
+}
+
+export interface RpcOptions {
+  readonly way: Way;
+  readonly services: readonly DescService[];
+  readonly open: readonly OpenService[];
+  readonly maxBytes: number;
+  /** Ends the open services' endless streams; calls are left to finish. */
+  readonly draining: AbortSignal;
+}
+
+export interface RpcDoor {
+  serves(path: string): boolean;
+  handle(req: IncomingMessage, res: ServerResponse, id: string, path: string): Promise<void>;
+}
+
+const callId = createContextKey("");
+const callerKey = createContextKey<Caller | undefined>(undefined);
+
+export function createRpcDoor({ way, services, open, maxBytes, draining }: RpcOptions): RpcDoor {
+  const router = createConnectRouter({
+    acceptCompression: [compressionGzip, compressionBrotli],
+    readMaxBytes: maxBytes,
+    binaryOptions,
+  });
+  const requestGate = async (context: HandlerContext) => {
+    try {
+      context.values.set(callerKey, await way.admit(arrivalOf(context)));
+    } catch (error) {
+      throw asConnectError(error, context);
+    }
+  };
+  for (const service of services) router.service(service, implement(service, way), { requestGate });
+  for (const { service, implementation } of open) router.service(service, implementation, { shutdownSignal: draining });
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  return {
+    serves: (path) => handlers.has(path),
+    async handle(req, res, id, path) {
+      res.setHeader("x-request-id", id);
+      if (req.method !== "POST") res.setHeader("allow", "POST");
+      res.once("finish", () => discard(req));
+      const values = createContextValues().set(callId, id);
+      const handler = handlers.get(path);
+      if (!handler) throw internal(new Error(`no handler at ${path}`));
+      const request = universalRequestFromNodeRequest(req, res, undefined, values);
+      // Left early, as a body over the limit is, the iteration of its own would destroy the request: what still comes
+      // could not be read any more, and the connection would hang.
+      const body = req.iterator({ destroyOnReturn: false });
+      const answer = await handler({ ...request, body });
+      await universalResponseToNodeResponse(answer, res).catch((error) => {
+        if (ConnectError.from(error).code !== Code.Aborted) throw error; // Aborted: the caller went away.
+      });
+    },
+  };
+}
+
+/** Makes an implementation of every RPC out of the one way that calls go. */
+function implement(service: DescService, way: Way): ServiceImpl<DescService> {
+  const answer = async (
+    method: DescMethod,
+    message: MessageShape<DescMessage>,
+    context: HandlerContext,
+    signal: AbortSignal,
+  ) => {
+    const caller = context.values.get(callerKey);
+    if (!caller) throw internal(new Error("a call without a caller"));
+    const request = Wire.ofMessage(method.input, message);
+    return way.handle({ ...arrivalOf(context), caller, request, signal });
+  };
+  const implementations: Record<string, unknown> = {};
+  for (const method of service.methods) {
+    implementations[method.localName] =
+      method.methodKind === "server_streaming"
+        ? async function* (message: MessageShape<DescMessage>, context: HandlerContext) {
+            const { signal, over } = untilOver(context.signal);
+            try {
+              yield* messagesOf(await answer(method, message, context, signal));
+              over();
+            } catch (error) {
+              throw asConnectError(error, context);
+            }
+          }
+        : async (message: MessageShape<DescMessage>, context: HandlerContext) => {
+            try {
+              return wholeOf(await answer(method, message, context, context.signal)).message();
+            } catch (error) {
+              throw asConnectError(error, context);
+            }
+          };
+  }
+  return implementations as ServiceImpl<DescService>;
+}
+
+/**
+ * Follows a signal until the call is over: a context's fires then, too, and what the upstream still sends after its
+ * last message may come to its end.
+ */
+function untilOver(signal: AbortSignal): { signal: AbortSignal; over: () => void } {
+  const controller = new AbortController();
+  const onAbort = () => controller.abort(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  return { signal: controller.signal, over: () => signal.removeEventListener("abort", onAbort) };
+}
+
+async function* messagesOf(answer: Answer) {
+  if (answer.kind !== "stream") throw internal(new Error("a streaming RPC was answered whole"));
+  for await (const batch of answer.frames) for (const frame of batch) yield frame.message();
+}
+
+function wholeOf(answer: Answer): Wire {
+  if (answer.kind !== "whole") throw internal(new Error("a unary RPC was answered with a stream"));
+  return answer.body;
+}
+
+function arrivalOf(context: HandlerContext): Arrival {
+  const header = (name: string) => context.requestHeader.get(name) ?? undefined;
+  return { id: context.values.get(callId), method: context.method, header };
+}
+
+function asConnectError(error: unknown, context: HandlerContext): ConnectError {
+  // A deadline that has passed is told as such, whatever broke because of it.
+  const { reason } = context.signal;
+  if (context.signal.aborted && reason instanceof ConnectError) return reason;
+  const refusal = asRefusal(error);
+  const metadata = new Headers(refusal.headers);
+  return new ConnectError(
+    refusal.message,
+    refusal.code,
+    metadata,
+    [detailOf(refusal, context.values.get(callId))],
+    refusal,
+  );
+}
+
+function detailOf(refusal: Refusal, requestId: string) {
+  return {
+    desc: ErrorDetailSchema,
+    value: create(ErrorDetailSchema, {
+      reason: refusal.reason,
+      param: refusal.param ?? "",
+      requestId,
+      httpStatus: refusal.status,
+      upstreamBody: refusal.upstreamBody?.toString() ?? "",
+    }),
+  };
+}
