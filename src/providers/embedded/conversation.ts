@@ -1,0 +1,77 @@
+/**
+ * Reads a conversation: what was said last, by whom, and with what attached.
+ *
+ * Whatever a message lacks reads as empty.
+ */
+import { type ChatMessage, type ContentPart, ContentPartType, Role } from "../../../gen/modelgateway/v1/chat_pb.ts";
+
+/** What a message holds besides text. */
+export interface Attachments {
+  readonly images: number;
+  readonly sounds: number;
+  readonly files: number;
+}
+
+export interface ToolResult {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Returns the text of a message; its text parts by lines. */
+export function textOf(message: ChatMessage | undefined): string {
+  if (message?.content.case === "text") return message.content.value;
+  return partsOf(message)
+    .map((part) => part.text ?? part.refusal)
+    .filter((text) => text !== undefined)
+    .join("\n");
+}
+
+function partsOf(message: ChatMessage | undefined): readonly ContentPart[] {
+  return message?.content.case === "parts" ? message.content.value.parts : [];
+}
+
+export function attachmentsOf(messages: readonly ChatMessage[]): Attachments {
+  const parts = messages.flatMap(partsOf);
+  const count = (type: ContentPartType) => parts.filter((part) => part.type === type).length;
+  return {
+    images: count(ContentPartType.IMAGE_URL),
+    sounds: count(ContentPartType.INPUT_AUDIO),
+    files: count(ContentPartType.FILE),
+  };
+}
+
+export function lastUserText(messages: readonly ChatMessage[]): string {
+  return textOf(messages.findLast((message) => message.role === Role.USER));
+}
+
+/** Returns the text of the instructions. */
+export function instructionsOf(messages: readonly ChatMessage[]): string {
+  return messages
+    .filter((message) => message.role === Role.SYSTEM || message.role === Role.DEVELOPER)
+    .map(textOf)
+    .join("\n");
+}
+
+/** Returns the results of tools that stand at the end, oldest first. */
+export function lastToolResults(messages: readonly ChatMessage[]): ToolResult[] {
+  const start = messages.findLastIndex((message) => !isToolResult(message)) + 1;
+  return messages.slice(start).map((message) => ({ name: toolNameOf(message, messages), text: textOf(message) }));
+}
+
+function isToolResult(message: ChatMessage): boolean {
+  return message.role === Role.TOOL || message.role === Role.FUNCTION;
+}
+
+function toolNameOf(result: ChatMessage, messages: readonly ChatMessage[]): string {
+  if (result.name) return result.name;
+  const calls = messages.flatMap((message) => message.toolCalls);
+  const call = calls.findLast((call) => call.id !== undefined && call.id === result.toolCallId);
+  return call?.function?.name ?? call?.custom?.name ?? "unknown";
+}
+
+/** Returns the first characters of a text, with an ellipsis where it was longer. */
+export function clip(text: string, length: number): string {
+  // Twice as many units hold enough characters, and a long text need not be walked.
+  const signs = Array.from(text.slice(0, 2 * length + 2));
+  return signs.length > length ? `${signs.slice(0, length).join("")}…` : text;
+}

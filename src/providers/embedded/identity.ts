@@ -1,0 +1,22 @@
+/**
+ * Names answers and calls by what was asked: the same request gets the same ids, whole or streamed, by any door.
+ */
+import { createHash } from "node:crypto";
+import type { JsonObject } from "../../wire/json.ts";
+import { canonical } from "./canonical.ts";
+
+/** What says who answers and how, not what is asked. */
+const aside = new Set(["model", "stream", "stream_options", "metadata"]);
+
+export function answerId(request: JsonObject): string {
+  const asked = Object.fromEntries(Object.entries(request).filter(([key]) => !aside.has(key)));
+  return `chatcmpl-${digest(canonical(asked))}`;
+}
+
+export function callId(answer: string, choice: number, index: number): string {
+  return `call_${digest(`${answer}/${choice}/${index}`)}`;
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 24);
+}

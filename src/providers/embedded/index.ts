@@ -1,0 +1,43 @@
+/**
+ * The embedded models: answers made in this process, without a network, the same for the same request.
+ *
+ * `embedded-chat` is a chat simulator for people who develop clients. It can be told to be slow or to fail;
+ * `docs/embedded-models.md` says how.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { Answer } from "../../call.ts";
+import type { Form, Operation, Output } from "../operations.ts";
+import type { Attempt, Provider } from "../provider.ts";
+import { wholeAnswer } from "./answer.ts";
+import { outcomeOf } from "./chat.ts";
+import { prelude, simulationOf } from "./simulate.ts";
+import { streamedAnswer } from "./stream.ts";
+import { loadTokenizer } from "./tokens.ts";
+
+export interface EmbeddedOptions {
+  /** Tells the time in milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
+  return {
+    speaks: new Set<Operation>(["chat"]),
+    // The form of the answer follows the attempt's, which types cannot say of a branch.
+    send: <O extends Operation, F extends Form>(attempt: Attempt<O, F>) =>
+      answerChat(attempt as Attempt<"chat">, options) as Promise<Answer<DescMessage>> as Promise<Answer<Output<O, F>>>,
+    // Nothing outlives its call.
+    close: async () => {},
+  };
+}
+
+async function answerChat(attempt: Attempt<"chat">, { clock }: EmbeddedOptions): Promise<Answer<Output<"chat", Form>>> {
+  const { request, form, model, signal } = attempt;
+  const { metadata, streamOptions } = request.message();
+  const simulation = simulationOf(metadata);
+  await prelude(simulation, form, signal);
+  const outcome = await outcomeOf(request, await loadTokenizer(), signal);
+  const head = { model, created: Math.floor(clock() / 1000) };
+  if (form === "whole") return { kind: "whole", body: wholeAnswer(outcome, head) };
+  const includeUsage = streamOptions?.includeUsage ?? false;
+  return { kind: "stream", frames: streamedAnswer(outcome, head, { includeUsage, simulation, signal }) };
+}

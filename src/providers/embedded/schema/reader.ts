@@ -1,0 +1,35 @@
+/**
+ * Walks through the characters of a regular expression.
+ */
+export interface Reader {
+  readonly source: readonly string[];
+  at: number;
+}
+
+/** Says that the expression is broken, or holds what is not read. */
+export class Unreadable extends Error {}
+
+export function peek(reader: Reader): string | undefined {
+  return reader.source[reader.at];
+}
+
+/** Steps over a character if it comes next. */
+export function take(reader: Reader, sign: string): boolean {
+  if (peek(reader) !== sign) return false;
+  reader.at += 1;
+  return true;
+}
+
+/** Returns the next character. Throws Unreadable at the end. */
+export function advance(reader: Reader): string {
+  const sign = peek(reader);
+  if (sign === undefined) throw new Unreadable();
+  reader.at += 1;
+  return sign;
+}
+
+export function readUntil(reader: Reader, end: string): string {
+  let text = "";
+  for (let next = advance(reader); next !== end; next = advance(reader)) text += next;
+  return text;
+}

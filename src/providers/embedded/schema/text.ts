@@ -1,0 +1,51 @@
+/**
+ * Makes strings: a sample of the format, a text of the pattern, else the word of the conversation cut to length.
+ */
+import type { Flat } from "./flat.ts";
+import { maxText, textMatching } from "./pattern.ts";
+import type { Work } from "./schema.ts";
+
+const samples: Readonly<Record<string, (place: number) => string>> = {
+  date: (place) => `2026-01-${pad(1 + (place % 28), 2)}`,
+  "date-time": (place) => `2026-01-${pad(1 + (place % 28), 2)}T09:30:00Z`,
+  time: (place) => `09:${pad(place % 60, 2)}:00Z`,
+  duration: (place) => `P${place + 1}D`,
+  email: (place) => `ada${place || ""}@example.com`,
+  "idn-email": (place) => `ada${place || ""}@example.com`,
+  hostname: (place) => `host${place || ""}.example.com`,
+  "idn-hostname": (place) => `host${place || ""}.example.com`,
+  uri: (place) => `https://example.com/${place || ""}`,
+  url: (place) => `https://example.com/${place || ""}`,
+  iri: (place) => `https://example.com/${place || ""}`,
+  "uri-reference": (place) => `/path${place || ""}`,
+  "iri-reference": (place) => `/path${place || ""}`,
+  "json-pointer": (place) => `/path${place || ""}`,
+  uuid: (place) => `00000000-0000-4000-8000-${pad(place, 12)}`,
+  guid: (place) => `00000000-0000-4000-8000-${pad(place, 12)}`,
+  ipv4: (place) => `192.0.2.${1 + (place % 254)}`,
+  ipv6: (place) => `2001:db8::${1 + (place % 9999)}`,
+  regex: (place) => `^a{${place + 1}}$`,
+};
+
+/** Yields the strings worth trying, best first. */
+export function* textsFor(flat: Flat, place: number, work: Work): Generator<string> {
+  const sample = flat.format !== undefined && Object.hasOwn(samples, flat.format) ? samples[flat.format] : undefined;
+  if (sample) yield sample(place);
+  if (flat.minLength > maxText) return;
+  if (flat.pattern !== undefined) {
+    const text = textMatching(flat.pattern, place, flat, work);
+    if (text !== undefined) yield text;
+  }
+  yield sized(place === 0 ? work.word : `${work.word} ${place + 1}`, flat.minLength, flat.maxLength);
+}
+
+/** Keeps the end of a long text: it is what tells places apart. */
+function sized(text: string, minLength: number, maxLength: number): string {
+  const signs = Array.from(text);
+  const cut = signs.length > maxLength ? signs.slice(signs.length - Math.max(0, Math.floor(maxLength))) : signs;
+  return "a".repeat(Math.max(0, Math.ceil(minLength) - cut.length)) + cut.join("");
+}
+
+function pad(number: number, width: number): string {
+  return String(number).padStart(width, "0");
+}

@@ -1,0 +1,37 @@
+/**
+ * Upstream kind → provider; the only list of them.
+ */
+import type { ModelConfig, UpstreamConfig } from "../config/config.ts";
+import { createEmbeddedProvider } from "./embedded/index.ts";
+import { createOpenAiProvider } from "./openai.ts";
+import type { Provider } from "./provider.ts";
+
+const kinds: Readonly<Record<UpstreamConfig["kind"], (config: UpstreamConfig) => Provider>> = {
+  openai: ({ base_url, api_key }) => createOpenAiProvider({ baseUrl: base_url, apiKey: api_key }),
+};
+
+/** The upstream name under which the embedded models are served. */
+const embeddedUpstream = "embedded";
+
+/** The models that need no upstream: simulators, for a fresh machine and for tests. */
+export const embeddedModels: readonly ModelConfig[] = [
+  {
+    id: "embedded-chat",
+    aliases: [],
+    family: "embedded",
+    kind: "chat",
+    context_window: 128_000,
+    max_output_tokens: 16_384,
+    targets: [{ upstream: embeddedUpstream, model: "embedded-chat", priority: 0, weight: 1 }],
+  },
+];
+
+/** Makes the provider of every upstream, by its name, and the embedded one. */
+export function createProviders(
+  upstreams: readonly UpstreamConfig[],
+  clock: () => number,
+): ReadonlyMap<string, Provider> {
+  const providers = new Map<string, Provider>([[embeddedUpstream, createEmbeddedProvider({ clock })]]);
+  for (const upstream of upstreams) providers.set(upstream.name, kinds[upstream.kind](upstream));
+  return providers;
+}

@@ -1,0 +1,33 @@
+/**
+ * What a model can be asked for, with the messages of each: the words that routing, translations and providers share.
+ */
+import {
+  ChatCompletionChunkSchema,
+  ChatCompletionSchema,
+  CreateChatCompletionRequestSchema,
+} from "../../gen/modelgateway/v1/chat_pb.ts";
+import { CompletionSchema, CreateCompletionRequestSchema } from "../../gen/modelgateway/v1/completions_pb.ts";
+import { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
+import {
+  CreateMessageRequestSchema,
+  MessageSchema,
+  MessageStreamEventSchema,
+} from "../../gen/modelgateway/v1/messages_pb.ts";
+import { CreateSpeechRequestSchema, SpeechChunkSchema, SpeechSchema } from "../../gen/modelgateway/v1/speech_pb.ts";
+
+/** The request of each operation, and its answer in either form. */
+export const operations = {
+  chat: { input: CreateChatCompletionRequestSchema, whole: ChatCompletionSchema, stream: ChatCompletionChunkSchema },
+  messages: { input: CreateMessageRequestSchema, whole: MessageSchema, stream: MessageStreamEventSchema },
+  completions: { input: CreateCompletionRequestSchema, whole: CompletionSchema, stream: CompletionSchema },
+  embeddings: { input: CreateEmbeddingsRequestSchema, whole: EmbeddingListSchema, stream: EmbeddingListSchema },
+  speech: { input: CreateSpeechRequestSchema, whole: SpeechSchema, stream: SpeechChunkSchema },
+} as const;
+
+export type Operation = keyof typeof operations;
+
+/** Whether an answer comes in one piece, or as a stream of pieces. Embeddings come whole only. */
+export type Form = "whole" | "stream";
+
+export type Input<O extends Operation> = (typeof operations)[O]["input"];
+export type Output<O extends Operation, F extends Form> = (typeof operations)[O][F];

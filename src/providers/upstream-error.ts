@@ -1,0 +1,41 @@
+/**
+ * An upstream's error answer → the refusal that the caller gets.
+ *
+ * The caller's own mistakes (4xx) and a busy upstream (429, 503) are passed on in the upstream's words. 401 and 403
+ * are the gateway's own credential failing, which is no fault of the caller's: 502. Other 5xx are 502, or 504 where
+ * time ran out.
+ */
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type Refusal, upstreamFailed, upstreamRefused, upstreamTimeout } from "../errors.ts";
+
+export interface UpstreamError {
+  readonly status: number;
+  readonly body: Buffer;
+  /** The header `retry-after`, as it came. */
+  readonly retryAfter: string | undefined;
+}
+
+/** Returns the refusal for an error answer of the OpenAI family. */
+export function refusalOfAnswer({ status, body, retryAfter }: UpstreamError): Refusal {
+  if (status === 401 || status === 403) return upstreamFailed("it refused the gateway's own credential");
+  if (status === 408 || status === 504) return upstreamTimeout();
+  const words = errorWords(parsed(body));
+  if (status < 400 || !words) return upstreamFailed(`it answered with status ${status}`);
+  const shown = status < 500 || status === 503 ? status : 502;
+  return upstreamRefused(shown, words, body, retryAfter === undefined ? {} : { "retry-after": retryAfter });
+}
+
+/** Returns what an error body says, or undefined where it has not the family's shape. */
+export function errorWords(json: JsonObject | undefined): { message: string; param: string | undefined } | undefined {
+  const error = json?.error as JsonObject | null | undefined;
+  if (typeof error?.message !== "string") return undefined;
+  return { message: error.message, param: typeof error.param === "string" ? error.param : undefined };
+}
+
+function parsed(body: Buffer): JsonObject | undefined {
+  try {
+    return JSON.parse(body.toString()) as JsonObject;
+  } catch {
+    return undefined; // An error page of a proxy on the way, say.
+  }
+}
