@@ -1,0 +1,29 @@
+#!/usr/bin/env node
+/**
+ * Starts the command line with the Node that the project pins: the system's own may be too old to run TypeScript.
+ */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { constants } from "node:os";
+import { fileURLToPath } from "node:url";
+
+const needed = 26;
+const main = new URL("../src/main.ts", import.meta.url);
+const pinned = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.url));
+
+if (Number(process.versions.node.split(".")[0]) >= needed) {
+  await import(main.href);
+} else if (existsSync(pinned)) {
+  const child = spawn(pinned, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: "inherit" });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("error", (error) => {
+    console.error(`model-gateway: ${pinned} cannot be run (${error.code}). \`npm ci\` installs it anew.`);
+    process.exitCode = 1;
+  });
+  child.on("exit", (code, signal) => {
+    process.exitCode = code ?? 128 + (constants.signals[signal] ?? 0);
+  });
+} else {
+  console.error(`model-gateway needs Node ${needed} or newer; this is ${process.version}. \`npm ci\` installs it.`);
+  process.exitCode = 1;
+}

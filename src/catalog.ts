@@ -1,0 +1,56 @@
+/**
+ * The models that this gateway serves, by id and alias, and where each is served.
+ */
+import type { ModelConfig } from "./config/config.ts";
+import { modelNotFound } from "./errors.ts";
+
+export interface Model {
+  readonly id: string;
+  readonly family: string;
+  readonly kind: ModelConfig["kind"];
+  readonly contextWindow: number | undefined;
+  readonly maxOutputTokens: number | undefined;
+  readonly targets: readonly Target[];
+}
+
+/** A model at an upstream. */
+export interface Target {
+  readonly upstream: string;
+  /** The model's name there. */
+  readonly model: string;
+  /** Lower goes first. */
+  readonly priority: number;
+  /** Share among targets of the same priority. */
+  readonly weight: number;
+}
+
+export interface Catalog {
+  /** Finds a model of this kind by its id or an alias. Throws a Refusal. */
+  find(idOrAlias: string, kind: Model["kind"]): Model;
+  list(): readonly Model[];
+}
+
+/** Where two models have the same name, the first has it. */
+export function createCatalog(configs: readonly ModelConfig[]): Catalog {
+  const byName = new Map<string, Model>();
+  const models = configs.map((config): Model => {
+    const model: Model = {
+      id: config.id,
+      family: config.family,
+      kind: config.kind,
+      contextWindow: config.context_window,
+      maxOutputTokens: config.max_output_tokens,
+      targets: config.targets,
+    };
+    for (const name of [config.id, ...config.aliases]) if (!byName.has(name)) byName.set(name, model);
+    return model;
+  });
+  return {
+    find(idOrAlias, kind) {
+      const model = byName.get(idOrAlias);
+      if (model?.kind !== kind) throw modelNotFound(idOrAlias);
+      return model;
+    },
+    list: () => models.filter((model) => byName.get(model.id) === model),
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * What every command line shares: its options, its configuration, and how it tells of a mistake.
+ */
+import { join } from "node:path";
+import { type ParseArgsConfig, parseArgs } from "node:util";
+import { type Config, loadConfig } from "../config/config.ts";
+import { openStorage, type Storage } from "../storage/storage.ts";
+
+/** A mistake of the person at the keyboard: told in one line, without a stack. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** What the machine does not allow, and the person can set right: told in one line, too. */
+export class StartError extends Error {
+  override readonly name = "StartError";
+}
+
+const common = { config: { type: "string" } } as const;
+
+/** Reads the options of a command and its arguments by name; `--config` is always among the options. Throws a UsageError. */
+export function readOptions<T extends NonNullable<ParseArgsConfig["options"]>>(
+  command: string,
+  args: readonly string[],
+  options: T,
+  argumentNames: readonly string[] = [],
+) {
+  const { values, positionals } = parse(command, args, options);
+  const [missing] = argumentNames.slice(positionals.length);
+  if (missing) throw new UsageError(`${command} needs ${missing}. ${helpHint}`);
+  const surplus = positionals[argumentNames.length];
+  // It is not shown: somebody may have pasted a secret.
+  if (surplus !== undefined) throw new UsageError(`${command} has an argument too many. ${helpHint}`);
+  if ((values as { config?: string }).config === "")
+    throw new UsageError(`--config needs the path of a file. ${helpHint}`);
+  return { values, positionals };
+}
+
+export const helpHint = "`model-gateway help` shows how to use it.";
+
+function parse<T extends NonNullable<ParseArgsConfig["options"]>>(
+  command: string,
+  args: readonly string[],
+  options: T,
+) {
+  try {
+    return parseArgs({ args: [...args], options: { ...common, ...options }, allowPositionals: true });
+  } catch (error) {
+    const [what] = (error as Error).message.split(/\. |\n/, 1);
+    throw new UsageError(`${command}: ${what?.replace(/\.$/, "")}. ${helpHint}`);
+  }
+}
+
+/** Returns the text without the spaces around it. Throws a UsageError where it is no name. */
+export function readName(option: string, text: string | undefined): string {
+  const name = text?.trim() ?? "";
+  if (name === "") throw new UsageError(`${option} is needed. ${helpHint}`);
+  if (name.length > 200 || /\p{Cc}/u.test(name)) {
+    throw new UsageError(`${option}: expected at most 200 characters, and no line breaks or other control characters`);
+  }
+  return name;
+}
+
+/** Runs `work` on the storage of this configuration, and closes it. */
+export async function withStorage(configFile: string | undefined, work: (storage: Storage) => Promise<void>) {
+  const storage = await openStorage(databasePath(loadConfig(configFile)));
+  try {
+    await work(storage);
+  } finally {
+    await storage.close();
+  }
+}
+
+export function databasePath({ dataDir }: Config): string {
+  return join(dataDir, "gateway.db");
+}
+
+/** Lays rows out in columns. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

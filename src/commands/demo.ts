@@ -1,0 +1,141 @@
+/**
+ * `npm run demo`: a gateway with an account to play with.
+ *
+ * On the first start it makes the account, an ordinary key, an administrator key and a sign-in, and writes them to
+ * `demo.json` in the data folder, readable by its owner only. Later starts use them again; what is missing or no
+ * longer valid is made anew.
+ */
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Config, loadConfig } from "../config/config.ts";
+import type { Gateway } from "../gateway.ts";
+import { newId } from "../ids.ts";
+import { hashKeySecret, hashPassword, newPassword, verifyPassword } from "../secrets.ts";
+import { issueKey } from "../services/keys.ts";
+import type { Storage } from "../storage/storage.ts";
+import { readOptions } from "./command.ts";
+import { rootUrl, runGateway } from "./serve.ts";
+
+/** What `demo.json` holds. */
+export interface Demo {
+  readonly root_url: string;
+  readonly base_url: string;
+  readonly api_key: string;
+  readonly admin_key: string;
+  readonly account_id: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+const accountName = "demo";
+const email = "demo@example.com";
+
+export async function demo(args: readonly string[]): Promise<void> {
+  const { values } = readOptions("demo", args, {});
+  // What the demo shows needs no upstream, whatever the file serves beside it.
+  const config = quiet({ ...loadConfig(values.config), embeddedModels: true });
+  await runGateway(config, async (gateway, storage) => {
+    const made = await prepareDemo(config, gateway, storage);
+    console.log(introduction(made, join(config.dataDir, "demo.json")));
+    await showChat(made);
+    console.log("\n\nServing until Ctrl-C.");
+  });
+}
+
+/** The log lines of calls would run through what the demo shows. */
+function quiet(config: Config): Config {
+  return config.logLevel === "info" ? { ...config, logLevel: "warn" } : config;
+}
+
+/** Makes what is missing of the demo's account, and writes `demo.json`. */
+export async function prepareDemo(config: Config, gateway: Gateway, storage: Storage): Promise<Demo> {
+  const file = join(config.dataDir, "demo.json");
+  const before = readDemo(file);
+  const account_id = await accountId(storage);
+  const root_url = rootUrl(gateway);
+  const made: Demo = {
+    root_url,
+    base_url: `${root_url}/v1`,
+    api_key: await workingKey(storage, account_id, before.api_key, false),
+    admin_key: await workingKey(storage, account_id, before.admin_key, true),
+    account_id,
+    email,
+    password: await workingPassword(storage, account_id, before.password),
+  };
+  writeDemo(file, made);
+  return made;
+}
+
+/** Returns the texts that the file has. None on the first start; a file that somebody broke is written anew. */
+function readDemo(file: string): Partial<Record<keyof Demo, string>> {
+  try {
+    const before = (JSON.parse(readFileSync(file, "utf8")) ?? {}) as Record<string, unknown>;
+    return Object.fromEntries(Object.entries(before).filter(([, value]) => typeof value === "string"));
+  } catch {
+    return {};
+  }
+}
+
+/** Replaces the file in one step: at no moment is it half written, or readable by others. */
+function writeDemo(file: string, made: Demo): void {
+  const next = `${file}.${process.pid}`;
+  writeFileSync(next, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
+  renameSync(next, file);
+}
+
+async function accountId({ accounts }: Storage): Promise<string> {
+  const known = await accounts.find(accountName);
+  if (known) return known.id;
+  const now = Date.now();
+  const id = newId("acc", now);
+  await accounts.insert({ id, name: accountName, created_at: now });
+  return id;
+}
+
+async function workingKey({ keys }: Storage, accountId: string, secret: string | undefined, admin: boolean) {
+  const known = secret ? await keys.findBySecretHash(hashKeySecret(secret)) : undefined;
+  const works = known?.revoked_at === null && known.is_admin === Number(admin) && known.account_id === accountId;
+  if (secret && works) return secret;
+  const name = admin ? "Demo administrator key" : "Demo key";
+  return (await issueKey(keys, { accountId, name, admin, now: Date.now() })).secret;
+}
+
+async function workingPassword({ users }: Storage, accountId: string, password: string | undefined): Promise<string> {
+  const user = await users.findByEmail(email);
+  if (user && password && (await verifyPassword(password, user.password_hash))) return password;
+  const fresh = newPassword();
+  const password_hash = await hashPassword(fresh);
+  if (user) await users.setPassword(user.id, password_hash);
+  else {
+    const now = Date.now();
+    await users.insert({ id: newId("usr", now), account_id: accountId, email, password_hash, created_at: now });
+  }
+  return fresh;
+}
+
+function introduction({ root_url, base_url, api_key }: Demo, file: string): string {
+  return `model-gateway serves at ${root_url}. Keys and sign-in are in ${file}.
+
+Try it:
+
+  curl ${base_url}/chat/completions \\
+    -H "Authorization: Bearer ${api_key}" \\
+    -H "Content-Type: application/json" \\
+    -d '{"model": "embedded-chat", "messages": [{"role": "user", "content": "Hello!"}]}'
+
+And with the official openai package, as it streams:
+`;
+}
+
+/** Makes one streamed call, as any client would, and shows the answer as it comes. */
+async function showChat({ base_url, api_key }: Demo): Promise<void> {
+  const { OpenAI } = await import("openai");
+  const client = new OpenAI({ baseURL: base_url, apiKey: api_key });
+  const stream = await client.chat.completions.create({
+    model: "embedded-chat",
+    messages: [{ role: "user", content: "What can you do for somebody who develops a client?" }],
+    stream: true,
+  });
+  process.stdout.write("  ");
+  for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta.content ?? "");
+}

@@ -1,0 +1,78 @@
+/** `model-gateway serve`: runs the gateway until SIGTERM or SIGINT. */
+import { type Logger, pino } from "pino";
+import { type Config, loadConfig } from "../config/config.ts";
+import { discoverModels } from "../config/discover.ts";
+import { type Gateway, startGateway } from "../gateway.ts";
+import { openStorage, type Storage } from "../storage/storage.ts";
+import { databasePath, readOptions, StartError } from "./command.ts";
+
+export async function serve(args: readonly string[]): Promise<void> {
+  const { values } = readOptions("serve", args, {});
+  await runGateway(loadConfig(values.config), async (gateway) => {
+    console.log(`model-gateway serves at ${rootUrl(gateway)}`);
+  });
+}
+
+/** Starts the gateway, calls `ready`, and serves until a signal asks it to stop. Throws a StartError. */
+export async function runGateway(
+  config: Config,
+  ready: (gateway: Gateway, storage: Storage) => Promise<void>,
+): Promise<void> {
+  const log = pino({ level: config.logLevel }, pino.destination(2));
+  const storage = await openStorage(databasePath(config));
+  try {
+    const gateway = await start(await discoverModels(config, log), storage, log);
+    const asked = signalled();
+    try {
+      await ready(gateway, storage);
+      await asked;
+    } finally {
+      await gateway.close();
+    }
+  } finally {
+    await storage.close();
+  }
+}
+
+async function start(config: Config, storage: Storage, log: Logger): Promise<Gateway> {
+  try {
+    return await startGateway({ config, storage, log });
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (!code || (syscall !== "listen" && syscall !== "getaddrinfo")) throw error;
+    const why = reasons[code] ?? code;
+    throw new StartError(`cannot listen on ${config.host}, port ${config.port}: ${why}`, { cause: error });
+  }
+}
+
+/** What to do about an address that cannot be listened on. */
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: "the port is taken. Stop what uses it, or set PORT to another",
+  EACCES: "ports below 1024 are not for everyone. Set PORT to a higher one",
+  EADDRNOTAVAIL: "this machine does not have that address. Set HOST to one that it has, or to 0.0.0.0 for all",
+  ENOTFOUND: "there is no such host. Set HOST to an address of this machine",
+  EAI_AGAIN: "the name cannot be looked up. Set HOST to an address of this machine",
+};
+
+/** One Ctrl-C may arrive several times: from the terminal, from npm, and from `bin/model-gateway.js`. */
+const echoMs = 500;
+
+/** Resolves at the first signal; a second one, once the echoes of the first are over, ends the process at once. */
+function signalled(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked: number | undefined;
+    const onSignal = () => {
+      if (asked !== undefined && performance.now() - asked > echoMs) process.exit(1);
+      asked ??= performance.now();
+      resolve();
+    };
+    process.on("SIGTERM", onSignal);
+    process.on("SIGINT", onSignal);
+  });
+}
+
+/** The address to put in front of every path. */
+export function rootUrl({ host, port }: Gateway): string {
+  const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
+}

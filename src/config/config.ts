@@ -1,0 +1,140 @@
+/**
+ * One frozen Config from the file and the environment; the only reader of either.
+ *
+ * The environment wins over the file for what it can say (HOST, PORT, DATA_DIR, LOG_LEVEL). Everything that is
+ * wrong is told at once, each fault with its file and line, and the gateway does not start.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { z } from "zod";
+import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
+import { settingsOf, upstreamsOf } from "./environment.ts";
+import { checkReferences } from "./references.ts";
+import {
+  catalogueSchema,
+  type FileConfig,
+  fileSchema,
+  type ModelConfig,
+  type UpstreamConfig,
+  vendorsSchema,
+} from "./schema.ts";
+
+export type { Environment, ModelConfig, UpstreamConfig };
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly logLevel: string;
+  readonly maxBodyBytes: number;
+  readonly bodyTimeoutMs: number;
+  readonly keepAliveMs: number;
+  readonly drainMs: number;
+  /** Whether the embedded simulators are served. */
+  readonly embeddedModels: boolean;
+  readonly upstreams: readonly UpstreamConfig[];
+  /** Every model with at least one target, by the time all files have been read. */
+  readonly models: readonly ModelConfig[];
+  /** The built-in models that the file does not replace, served or not, as the catalogue has them. */
+  readonly catalogue: readonly ModelConfig[];
+}
+
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly faults: readonly Fault[];
+
+  constructor(faults: readonly Fault[]) {
+    super(faults.map(({ file, line, message }) => `${file}${line ? `:${line}` : ""}: ${message}`).join("\n"));
+    this.faults = faults;
+  }
+}
+
+const catalogDir = join(import.meta.dirname, "../../catalog");
+
+/** Loads the configuration. `file` is the path of gateway.yaml, else GATEWAY_CONFIG has it. Throws a ConfigError. */
+export function loadConfig(givenFile?: string, environment: Environment = process.env): Config {
+  const file = givenFile || environment.GATEWAY_CONFIG;
+  const faults: Fault[] = [];
+  const vendors = load(join(catalogDir, "vendors.yaml"), vendorsSchema, {}, faults)?.vendors ?? [];
+  const builtIn = load(join(catalogDir, "models.yaml"), catalogueSchema, {}, faults)?.models ?? [];
+  const nothing: FileConfig = { upstreams: [], models: [] };
+  const written = (file ? load(file, fileSchema, environment, faults, checkReferences) : undefined) ?? nothing;
+  const settings = settingsOf(environment, faults);
+  const upstreams = file ? written.upstreams : upstreamsOf(vendors, environment, faults);
+  if (faults.length > 0) throw new ConfigError(faults);
+  const taken = new Set(written.models.flatMap(({ id, aliases }) => [id, ...aliases]));
+  const catalogue = builtIn.filter(({ id }) => !taken.has(id));
+  const models = [...written.models, ...catalogue].map((model) => withTargets(model, upstreams));
+  return Object.freeze({
+    host: settings.host ?? written.host ?? "127.0.0.1",
+    port: settings.port ?? written.port ?? 8080,
+    dataDir: settings.dataDir ?? written.data_dir ?? "./data",
+    logLevel: settings.logLevel ?? written.log_level ?? "info",
+    maxBodyBytes: written.max_body_bytes ?? 16 * 1024 * 1024,
+    bodyTimeoutMs: (written.body_timeout_seconds ?? 60) * 1000,
+    keepAliveMs: (written.keep_alive_seconds ?? 15) * 1000,
+    drainMs: (written.drain_seconds ?? 30) * 1000,
+    embeddedModels: written.embedded_models ?? !file,
+    upstreams,
+    models: models.filter(({ targets }) => targets.length > 0),
+    catalogue,
+  });
+}
+
+/** Reads and checks a file. Returns undefined where it has a fault. */
+function load<S extends z.ZodType>(
+  file: string,
+  schema: S,
+  environment: Environment,
+  faults: Fault[],
+  checkMore?: (file: string, document: YamlDocument, faults: Fault[]) => void,
+): z.output<S> | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    faults.push({ file, message: `the file cannot be read (${(error as NodeJS.ErrnoException).code})` });
+    return undefined;
+  }
+  const document = readYaml(file, text, environment);
+  const found = [...document.faults];
+  let data: z.output<S> | undefined;
+  if (document.value !== undefined) {
+    const result = schema.safeParse(document.value);
+    data = result.data;
+    for (const issue of result.error?.issues ?? []) found.push(...faultsOf(issue, file, document));
+    checkMore?.(file, document, found);
+  }
+  faults.push(...found.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)));
+  return found.length === 0 ? data : undefined;
+}
+
+function faultsOf(issue: z.core.$ZodIssue, file: string, document: YamlDocument): Fault[] {
+  const { path } = issue;
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => {
+      const at = [...path, key];
+      return { file, line: document.keyLineOf(at), message: `${pathText(at)}there is no such key` };
+    });
+  }
+  if (document.isUnset(path)) return [];
+  const absent = issue.code === "invalid_type" && issue.message.endsWith("received undefined");
+  const message = absent ? "is missing" : issue.message;
+  return [{ file, line: document.lineOf(path), message: `${pathText(path)}${message}` }];
+}
+
+function pathText(path: Path): string {
+  const text = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");
+  return text === "" ? "" : `${text.replace(/^\./, "")}: `;
+}
+
+/** A model that names no target is served by the upstream of its vendor's name, under its own id. */
+function withTargets(model: ModelConfig, upstreams: readonly UpstreamConfig[]): ModelConfig {
+  if (model.targets.length > 0 || !upstreams.some(({ name }) => name === model.vendor)) return model;
+  return { ...model, targets: [targetAt(model.vendor as string, model.id)] };
+}
+
+/** The only target of a model at an upstream. */
+export function targetAt(upstream: string, model: string): ModelConfig["targets"][number] {
+  return { upstream, model, priority: 0, weight: 1 };
+}

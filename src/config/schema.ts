@@ -1,0 +1,111 @@
+/**
+ * The form of gateway.yaml and of the built-in catalogue. `gateway.example.yaml` documents every key, and a test
+ * holds the two together.
+ */
+import { z } from "zod";
+
+export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
+
+const name = z.string().regex(/^[A-Za-z0-9][\w.-]*$/, "expected a name of letters, digits, `.`, `_` and `-`");
+export const modelIdSchema = z
+  .string()
+  .regex(/^[^\s]{1,200}$/, "expected a model id without spaces, at most 200 characters");
+const tokens = z.number().int().min(1);
+/** An address that paths are put behind, so it has nothing behind its own path. */
+export const urlSchema = z
+  .url({ protocol: /^https?$/, error: "expected an http(s) address" })
+  .refine((text) => !/[?#]|\/\/[^/]*@/.test(text), "expected an address without user, `?` and `#`")
+  .transform((text) => text.replace(/\/+$/, ""));
+/** What goes into a header: not a line break that came along from a file. */
+export const credentialSchema = z
+  .string()
+  .trim()
+  .regex(/^[\x20-\x7e]*$/, "expected a key of ASCII characters");
+
+/** Units per million, as a decimal string: a YAML number would already have lost its last places. */
+const price = z
+  .string('expected a decimal in quotes, as "1.10"')
+  .regex(/^\d{1,9}(\.\d{1,6})?$/, 'expected a decimal with at most 6 places, as "1.10"')
+  .transform(toMillionths);
+
+const upstream = z.strictObject({
+  name,
+  kind: z.enum(["openai"]),
+  base_url: urlSchema,
+  api_key: credentialSchema.optional(),
+  discover: z.boolean().optional(),
+});
+
+const target = z.strictObject({
+  upstream: name,
+  model: modelIdSchema,
+  priority: z.number().int().min(0).default(0),
+  weight: z.number().int().min(1).default(1),
+});
+
+const model = z.strictObject({
+  id: modelIdSchema,
+  aliases: z.array(modelIdSchema).default([]),
+  family: name,
+  vendor: name.optional(),
+  kind: z.enum(["chat", "embedding", "speech"]),
+  context_window: tokens.optional(),
+  max_output_tokens: tokens.optional(),
+  dimensions: z.number().int().min(1).optional(),
+  price: z
+    .strictObject({
+      input: price.optional(),
+      output: price.optional(),
+      cache_read: price.optional(),
+      cache_write: price.optional(),
+      characters: price.optional(),
+    })
+    .optional(),
+  created: z.iso.date().optional(),
+  targets: z.array(target).default([]),
+});
+
+export const catalogueSchema = z.strictObject({ models: z.array(model) });
+
+export const vendorsSchema = z.strictObject({
+  vendors: z.array(
+    z.strictObject({
+      name,
+      base_url: urlSchema,
+      key_variable: z.string(),
+      url_variable: z.string().optional(),
+      url_suffix: z.string().optional(),
+      discover_elsewhere: z.boolean().optional(),
+    }),
+  ),
+});
+
+export const fileSchema = z.strictObject({
+  host: z.string().min(1).optional(),
+  port: z.number().int().min(0).max(65535).optional(),
+  data_dir: z.string().min(1).optional(),
+  log_level: z.enum(logLevels).optional(),
+  max_body_bytes: z
+    .number()
+    .int()
+    .min(1024)
+    .max(1024 ** 3)
+    .optional(),
+  body_timeout_seconds: z.number().min(0.1).max(3600).optional(),
+  keep_alive_seconds: z.number().min(0.1).max(300).optional(),
+  drain_seconds: z.number().min(0).max(3600).optional(),
+  embedded_models: z.boolean().optional(),
+  upstreams: z.array(upstream).default([]),
+  models: z.array(model).default([]),
+});
+
+export type FileConfig = z.output<typeof fileSchema>;
+export type UpstreamConfig = z.output<typeof upstream>;
+export type ModelConfig = z.output<typeof model>;
+export type VendorConfig = z.output<typeof vendorsSchema>["vendors"][number];
+
+/** "1.10" → 1100000. */
+function toMillionths(decimal: string): number {
+  const [whole = "0", places = ""] = decimal.split(".");
+  return Number(whole) * 1_000_000 + Number(places.padEnd(6, "0"));
+}

@@ -1,0 +1,118 @@
+/**
+ * The composition root: builds every part of the gateway once, in the order in which a call meets them.
+ */
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { Logger } from "pino";
+import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
+import type { Handler, ServiceImplementation, Way } from "./call.ts";
+import { createCatalog } from "./catalog.ts";
+import type { Config } from "./config/config.ts";
+import { httpNotUnderstood, internal } from "./errors.ts";
+import { newId } from "./ids.ts";
+import { createAuthenticate } from "./pipeline/authenticate.ts";
+import { createComplete } from "./pipeline/complete.ts";
+import { observe } from "./pipeline/observe.ts";
+import { createValidate } from "./pipeline/validate.ts";
+import { createProviders, embeddedModels } from "./providers/index.ts";
+import { inferenceService } from "./services/inference.ts";
+import type { Storage } from "./storage/storage.ts";
+import { createDispatch } from "./transport/dispatch.ts";
+import { createReadiness, healthService } from "./transport/health.ts";
+import { type Listener, listen } from "./transport/listen.ts";
+import { problemBody } from "./transport/problems.ts";
+import { reflectionServices } from "./transport/reflection.ts";
+import { createRestDoor } from "./transport/rest.ts";
+import { compileRoutes } from "./transport/routes.ts";
+import { createRpcDoor } from "./transport/rpc.ts";
+
+export interface GatewayParts {
+  readonly config: Config;
+  readonly storage: Storage;
+  readonly log: Logger;
+  /** Milliseconds since 1970. */
+  readonly clock?: () => number;
+  /** From 0 (inclusive) to 1 (exclusive). */
+  readonly random?: () => number;
+}
+
+export interface Gateway {
+  readonly host: string;
+  readonly port: number;
+  /** Stops accepting, finishes what runs, at most for the configured time, and lets go of everything but storage. */
+  close(): Promise<void>;
+}
+
+/** Starts the gateway. Throws where the port is taken or a route is broken. */
+export async function startGateway(parts: GatewayParts): Promise<Gateway> {
+  const { config, storage, log, clock = Date.now, random = Math.random } = parts;
+  const catalog = createCatalog(config.embeddedModels ? [...config.models, ...embeddedModels] : config.models);
+  const providers = createProviders(config.upstreams, clock);
+  const complete = createComplete({ catalog, providers, random });
+  const services = [serve(InferenceService, inferenceService(complete))];
+  const descriptors = services.map(({ service }) => service);
+
+  const way = observe(createWay(services, createAuthenticate(storage.keys)), { log, clock });
+  const readiness = createReadiness();
+  const body = { maxBytes: config.maxBodyBytes, timeoutMs: config.bodyTimeoutMs };
+  const health = healthService(
+    readiness,
+    descriptors.map(({ typeName }) => typeName),
+  );
+  const handle = createDispatch({
+    routes: compileRoutes(descriptors),
+    rest: createRestDoor({ way, body, keepAliveMs: config.keepAliveMs }),
+    rpc: createRpcDoor({
+      way,
+      services: descriptors,
+      open: [health, ...reflectionServices([...descriptors, health.service])],
+      maxBytes: config.maxBodyBytes,
+      draining: readiness.draining,
+    }),
+    readiness,
+    newRequestId: () => newId("req", clock()),
+    log,
+  });
+  const listener: Listener = await listen({
+    host: config.host,
+    port: config.port,
+    handle,
+    rejectionBody: (status) => problemBody(httpNotUnderstood(status)),
+  });
+  return {
+    host: listener.host,
+    port: listener.port,
+    async close() {
+      readiness.drain();
+      await listener.close(config.drainMs);
+      await Promise.all([...providers.values()].map((provider) => provider.close()));
+    },
+  };
+}
+
+interface ServedService {
+  readonly service: DescService;
+  readonly handlers: ReadonlyMap<DescMethod, Handler>;
+}
+
+function serve<S extends DescService>(service: S, implementation: ServiceImplementation<S>): ServedService {
+  const handlers = new Map<DescMethod, Handler>();
+  for (const method of service.methods) {
+    handlers.set(method, implementation[method.localName as keyof S["method"]] as unknown as Handler);
+  }
+  return { service, handlers };
+}
+
+/** Puts the steps of a call in their order: authenticate, validate, and the RPC's own service. */
+function createWay(services: readonly ServedService[], authenticate: Way["admit"]): Omit<Way, "abandon"> {
+  const handlers = new Map(services.flatMap(({ handlers }) => [...handlers]));
+  const validate = createValidate([...handlers.keys()].map(({ input }) => input));
+  return {
+    admit: authenticate,
+    async handle(call) {
+      validate(call.request);
+      const handler = handlers.get(call.method);
+      if (!handler) throw internal(new Error(`no handler for ${call.method}`));
+      return handler(call);
+    },
+  };
+}
