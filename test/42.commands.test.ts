@@ -1,0 +1,312 @@
+/**
+ * The command line, as a person or a script runs it: real processes, through the system's own Node.
+ */
+
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hashKeySecret } from "../src/secrets.ts";
+import { openStorage } from "../src/storage/storage.ts";
+import {
+  bin,
+  chatStatus,
+  freePort,
+  modelGateway,
+  Running,
+  root,
+  run,
+  startServer,
+  systemNode,
+  temporaryFolder,
+} from "./support/command.ts";
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let env: { DATA_DIR: string };
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  env = { DATA_DIR: join(folder.path, "data") };
+});
+
+afterAll(() => folder.remove());
+
+describe("accounts and keys", () => {
+  test("are made, listed and revoked, with nothing but the result on standard output", async () => {
+    const account = await modelGateway(["accounts", "create", "--name", " Acme Ltd "], env);
+    expect(account).toMatchObject({ code: 0, stderr: "" });
+    expect(account.stdout).toMatch(/^acc_[0-9a-z]{25}\n$/);
+    const accountId = account.stdout.trim();
+
+    const byName = await modelGateway(["keys", "create", "--account", "Acme Ltd", "--name", "web"], env);
+    expect(byName.code).toBe(0);
+    expect(byName.stdout).toMatch(/^sk-[\w-]{43}\n$/);
+    const [, keyId = ""] = /Created (key_\w+)\./.exec(byName.stderr) ?? [];
+    expect(byName.stderr).not.toContain(byName.stdout.trim());
+    const byId = await modelGateway(["keys", "create", `--account=${accountId}`, "--name=batch"], env);
+    expect(byId.code).toBe(0);
+
+    const accounts = await modelGateway(["accounts", "list"], env);
+    expect(accounts.stdout).toMatch(new RegExp(`^ID +CREATED +NAME\n${accountId}  \\S+Z  Acme Ltd\n$`));
+
+    const revoked = await modelGateway(["keys", "revoke", keyId], env);
+    expect(revoked).toMatchObject({ code: 0, stdout: "", stderr: `Revoked ${keyId}. It is refused from now on.\n` });
+
+    const list = await modelGateway(["keys", "list", "--account", "Acme Ltd"], env);
+    const [head, web, batch, ...more] = list.stdout.trimEnd().split("\n");
+    expect(head).toMatch(/^ID +ACCOUNT +SECRET +STATUS +CREATED +NAME$/);
+    expect(web).toMatch(new RegExp(`^${keyId}  ${accountId}  sk-.….{4}  revoked  \\S+Z  web$`));
+    expect(batch).toMatch(/ active .* batch$/);
+    expect(more).toEqual([]);
+    for (const secret of [byName.stdout.trim(), byId.stdout.trim()]) {
+      expect(list.stdout + list.stderr).not.toContain(secret);
+      expect(list.stdout).not.toContain(hashKeySecret(secret));
+    }
+  });
+
+  test("are made by `npx model-gateway`, too", async () => {
+    const made = await run("npx", ["--no-install", "model-gateway", "accounts", "create", "--name", "by npx"], env);
+    expect(made.code, made.stderr).toBe(0);
+    expect(made.stdout).toMatch(/^acc_\w+\n$/);
+  });
+
+  test("made beside a running server authenticate at once, and are refused at once when revoked", async () => {
+    const { server, rootUrl } = await startServer([], env);
+    try {
+      await modelGateway(["accounts", "create", "--name", "live"], env);
+      const made = await modelGateway(["keys", "create", "--account", "live", "--name", "k"], env);
+      const secret = made.stdout.trim();
+      expect(await chatStatus(rootUrl, secret), server.stderr).toBe(200);
+      const [keyId = ""] = /key_\w+/.exec(made.stderr) ?? [];
+      expect((await modelGateway(["keys", "revoke", keyId], env)).code).toBe(0);
+      expect(await chatStatus(rootUrl, secret)).toBe(401);
+      expect(server.stdout + server.stderr).not.toContain(secret);
+      expect(server.stderr).not.toContain("call failed");
+    } finally {
+      expect(await server.stop()).toMatchObject({ code: 0 });
+    }
+  });
+});
+
+describe("a mistake ends with exit code 2 and words that say what to do:", () => {
+  const mistakes: Record<string, readonly [args: readonly string[], words: string]> = {
+    "an unknown command": [["sevre"], 'there is no command "sevre"'],
+    "an unknown command that every object knows": [["constructor"], 'there is no command "constructor"'],
+    "accounts without an action": [["accounts"], "accounts needs one of: create, list"],
+    "keys with an unknown action": [["keys", "make"], "keys needs one of: create, list, revoke"],
+    "an account without a name": [["accounts", "create"], "--name is needed"],
+    "an account with an empty name": [["accounts", "create", "--name", "  "], "--name is needed"],
+    "a name with a line break": [["accounts", "create", "--name", "a\nb"], "no line breaks"],
+    "an account's name as an argument": [["accounts", "create", "Acme"], "an argument too many"],
+    "a taken name": [["accounts", "create", "--name", "taken"], 'there is an account "taken" already'],
+    "a key without an account": [["keys", "create", "--name", "k"], "--account is needed"],
+    "a key without a name": [["keys", "create", "--account", "taken"], "--name is needed"],
+    "a key of an unknown account": [["keys", "create", "--account", "nobody", "--name", "k"], "accounts create --name"],
+    "the keys of an unknown account": [["keys", "list", "--account", "nobody"], 'there is no account "nobody"'],
+    "the keys of an empty name": [["keys", "list", "--account", ""], "--account is needed"],
+    "a revocation of nothing": [["keys", "revoke"], "keys revoke needs KEY_ID"],
+    "a revocation of two keys": [["keys", "revoke", "key_a", "key_b"], "an argument too many"],
+    "a revocation of an unknown key": [
+      ["keys", "revoke", "key_none"],
+      "there is no key key_none; `keys list` shows them",
+    ],
+    "an unknown option": [["keys", "list", "--acount", "x"], "Unknown option '--acount'"],
+    "an option of another command": [["accounts", "list", "--name", "x"], "Unknown option '--name'"],
+    "an option without its value": [["keys", "list", "--account"], "argument missing"],
+    "an argument to serve": [["serve", "gateway.yaml"], "serve has an argument too many"],
+    "an empty --config": [["serve", "--config", ""], "--config needs the path of a file"],
+    "a --config that is not there": [
+      ["accounts", "list", "--config", "nowhere.yaml"],
+      "nowhere.yaml: the file cannot be read",
+    ],
+  };
+
+  beforeAll(async () => {
+    const storage = await openStorage(join(env.DATA_DIR, "gateway.db"));
+    await storage.accounts.insert({ id: "acc_taken", name: "taken", created_at: 0 });
+    await storage.close();
+  });
+
+  for (const [name, [args, words]] of Object.entries(mistakes)) {
+    test.concurrent(name, async () => {
+      const { code, stdout, stderr } = await modelGateway(args, env);
+      expect(stderr).toContain(words);
+      expect(stderr).toMatch(/^model-gateway: .*\n$/);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    });
+  }
+
+  test("a secret in the place of a key's id, which is not repeated", async () => {
+    const { code, stderr } = await modelGateway(["keys", "revoke", "sk-do-not-show"], env);
+    expect(code).toBe(2);
+    expect(stderr).toContain("begins with key_");
+    expect(stderr).not.toContain("sk-do-not-show");
+  });
+
+  test("and makes no database on the way", async () => {
+    const DATA_DIR = join(folder.path, "untouched");
+    for (const args of [["keys"], ["keys", "revoke", "sk-x"], ["accounts", "create"], ["serve", "x"], ["help"]]) {
+      await modelGateway(args, { DATA_DIR });
+    }
+    expect(existsSync(DATA_DIR)).toBe(false);
+  });
+});
+
+describe("help and version", () => {
+  for (const args of [["help"], ["--help"], ["-h"], ["keys", "--help"], ["serve", "-h"]]) {
+    test(`are written for ${args.join(" ")}, with every command`, async () => {
+      const { code, stdout, stderr } = await modelGateway(args, env);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const words = ["serve", "demo", "accounts create", "accounts list", "keys create", "keys list", "keys revoke"];
+      for (const word of [...words, "--config", "GATEWAY_CONFIG", "DATA_DIR"]) expect(stdout).toContain(word);
+    });
+  }
+
+  for (const word of ["version", "--version", "-v"]) {
+    test(`are written for ${word}`, async () => {
+      expect(await modelGateway([word], env)).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+      });
+    });
+  }
+
+  test("come from any working directory, and through the pinned Node as well", async () => {
+    const elsewhere = await run(systemNode, [bin, "version"], env, { cwd: folder.path });
+    const pinned = await run(process.execPath, [bin, "version"], env, { cwd: folder.path });
+    expect(elsewhere).toMatchObject({ code: 0 });
+    expect(pinned).toEqual(elsewhere);
+  });
+});
+
+describe("the configuration", () => {
+  test("comes from --config, and from GATEWAY_CONFIG", async () => {
+    const file = join(folder.path, "own.yaml");
+    const dataDir = join(folder.path, "own-data");
+    await writeFile(file, `data_dir: "${dataDir}"\n`);
+    expect((await modelGateway(["accounts", "create", "--name", "a", "--config", file], {})).code).toBe(0);
+    expect((await modelGateway(["accounts", "list"], { GATEWAY_CONFIG: file })).stdout).toMatch(/ a\n/);
+    expect(existsSync(join(dataDir, "gateway.db"))).toBe(true);
+  });
+
+  test("is served without naming a command", async () => {
+    const file = join(folder.path, "default.yaml");
+    await writeFile(file, "port: 0\nembedded_models: true\n");
+    const server = new Running(systemNode, [bin, "--config", file], env);
+    const [, rootUrl] = await server.shows(/serves at (\S+)/);
+    expect((await fetch(`${rootUrl}/readyz`)).status).toBe(200);
+    expect(await server.stop("SIGINT")).toMatchObject({ code: 0 });
+  });
+
+  test("that is broken is told with all its faults, and nothing starts", async () => {
+    const file = join(folder.path, "broken.yaml");
+    await writeFile(file, 'prot: 1\nport: "x"\nupstreams:\n  - {name: a, kind: openai, base_url: nowhere}\n');
+    for (const args of [["serve"], ["demo"], ["keys", "list"]]) {
+      const { code, stdout, stderr } = await modelGateway([...args, "--config", file], { ...env, LOG_LEVEL: "loud" });
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      for (const words of [
+        `${file}:1: prot`,
+        `${file}:2: port`,
+        `${file}:4: upstreams[0].base_url`,
+        "environment: LOG_LEVEL",
+      ]) {
+        expect(stderr).toContain(words);
+      }
+      expect(stderr).not.toContain("    at ");
+    }
+  });
+
+  test("may leave the models to a server at OPENAI_BASE_URL", async () => {
+    const local = createServer((_, res) => void res.end('{"data":[{"id":"local-model"}]}')).listen(0, "127.0.0.1");
+    await once(local, "listening");
+    const OPENAI_BASE_URL = `http://127.0.0.1:${(local.address() as { port: number }).port}/v1`;
+    const { server } = await startServer([], { ...env, OPENAI_BASE_URL });
+    try {
+      expect(JSON.parse(server.stderr.split("\n")[0] ?? "")).toMatchObject({ upstream: "openai", models: 1 });
+    } finally {
+      expect((await server.stop()).code).toBe(0);
+      local.close();
+    }
+  });
+});
+
+describe("a server that cannot start says why in one line, with exit code 1, when", () => {
+  async function refused(variables: Record<string, string>, args: readonly string[] = ["serve"]): Promise<string> {
+    const { code, stdout, stderr } = await modelGateway(args, { ...env, PORT: "0", ...variables });
+    expect(stderr).toMatch(/^model-gateway: .*\n$/);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    return stderr;
+  }
+
+  test("its port is taken", async () => {
+    const { server, rootUrl } = await startServer([], env);
+    const { port } = new URL(rootUrl);
+    expect(await refused({ PORT: port })).toContain(
+      `cannot listen on 127.0.0.1, port ${port}: the port is taken. Stop what uses it, or set PORT to another`,
+    );
+    // The one that has it goes on.
+    expect((await fetch(`${rootUrl}/healthz`)).status).toBe(200);
+    expect((await server.stop()).code).toBe(0);
+  });
+
+  test("its host is not of this machine, or none at all", async () => {
+    expect(await refused({ HOST: "192.0.2.1" })).toContain("does not have that address");
+    expect(await refused({ HOST: "no-such-host.invalid" })).toContain("Set HOST to an address of this machine");
+  });
+
+  test("its data folder is a file, or in one", async () => {
+    const path = join(folder.path, "a-file");
+    await writeFile(path, "");
+    for (const DATA_DIR of [path, join(path, "within")]) {
+      expect(await refused({ DATA_DIR })).toContain(`the database ${join(DATA_DIR, "gateway.db")} cannot be opened`);
+      expect(await refused({ DATA_DIR }, ["keys", "list"])).toContain("cannot be opened");
+    }
+  });
+
+  test("its database is something else", async () => {
+    const DATA_DIR = join(folder.path, "odd");
+    await mkdir(DATA_DIR);
+    await writeFile(join(DATA_DIR, "gateway.db"), "this is no database, it is a text ".repeat(100));
+    expect(await refused({ DATA_DIR })).toContain("file is not a database");
+  });
+});
+
+describe("a signal", () => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    test(`${signal} ends the server with exit code 0, and its address is free again`, async () => {
+      const PORT = String(await freePort());
+      for (const _ of [1, 2]) {
+        const server = new Running(systemNode, [bin, "serve"], { ...env, PORT });
+        await server.shows(/serves at/);
+        expect(await server.stop(signal)).toMatchObject({ code: 0 });
+      }
+    });
+  }
+
+  test("from the terminal reaches every process at once, and still lets a running call finish", async () => {
+    await modelGateway(["accounts", "create", "--name", "slow"], env);
+    const made = await modelGateway(["keys", "create", "--account", "slow", "--name", "k"], env);
+    // A process group of its own, as a shell makes one: Ctrl-C goes to all of it.
+    const server = new Running(systemNode, [bin, "serve"], { ...env, PORT: "0" }, { detached: true });
+    const [, rootUrl] = await server.shows(/serves at (\S+)/);
+    const response = await fetch(`${rootUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${made.stdout.trim()}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "embedded-chat",
+        stream: true,
+        messages: [{ role: "user", content: "Hello" }],
+        metadata: { simulate_token_delay_ms: "20" },
+      }),
+    });
+    process.kill(-(server.child.pid as number), "SIGINT");
+    expect(await response.text()).toMatch(/data: \[DONE\]\n\n$/);
+    expect(await server.ended).toMatchObject({ code: 0 });
+  });
+});
+
+test("the helper of these tests really runs a Node of the system where there is one", () => {
+  expect(systemNode.startsWith(join(root, "node_modules"))).toBe(systemNode === process.execPath);
+});

@@ -1,0 +1,263 @@
+/**
+ * The database: a real SQLite file, also in the hands of several processes.
+ */
+import { once } from "node:events";
+import { mkdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { StorageError } from "../src/storage/database.ts";
+import { openStorage, type Storage } from "../src/storage/storage.ts";
+import { Running, root, temporaryFolder } from "./support/command.ts";
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let count = 0;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+
+afterAll(() => folder.remove());
+
+function freshPath(): string {
+  return join(folder.path, String(++count), "gateway.db");
+}
+
+const account = { id: "acc_1", name: "one", created_at: 1 };
+const user = { id: "usr_1", account_id: "acc_1", email: "a@example.com", password_hash: "x", created_at: 1 };
+const key = {
+  id: "key_1",
+  account_id: "acc_1",
+  name: "k",
+  secret_hash: "h1",
+  secret_mask: "sk-a…b",
+  is_admin: 0,
+  created_at: 1,
+  revoked_at: null,
+};
+
+async function withStorage(path: string, work: (storage: Storage) => Promise<void>): Promise<void> {
+  const storage = await openStorage(path);
+  try {
+    await work(storage);
+  } finally {
+    await storage.close();
+  }
+}
+
+function withSqlite<T>(path: string, work: (sqlite: Sqlite.Database) => T): T {
+  const sqlite = new Sqlite(path);
+  try {
+    return work(sqlite);
+  } finally {
+    sqlite.close();
+  }
+}
+
+/** Everything that the file says of its own shape, and of how it came to it. */
+function shapeOf(path: string): unknown {
+  return withSqlite(path, (sqlite) => ({
+    schema: sqlite.prepare("SELECT type, name, sql FROM sqlite_master ORDER BY name").all(),
+    migrations: sqlite.prepare("SELECT * FROM kysely_migration").all(),
+  }));
+}
+
+describe("opening", () => {
+  test("makes a file that is not there, its folders and its tables", async () => {
+    const path = freshPath();
+    await withStorage(path, async ({ accounts, users, keys }) => {
+      expect(await accounts.list()).toEqual([]);
+      expect(await users.findByEmail("a@example.com")).toBeUndefined();
+      expect(await keys.list()).toEqual([]);
+    });
+  });
+
+  test("makes the tables in an empty file", async () => {
+    const path = freshPath();
+    await mkdir(join(path, ".."));
+    await writeFile(path, "");
+    await withStorage(path, async ({ accounts }) => expect(await accounts.list()).toEqual([]));
+  });
+
+  test("a second time changes nothing", async () => {
+    const path = freshPath();
+    await withStorage(path, ({ accounts }) => accounts.insert(account));
+    const before = shapeOf(path);
+    await withStorage(path, async ({ accounts }) => expect(await accounts.list()).toEqual([account]));
+    expect(shapeOf(path)).toEqual(before);
+  });
+
+  test("keeps file and folder to their owner, and so with what SQLite lays beside", async () => {
+    const path = freshPath();
+    await withStorage(path, async ({ accounts }) => {
+      await accounts.insert(account);
+      const mode = async (file: string) => (await stat(file)).mode & 0o777;
+      expect(await mode(join(path, ".."))).toBe(0o700);
+      for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(await mode(file), file).toBe(0o600);
+    });
+  });
+
+  test("turns on the write-ahead log", async () => {
+    const path = freshPath();
+    await withStorage(path, async () => {});
+    expect(withSqlite(path, (sqlite) => sqlite.pragma("journal_mode", { simple: true }))).toBe("wal");
+  });
+
+  test("leaves nothing half done when a migration fails", async () => {
+    const path = freshPath();
+    await mkdir(join(path, ".."));
+    withSqlite(path, (sqlite) => sqlite.exec("CREATE TABLE users (something TEXT)"));
+    await expect(openStorage(path)).rejects.toThrow(/cannot be opened: .*users.* already exists/);
+    const tables = withSqlite(path, (sqlite) => sqlite.prepare("SELECT name FROM sqlite_master").pluck().all());
+    expect(tables).toEqual(["users"]);
+  });
+
+  test("refuses a file that a newer version has written, and leaves it as it is", async () => {
+    const path = freshPath();
+    await withStorage(path, async () => {});
+    withSqlite(path, (sqlite) =>
+      sqlite.exec("INSERT INTO kysely_migration VALUES ('9999-from-the-future', '2030-01-01T00:00:00.000Z')"),
+    );
+    const before = shapeOf(path);
+    const opening = openStorage(path);
+    await expect(opening).rejects.toThrow(StorageError);
+    await expect(opening).rejects.toThrow(
+      `the database ${path} was written by a newer model-gateway (it has 9999-from-the-future); use that version, or another data folder`,
+    );
+    expect(shapeOf(path)).toEqual(before);
+  });
+
+  test("refuses what is no database", async () => {
+    const path = freshPath();
+    await mkdir(join(path, ".."));
+    await writeFile(path, "no database ".repeat(1000));
+    await expect(openStorage(path)).rejects.toThrow(`the database ${path} cannot be opened: file is not a database`);
+    await expect(openStorage(join(path, "within", "gateway.db"))).rejects.toThrow(StorageError);
+  });
+});
+
+/** A process that says "ready", waits for a line, and then does the work with `openStorage` and `path` at hand. */
+function worker(path: string, work: string): Running {
+  const code = `
+    const { openStorage } = await import(process.env.STORAGE);
+    const path = process.env.FILE;
+    console.log("ready");
+    await new Promise((resolve) => process.stdin.once("data", resolve));
+    process.stdin.destroy();
+    ${work}`;
+  const env = { STORAGE: join(root, "src/storage/storage.ts"), FILE: path };
+  return new Running(process.execPath, ["--input-type=module", "--eval", code], env, {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+}
+
+describe("several processes", () => {
+  test("may open a new file at the same moment", async () => {
+    const open = "const storage = await openStorage(path); await storage.accounts.list(); await storage.close();";
+    for (let round = 0; round < 3; round++) {
+      const path = freshPath();
+      const workers = Array.from({ length: 5 }, () => worker(path, open));
+      await Promise.all(workers.map((one) => one.shows(/ready/)));
+      for (const { child } of workers) child.stdin?.write("go\n");
+      for (const { code, stderr } of await Promise.all(workers.map(({ ended }) => ended))) {
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      }
+    }
+  });
+
+  test("may write to one file at the same time, and lose nothing", async () => {
+    const path = freshPath();
+    await withStorage(path, async () => {});
+    const insert = `
+      const storage = await openStorage(path);
+      for (let i = 0; i < 50; i++) {
+        const name = process.pid + "-" + i;
+        await storage.accounts.insert({ id: "acc_" + name, name, created_at: i });
+      }
+      await storage.close();`;
+    const workers = Array.from({ length: 4 }, () => worker(path, insert));
+    await Promise.all(workers.map((one) => one.shows(/ready/)));
+    for (const { child } of workers) child.stdin?.write("go\n");
+    for (const { code, stderr } of await Promise.all(workers.map(({ ended }) => ended))) {
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    }
+    await withStorage(path, async ({ accounts }) => expect(await accounts.list()).toHaveLength(200));
+  });
+
+  test("may die without warning: what was written stays", async () => {
+    const path = freshPath();
+    const work = `
+      const storage = await openStorage(path);
+      await storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
+      console.log("written");
+      setInterval(() => {}, 1000);`;
+    const victim = worker(path, work);
+    await victim.shows(/ready/);
+    victim.child.stdin?.write("go\n");
+    await victim.shows(/written/);
+    victim.child.kill("SIGKILL");
+    await once(victim.child, "exit");
+    await withStorage(path, async ({ accounts }) => expect(await accounts.find("one")).toEqual(account));
+  });
+});
+
+describe("the tables", () => {
+  let storage: Storage;
+
+  beforeAll(async () => {
+    storage = await openStorage(freshPath());
+    await storage.accounts.insert(account);
+    await storage.users.insert(user);
+    await storage.keys.insert(key);
+  });
+
+  afterAll(() => storage.close());
+
+  test("hold one account of a name, one user of an address, one key of a secret", async () => {
+    await expect(storage.accounts.insert({ ...account, id: "acc_2" })).rejects.toThrow(/UNIQUE.*accounts.name/);
+    await expect(storage.accounts.insert({ ...account, name: "two" })).rejects.toThrow(/UNIQUE.*accounts.id/);
+    await expect(storage.users.insert({ ...user, id: "usr_2" })).rejects.toThrow(/UNIQUE.*users.email/);
+    await expect(storage.users.insert({ ...user, id: "usr_2", email: "A@Example.COM" })).rejects.toThrow(/UNIQUE/);
+    await expect(storage.keys.insert({ ...key, id: "key_2" })).rejects.toThrow(/UNIQUE.*api_keys.secret_hash/);
+  });
+
+  test("hold no key and no user of an account that is not there", async () => {
+    await expect(storage.keys.insert({ ...key, id: "key_2", secret_hash: "h2", account_id: "acc_9" })).rejects.toThrow(
+      /FOREIGN KEY/,
+    );
+    await expect(storage.users.insert({ ...user, id: "usr_2", email: "b@x", account_id: "acc_9" })).rejects.toThrow(
+      /FOREIGN KEY/,
+    );
+  });
+
+  test("find an account by its id and by its name", async () => {
+    expect(await storage.accounts.find("acc_1")).toEqual(account);
+    expect(await storage.accounts.find("one")).toEqual(account);
+    for (const other of ["ONE", "", "' OR 1=1 --", "%"]) expect(await storage.accounts.find(other)).toBeUndefined();
+  });
+
+  test("find a user by the address in any case, and change the password", async () => {
+    await storage.users.setPassword("usr_1", "y");
+    expect(await storage.users.findByEmail("A@EXAMPLE.com")).toEqual({ ...user, password_hash: "y" });
+  });
+
+  test("list an account's keys oldest first, revoked ones among them", async () => {
+    await storage.accounts.insert({ id: "acc_3", name: "three", created_at: 3 });
+    const of3 = { ...key, account_id: "acc_3" };
+    await storage.keys.insert({ ...of3, id: "key_8", secret_hash: "h8" });
+    await storage.keys.insert({ ...of3, id: "key_7", secret_hash: "h7" });
+    expect(await storage.keys.revoke("key_7", 77)).toBe(true);
+    expect((await storage.keys.list("acc_3")).map(({ id, revoked_at }) => [id, revoked_at])).toEqual([
+      ["key_7", 77],
+      ["key_8", null],
+    ]);
+    expect((await storage.keys.list()).map(({ id }) => id)).toEqual(["key_1", "key_7", "key_8"]);
+  });
+
+  test("revoke a key once, and keep the first time", async () => {
+    expect(await storage.keys.revoke("key_1", 100)).toBe(true);
+    expect(await storage.keys.revoke("key_1", 200)).toBe(false);
+    expect(await storage.keys.revoke("key_none", 100)).toBe(false);
+    expect((await storage.keys.findBySecretHash("h1"))?.revoked_at).toBe(100);
+  });
+});

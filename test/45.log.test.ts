@@ -1,0 +1,211 @@
+/**
+ * What is logged of a call: one line, enough to find and count it, and nothing that was said or that opens a door.
+ */
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { chatStatus } from "./support/command.ts";
+import { startTestGateway, type TestGateway, upstreamAt } from "./support/gateway.ts";
+
+const prompt = "MARKER-PROMPT";
+const metadataMark = "MARKER-METADATA";
+
+let gateway: TestGateway;
+/** Serves `embedded-chat` from an address where nobody is. */
+let broken: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  broken = await startTestGateway(upstreamAt("http://127.0.0.1:1/v1", "MARKER-UPSTREAM-KEY"));
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await broken.close();
+});
+
+type Line = Readonly<Record<string, unknown>>;
+
+function linesOf({ logged }: TestGateway, id: string): Line[] {
+  const all = logged().trimEnd().split("\n").filter(Boolean);
+  return all.map((line) => JSON.parse(line) as Line).filter(({ request_id }) => request_id === id);
+}
+
+/** Waits for the line of a call, and sees that it stays the only one and says nothing that it must not. */
+async function theLineOf(at: TestGateway, id: string): Promise<Line> {
+  await vi.waitFor(() => expect(linesOf(at, id)).not.toEqual([]), { timeout: 5000 });
+  // A later call is logged after whatever the first has still to say.
+  const before = at.logged().length;
+  await chatStatus(at.rootUrl, "sk-unknown");
+  await vi.waitFor(() => expect(at.logged().length).toBeGreaterThan(before), { timeout: 5000 });
+  const lines = linesOf(at, id);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]?.duration_ms).toBeTypeOf("number");
+  for (const secret of [prompt, metadataMark, at.apiKey, at.apiKey.slice(3), "MARKER-UPSTREAM-KEY", "sk-unknown"]) {
+    expect(at.logged().toLowerCase()).not.toContain(secret.toLowerCase());
+  }
+  return lines[0] as Line;
+}
+
+interface Ask {
+  readonly at?: TestGateway;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
+}
+
+function request(more: object = {}): object {
+  return {
+    model: "embedded-chat",
+    messages: [{ role: "user", content: `Please say ${prompt}` }],
+    user: metadataMark,
+    ...more,
+    metadata: { note: metadataMark, ...(more as { metadata?: object }).metadata },
+  };
+}
+
+async function ask({
+  at = gateway,
+  body = request(),
+  headers,
+  signal,
+}: Ask): Promise<{ response: Response; id: string }> {
+  const response = await fetch(`${at.baseUrl}/chat/completions`, {
+    method: "POST",
+    headers: headers ?? { authorization: `Bearer ${at.apiKey}`, "content-type": "application/json" },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    signal: signal ?? null,
+  });
+  return { response, id: response.headers.get("x-request-id") ?? "" };
+}
+
+async function keyOf(at: TestGateway): Promise<{ account_id: string; key_id: string | undefined }> {
+  const [key] = await at.storage.keys.list(at.accountId);
+  return { account_id: at.accountId, key_id: key?.id };
+}
+
+test("an answered call: its RPC, account, key, status and duration", async () => {
+  const { response, id } = await ask({});
+  // The simulator says the prompt back: the marker is in the answer as well.
+  expect((await response.text()).toLowerCase()).toContain(prompt.toLowerCase());
+  const caller = await keyOf(gateway);
+  expect(await theLineOf(gateway, id)).toMatchObject({
+    level: 30,
+    rpc: "CreateChatCompletion",
+    status: 200,
+    ...caller,
+  });
+});
+
+test("a streamed call, once its last frame is out", async () => {
+  const { response, id } = await ask({ body: request({ stream: true }) });
+  expect(await response.text()).toContain("[DONE]");
+  const caller = await keyOf(gateway);
+  expect(await theLineOf(gateway, id)).toMatchObject({
+    level: 30,
+    rpc: "StreamChatCompletion",
+    status: 200,
+    ...caller,
+  });
+});
+
+test("a refused call, with its reason", async () => {
+  const { response, id } = await ask({ body: request({ model: "nobody" }) });
+  expect(response.status).toBe(404);
+  expect(await theLineOf(gateway, id)).toMatchObject({
+    status: 404,
+    reason: "MODEL_NOT_FOUND",
+    ...(await keyOf(gateway)),
+  });
+});
+
+test("a call whose fields are out of bounds, without their values", async () => {
+  const { response, id } = await ask({ body: request({ temperature: 9, stop: prompt }) });
+  expect(response.status).toBe(400);
+  expect(await theLineOf(gateway, id)).toMatchObject({ status: 400, reason: "INVALID_VALUE" });
+});
+
+test("a stream that breaks, with the status that it would have had", async () => {
+  const { response, id } = await ask({ body: request({ stream: true, metadata: { simulate_break_after: "2" } }) });
+  expect(await response.text()).toContain('"error"');
+  expect(await theLineOf(gateway, id)).toMatchObject({ status: 502, reason: "UPSTREAM_FAILED" });
+});
+
+test("a stream whose caller goes away, as 499", async () => {
+  const gone = new AbortController();
+  const body = request({ stream: true, metadata: { simulate_token_delay_ms: "30" } });
+  const { response, id } = await ask({ body, signal: gone.signal });
+  await response.body?.getReader().read();
+  gone.abort();
+  expect(await theLineOf(gateway, id)).toMatchObject({ status: 499, reason: "CANCELLED", ...(await keyOf(gateway)) });
+});
+
+test("a call whose caller goes away before the answer, as 499", async () => {
+  const gone = new AbortController();
+  const before = gateway.logged().length;
+  const asked = ask({ body: request({ metadata: { simulate_silence: "true" } }), signal: gone.signal });
+  setTimeout(() => gone.abort(), 200);
+  await expect(asked).rejects.toThrow("abort");
+  const ended = () => gateway.logged().slice(before).trimEnd();
+  await vi.waitFor(() => expect(ended()).toContain('"status":499'), { timeout: 5000 });
+  const { request_id } = JSON.parse(ended()) as { request_id: string };
+  expect(await theLineOf(gateway, request_id)).toMatchObject({ status: 499, reason: "CANCELLED" });
+});
+
+test("a call without a key and one with a wrong key, as 401 of nobody", async () => {
+  for (const headers of [{}, { authorization: "Bearer sk-unknown" }, { "x-api-key": "sk-unknown" }]) {
+    const { response, id } = await ask({ headers: { ...headers, "content-type": "application/json" } });
+    expect(response.status).toBe(401);
+    const line = await theLineOf(gateway, id);
+    expect(line).toMatchObject({ status: 401, reason: "INVALID_API_KEY" });
+    expect([line.account_id, line.key_id]).toEqual([undefined, undefined]);
+  }
+});
+
+test("a call whose upstream is not there, without that upstream's key", async () => {
+  const { response, id } = await ask({ at: broken });
+  expect(response.status).toBe(502);
+  expect(await theLineOf(broken, id)).toMatchObject({ status: 502, reason: "UPSTREAM_FAILED" });
+});
+
+test("a call whose body cannot be read", async () => {
+  const { response, id } = await ask({ body: `{"model": ${prompt}` });
+  expect(response.status).toBe(400);
+  const line = await theLineOf(gateway, id);
+  expect(line).toMatchObject({ status: 400, reason: "MALFORMED_BODY", ...(await keyOf(gateway)) });
+});
+
+test("a call over RPC like one over HTTP", async () => {
+  const response = await fetch(`${gateway.rootUrl}/modelgateway.v1.InferenceService/CreateChatCompletion`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "embedded-chat", messages: [{ role: "ROLE_USER", content: { text: prompt } }] }),
+  });
+  expect(response.status).toBe(200);
+  const id = response.headers.get("x-request-id") ?? "";
+  expect(await theLineOf(gateway, id)).toMatchObject({
+    rpc: "CreateChatCompletion",
+    status: 200,
+    ...(await keyOf(gateway)),
+  });
+});
+
+test("an error of the gateway's own, with its cause in the log and not in the answer", async () => {
+  const at = await startTestGateway();
+  try {
+    await at.storage.close();
+    const { response, id } = await ask({ at });
+    expect(response.status).toBe(500);
+    const body = await response.text();
+    expect(JSON.parse(body)).toMatchObject({ error: { type: "server_error", param: null } });
+    expect(body).not.toMatch(/database|sqlite|destroyed|closed|driver|\.ts/i);
+    const [line] = linesOf(at, id);
+    expect(line).toMatchObject({ level: 50, status: 500, reason: "INTERNAL", msg: "call failed" });
+    const cause = {
+      message: expect.stringMatching(/destroyed|not open|closed/),
+      stack: expect.stringContaining("keys.ts"),
+    };
+    expect(line).toMatchObject({ err: cause });
+    expect(at.logged()).not.toContain(at.apiKey);
+  } finally {
+    await at.close();
+  }
+});

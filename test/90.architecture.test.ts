@@ -1,0 +1,226 @@
+/**
+ * The shape of the source stays what docs/architecture.md and the README say: who may import whom, where each file
+ * is, how long files are, and that each opens with its promise.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const src = join(root, "src");
+
+interface Import {
+  /** A path below src, a path below the project (`gen/…`), or a package. */
+  readonly target: string;
+  readonly typesOnly: boolean;
+}
+
+interface Source {
+  /** The path below src. */
+  readonly path: string;
+  readonly text: string;
+  readonly imports: readonly Import[];
+}
+
+const sources: readonly Source[] = readdirSync(src, { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".ts"))
+  .sort()
+  .map((path) => {
+    const text = readFileSync(join(src, path), "utf8");
+    return { path, text, imports: importsOf(path, text) };
+  });
+
+/** Reads `import … from "x"`, `export … from "x"`, `import "x"` and `import("x")`. */
+function importsOf(path: string, text: string): Import[] {
+  const pattern =
+    /^(?:import|export)\s+(?<types>type\s)?[^"';]*?\bfrom\s+"(?<from>[^"]+)"|^import\s+"(?<bare>[^"]+)"|\bimport\("(?<late>[^"]+)"\)/gm;
+  return [...text.matchAll(pattern)].map(({ groups = {} }) => {
+    const specifier = groups.from ?? groups.bare ?? groups.late ?? "";
+    return { target: targetOf(path, specifier), typesOnly: groups.types !== undefined };
+  });
+}
+
+function targetOf(path: string, specifier: string): string {
+  if (!specifier.startsWith(".")) return specifier;
+  const absolute = join(src, dirname(path), specifier);
+  const below = relative(src, absolute);
+  return below.startsWith("..") ? relative(root, absolute) : below;
+}
+
+/** The folder of src that a path lies in, or the file itself where it lies in src. */
+function partOf(path: string): string {
+  return path.split("/", 1)[0] as string;
+}
+
+/**
+ * What each part of src may import of the others: a folder stands for its files, "(types)" for `import type` only.
+ * Its own files, `gen` and packages are open to all.
+ */
+const arrows: Readonly<Record<string, readonly string[]>> = {
+  "main.ts": ["commands", "config", "storage/database.ts"],
+  commands: ["gateway.ts", "config", "services", "storage", "errors.ts", "ids.ts", "secrets.ts"],
+  "gateway.ts": [
+    ...["transport", "pipeline", "services", "families", "providers", "storage", "config"],
+    ...["call.ts", "catalog.ts", "errors.ts", "ids.ts", "secrets.ts", "wire"],
+  ],
+  transport: ["call.ts", "errors.ts", "ids.ts", "wire"],
+  services: ["pipeline", "storage", "call.ts", "errors.ts", "ids.ts", "secrets.ts"],
+  pipeline: [
+    ...["families", "providers/provider.ts", "providers/operations.ts", "storage (types)"],
+    ...["call.ts", "catalog.ts", "errors.ts", "secrets.ts", "wire"],
+  ],
+  families: ["providers/operations.ts", "call.ts", "errors.ts", "wire"],
+  providers: ["config (types)", "call.ts", "errors.ts", "wire"],
+  "catalog.ts": ["config (types)", "errors.ts"],
+  storage: [],
+  config: [],
+  "call.ts": ["wire"],
+  "errors.ts": ["wire/fault.ts"],
+  wire: [],
+  "ids.ts": [],
+  "secrets.ts": [],
+};
+
+function mayImport(from: string, { target, typesOnly }: Import): boolean {
+  if (partOf(target) === partOf(from)) return true;
+  return (arrows[partOf(from)] ?? []).some((entry) => {
+    const [open, condition] = entry.split(" ") as [string, string?];
+    return (target === open || target.startsWith(`${open}/`)) && (condition === undefined || typesOnly);
+  });
+}
+
+function faults(check: (source: Source, found: Import) => boolean): string[] {
+  return sources.flatMap((source) =>
+    source.imports.filter((found) => check(source, found)).map(({ target }) => `${source.path} → ${target}`),
+  );
+}
+
+const isOurs = ({ target }: Import) => sources.some(({ path }) => path === target);
+
+describe("imports", () => {
+  test("are all read by this test", () => {
+    for (const { path, text, imports } of sources) {
+      // Every line that ends in a module's name belongs to an import that was read.
+      const written = text.match(/^(?:import|export)?.*\bfrom\s+"[^"]+";$|^import\s+"|\bimport\(/gm) ?? [];
+      expect(imports.length, path).toBe(written.length);
+    }
+  });
+
+  test("name a file that exists, a package, or generated code", () => {
+    const local = ({ target }: Import) => /\.(?:[cm]?[jt]s|json)$/.test(target) && !target.startsWith("gen/");
+    expect(faults((_, found) => local(found) && !isOurs(found))).toEqual([]);
+  });
+
+  test("go only where the arrows point", () => {
+    expect(faults(({ path }, found) => isOurs(found) && !mayImport(path, found))).toEqual([]);
+  });
+
+  test("have an arrow for every part of src, and no arrow for a part that is gone", () => {
+    expect([...new Set(sources.map(({ path }) => partOf(path)))].sort()).toEqual(Object.keys(arrows).sort());
+  });
+
+  test("never lead from one provider to another", () => {
+    const concrete = (path: string) => /^providers\/(?:embedded\/|openai\.ts$)/.exec(path)?.[0];
+    const overHttp = /^providers\/upstream/;
+    expect(
+      faults(({ path }, { target }) => {
+        const from = concrete(path);
+        const to = concrete(target);
+        if (from === undefined) return to !== undefined && path !== "providers/index.ts";
+        return (to !== undefined && to !== from) || (from === "providers/embedded/" && overHttp.test(target));
+      }),
+    ).toEqual([]);
+  });
+
+  test("reach the composition of the gateway from the command line alone", () => {
+    expect(faults(({ path }, { target }) => target === "gateway.ts" && partOf(path) !== "commands")).toEqual([]);
+    expect(faults((_, { target }) => target === "main.ts")).toEqual([]);
+  });
+
+  test("name the database's driver in one file", () => {
+    expect(faults((_, { target }) => target === "better-sqlite3")).toEqual(["storage/database.ts → better-sqlite3"]);
+  });
+});
+
+test("the environment is read in one file", () => {
+  const readers = sources.filter(({ text }) =>
+    /\bprocess\s*(?:\.\s*env\b|\[)|\benv\b[^;]*from\s+"node:process"/.test(text),
+  );
+  expect(readers.map(({ path }) => path)).toEqual(["config/config.ts"]);
+});
+
+test("no file or folder is named for what nobody could say", () => {
+  const vague = /(?:^|\/|-)(?:utils?|common|shared|core|helpers?|misc)(?:-|\.ts$|\/)/;
+  expect(sources.map(({ path }) => path).filter((path) => vague.test(path))).toEqual([]);
+});
+
+describe("files", () => {
+  const lines = ({ text }: Source) => text.trimEnd().split("\n").length;
+
+  test("hold at most 250 lines, half of them at most 150", () => {
+    expect(sources.filter((source) => lines(source) > 250).map(({ path }) => path)).toEqual([]);
+    const lengths = sources.map(lines).sort((a, b) => a - b);
+    expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThanOrEqual(150);
+  });
+
+  test("open with what they promise", () => {
+    expect(sources.filter(({ text }) => !/^\/\*\*\s/.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe("the tree in the README", () => {
+  const tree = () => readTree(readFileSync(join(root, "README.md"), "utf8"));
+
+  test("names every file of src, once, and none that is not there", () => {
+    const { files, folders } = tree();
+    expect(new Set(files).size, "a file is named twice").toBe(files.length);
+    const stoodFor = sources.filter(({ path }) => folders.some((folder) => path.startsWith(folder)));
+    expect([...files, ...stoodFor.map(({ path }) => path)].sort()).toEqual(sources.map(({ path }) => path));
+    for (const folder of folders)
+      expect(
+        stoodFor.some(({ path }) => path.startsWith(folder)),
+        folder,
+      ).toBe(true);
+  });
+
+  test("says of every file and closed folder what it does", () => {
+    expect(tree().bare).toEqual([]);
+  });
+});
+
+interface Tree {
+  readonly files: readonly string[];
+  /** Folders whose content is not listed: they stand for all that is in them. With `/` at the end. */
+  readonly folders: readonly string[];
+  /** What has no description and needs one. */
+  readonly bare: readonly string[];
+}
+
+/** Reads the part below the line `src/` of the first ```text block that has one. */
+function readTree(markdown: string): Tree {
+  const blocks = [...markdown.matchAll(/^```text\n(.*?)^```$/gms)].map(([, body]) => (body as string).split("\n"));
+  const block = blocks.find((lines) => lines.some((line) => /^src\/(?:\s|$)/.test(line)));
+  if (!block) throw new Error("README.md has no ```text block with a line `src/`");
+  const below = block.slice(block.findIndex((line) => line.startsWith("src/")) + 1);
+  const end = below.findIndex((line) => /^\S/.test(line));
+  const entries = (end === -1 ? below : below.slice(0, end))
+    .filter((line) => line.trim() !== "")
+    .map((line) => {
+      const parts = /^(?<indent> +)(?<name>\S+)(?: +(?<words>\S.*))?$/.exec(line)?.groups;
+      if (!parts) throw new Error(`README.md: not a line of the tree: ${line}`);
+      return { depth: parts.indent?.length ?? 0, name: parts.name as string, words: parts.words };
+    });
+  const open: { readonly depth: number; readonly path: string }[] = [];
+  const tree = { files: [] as string[], folders: [] as string[], bare: [] as string[] };
+  for (const [i, { depth, name, words }] of entries.entries()) {
+    while ((open.at(-1)?.depth ?? -1) >= depth) open.pop();
+    const path = (open.at(-1)?.path ?? "") + name;
+    const hasContent = (entries[i + 1]?.depth ?? 0) > depth;
+    if (name.endsWith("/") && hasContent) open.push({ depth, path });
+    else {
+      (name.endsWith("/") ? tree.folders : tree.files).push(path);
+      if (words === undefined) tree.bare.push(path);
+    }
+  }
+  return tree;
+}

@@ -1,0 +1,134 @@
+/**
+ * The command line as people run it: real processes of the system's own Node, with an environment of their own.
+ */
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+
+export const root = join(import.meta.dirname, "../..");
+export const bin = join(root, "bin/model-gateway.js");
+
+/** What is searched for programs when nothing of this project has been put in front. */
+const systemPath = (process.env.PATH ?? "")
+  .split(delimiter)
+  .filter((folder) => !folder.includes("node_modules"))
+  .join(delimiter);
+
+/** The Node that a user's shell finds: often older than the one that the project pins. */
+export const systemNode =
+  systemPath
+    .split(delimiter)
+    .map((folder) => join(folder, "node"))
+    .find(existsSync) ?? process.execPath;
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Runs a program to its end. */
+export async function run(
+  program: string,
+  args: readonly string[],
+  env: Variables,
+  options: SpawnOptions = {},
+): Promise<Ended> {
+  return new Running(program, args, env, options).ended;
+}
+
+/** Runs `model-gateway` to its end, with the system's Node. */
+export function modelGateway(args: readonly string[], env: Variables, options?: SpawnOptions): Promise<Ended> {
+  return run(systemNode, [bin, ...args], env, options);
+}
+
+/** A program that goes on until it is asked to stop. */
+export class Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  stdout = "";
+  stderr = "";
+
+  constructor(program: string, args: readonly string[], env: Variables, options: SpawnOptions = {}) {
+    this.child = spawn(program, args, {
+      cwd: root,
+      env: { PATH: systemPath, HOME: process.env.HOME, ...env } as NodeJS.ProcessEnv,
+      stdio: ["ignore", "pipe", "pipe"],
+      ...options,
+    });
+    this.child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
+    this.child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
+    this.ended = once(this.child, "close").then(([code, signal]) => {
+      const { stdout, stderr } = this;
+      return { code: code as number | null, signal: signal as NodeJS.Signals | null, stdout, stderr };
+    });
+  }
+
+  /** Resolves with the first match on standard output. Rejects when the program ends before. */
+  async shows(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this.stdout);
+      if (match) return match;
+      const { stdout } = this.child;
+      const more = stdout ? once(stdout, "data") : this.ended;
+      const what = await Promise.race([more.then(() => "more"), this.ended.then(() => "ended")]);
+      if (what === "ended" && !pattern.test(this.stdout)) {
+        throw new Error(`ended without ${pattern}:\n${this.stdout}\n${this.stderr}`);
+      }
+    }
+  }
+
+  /** Sends the signal, and resolves when the program has ended. */
+  stop(signal: NodeJS.Signals = "SIGTERM"): Promise<Ended> {
+    if (this.isAlive()) this.child.kill(signal);
+    return this.ended;
+  }
+
+  isAlive(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+}
+
+/** Starts `model-gateway serve` on a free port, and resolves with its address. */
+export async function startServer(
+  args: readonly string[],
+  env: Variables,
+): Promise<{ server: Running; rootUrl: string }> {
+  const server = new Running(systemNode, [bin, "serve", ...args], { PORT: "0", ...env });
+  const [, rootUrl = ""] = await server.shows(/serves at (\S+)/);
+  return { server, rootUrl };
+}
+
+/** A folder of its own, gone afterwards. */
+export async function temporaryFolder(): Promise<{ path: string; remove: () => Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), "gateway-test-"));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Asks for a short chat answer, and returns the status. */
+export async function chatStatus(rootUrl: string, apiKey: string): Promise<number> {
+  const response = await fetch(`${rootUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "embedded-chat", max_tokens: 2, messages: [{ role: "user", content: "Hi" }] }),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
