@@ -6,17 +6,19 @@ import { CreateChatCompletionRequestSchema } from "../gen/modelgateway/v1/chat_p
 import { Refusal } from "../src/errors.ts";
 import { createEmbeddedProvider } from "../src/providers/embedded/index.ts";
 import type { Form } from "../src/providers/operations.ts";
+import type { Speak } from "../src/providers/provider.ts";
 import type { JsonObject } from "../src/wire/json.ts";
 import { Wire } from "../src/wire/wire.ts";
 
 type Whole = OpenAI.ChatCompletion;
 type Chunk = OpenAI.ChatCompletionChunk;
 
-const provider = createEmbeddedProvider({ clock: () => 1_790_000_000_999 });
+const { chat } = createEmbeddedProvider({ clock: () => 1_790_000_000_999 }).speaks as { chat: Speak<"chat"> };
 
 function send(json: JsonObject, form: Form, signal = new AbortController().signal) {
   const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", ...json });
-  return provider.send({ id: "req_1", operation: "chat", form, request, model: "embedded-chat", signal });
+  const attempt = { id: "req_1", operation: "chat", form, request, model: "embedded-chat", signal } as const;
+  return chat({ ...attempt, header: () => undefined });
 }
 
 async function whole(json: JsonObject): Promise<Whole> {

@@ -3,9 +3,10 @@ import { CreateChatCompletionRequestSchema } from "../gen/modelgateway/v1/chat_p
 import { Reason, Refusal } from "../src/errors.ts";
 import { createEmbeddedProvider } from "../src/providers/embedded/index.ts";
 import type { Form } from "../src/providers/operations.ts";
+import type { Speak } from "../src/providers/provider.ts";
 import { Wire } from "../src/wire/wire.ts";
 
-const provider = createEmbeddedProvider({ clock: () => 0 });
+const { chat } = createEmbeddedProvider({ clock: () => 0 }).speaks as { chat: Speak<"chat"> };
 
 interface Told {
   readonly metadata: Record<string, string>;
@@ -18,8 +19,8 @@ interface Told {
 async function* told({ metadata, form = "whole", signal, say = "one two three" }: Told): AsyncGenerator<string> {
   const messages = [{ role: "user", content: `say ${say}` }];
   const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", messages, metadata });
-  const attempt = { id: "req_1", operation: "chat", form, request, model: "m" } as const;
-  const answer = await provider.send({ ...attempt, signal: signal ?? new AbortController().signal });
+  const attempt = { id: "req_1", operation: "chat", form, request, model: "m", header: () => undefined } as const;
+  const answer = await chat({ ...attempt, signal: signal ?? new AbortController().signal });
   if (answer.kind === "whole") yield JSON.stringify(answer.body.json());
   else for await (const frames of answer.frames) for (const frame of frames) yield JSON.stringify(frame.json());
 }

@@ -17,8 +17,9 @@ function snippet(language: string, text: string): string {
   const blocks = [...readme.matchAll(/```(\w+)\n([\s\S]*?)```/g)].filter(
     ([, tag, code]) => tag === language && code?.includes(text),
   );
-  if (blocks.length !== 1) throw new Error(`${blocks.length} blocks hold ${text}`);
-  return (blocks[0]?.[2] as string).replaceAll("http://127.0.0.1:8080", gateway.rootUrl);
+  const [block, ...others] = blocks;
+  if (!block?.[2] || others.length > 0) throw new Error(`${blocks.length} blocks hold ${text}`);
+  return block[2].replaceAll("http://127.0.0.1:8080", gateway.rootUrl);
 }
 
 let gateway: TestGateway;

@@ -30,7 +30,7 @@ const price = z
 
 const upstream = z.strictObject({
   name,
-  kind: z.enum(["openai"]),
+  kind: z.enum(["openai", "anthropic"]),
   base_url: urlSchema,
   api_key: credentialSchema.optional(),
   discover: z.boolean().optional(),

@@ -29,12 +29,13 @@ export type Complete = <O extends Operation, F extends Form>(
 ) => Promise<Answer<Output<O, F>>>;
 
 export function createComplete({ catalog, providers, random }: CompleteOptions): Complete {
-  return async ({ operation, form, kind }, { id, request, signal }) => {
+  return async ({ operation, form, kind }, { id, request, header, signal }) => {
     const asked = request.message().model ?? "";
     const target = route(catalog.find(asked, kind), random);
     const provider = providers.get(target.upstream);
     if (!provider) throw internal(new Error(`no provider for the upstream ${target.upstream}`));
-    if (!provider.speaks.has(operation)) throw modelNotFound(asked);
-    return provider.send({ id, operation, form, request, model: target.model, signal });
+    const speak = provider.speaks[operation];
+    if (!speak) throw modelNotFound(asked);
+    return speak({ id, operation, form, request, model: target.model, header, signal });
   };
 }

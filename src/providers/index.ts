@@ -2,11 +2,13 @@
  * Upstream kind → provider; the only list of them.
  */
 import type { ModelConfig, UpstreamConfig } from "../config/config.ts";
+import { createAnthropicProvider } from "./anthropic.ts";
 import { createEmbeddedProvider } from "./embedded/index.ts";
 import { createOpenAiProvider } from "./openai.ts";
 import type { Provider } from "./provider.ts";
 
 const kinds: Readonly<Record<UpstreamConfig["kind"], (config: UpstreamConfig) => Provider>> = {
+  anthropic: ({ base_url, api_key }) => createAnthropicProvider({ baseUrl: base_url, apiKey: api_key }),
   openai: ({ base_url, api_key }) => createOpenAiProvider({ baseUrl: base_url, apiKey: api_key }),
 };
 

@@ -9,9 +9,11 @@ import {
 import { CompletionSchema, CreateCompletionRequestSchema } from "../../gen/modelgateway/v1/completions_pb.ts";
 import { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import {
+  CountMessageTokensRequestSchema,
   CreateMessageRequestSchema,
   MessageSchema,
   MessageStreamEventSchema,
+  MessageTokenCountSchema,
 } from "../../gen/modelgateway/v1/messages_pb.ts";
 import { CreateSpeechRequestSchema, SpeechChunkSchema, SpeechSchema } from "../../gen/modelgateway/v1/speech_pb.ts";
 
@@ -19,6 +21,11 @@ import { CreateSpeechRequestSchema, SpeechChunkSchema, SpeechSchema } from "../.
 export const operations = {
   chat: { input: CreateChatCompletionRequestSchema, whole: ChatCompletionSchema, stream: ChatCompletionChunkSchema },
   messages: { input: CreateMessageRequestSchema, whole: MessageSchema, stream: MessageStreamEventSchema },
+  count_tokens: {
+    input: CountMessageTokensRequestSchema,
+    whole: MessageTokenCountSchema,
+    stream: MessageTokenCountSchema,
+  },
   completions: { input: CreateCompletionRequestSchema, whole: CompletionSchema, stream: CompletionSchema },
   embeddings: { input: CreateEmbeddingsRequestSchema, whole: EmbeddingListSchema, stream: EmbeddingListSchema },
   speech: { input: CreateSpeechRequestSchema, whole: SpeechSchema, stream: SpeechChunkSchema },
@@ -26,7 +33,7 @@ export const operations = {
 
 export type Operation = keyof typeof operations;
 
-/** Whether an answer comes in one piece, or as a stream of pieces. Embeddings come whole only. */
+/** Whether an answer comes in one piece, or as a stream of pieces. Embeddings and counts come whole only. */
 export type Form = "whole" | "stream";
 
 export type Input<O extends Operation> = (typeof operations)[O]["input"];

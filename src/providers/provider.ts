@@ -4,7 +4,7 @@
  * A provider speaks some operations and leaves out the others: what a vendor lacks is absent, not stubbed. It
  * answers or throws a Refusal; it never retries, and it keeps nothing between calls that a caller could notice.
  */
-import type { Answer } from "../call.ts";
+import type { Answer, Arrival } from "../call.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { Form, Input, Operation, Output } from "./operations.ts";
 
@@ -15,21 +15,24 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
   readonly operation: O;
   /** The form of the answer, whatever the request's own `stream` says. */
   readonly form: F;
-  /** The caller's request; its `model` is still the caller's word. */
+  /** The request; its `model` is still the caller's word. */
   readonly request: Wire<Input<O>>;
   /** The model's name at the upstream. */
   readonly model: string;
+  /** The caller's headers, for those that its family passes on. */
+  readonly header: Arrival["header"];
   /** Aborted when nobody waits for the answer any more. The provider stops at once. */
   readonly signal: AbortSignal;
 }
 
+/**
+ * Answers in the form that the attempt asks for. What fails before the first frame is thrown here or by the first
+ * step of the frames; a stream that ends without throwing is complete.
+ */
+export type Speak<O extends Operation> = <F extends Form>(attempt: Attempt<O, F>) => Promise<Answer<Output<O, F>>>;
+
 export interface Provider {
-  readonly speaks: ReadonlySet<Operation>;
-  /**
-   * Answers in the form that the attempt asks for. What fails before the first frame is thrown here or by the
-   * first step of the frames; a stream that ends without throwing is complete.
-   */
-  send<O extends Operation, F extends Form>(attempt: Attempt<O, F>): Promise<Answer<Output<O, F>>>;
+  readonly speaks: { readonly [O in Operation]?: Speak<O> };
   /** Waits for what runs, then lets go of every connection. */
   close(): Promise<void>;
 }

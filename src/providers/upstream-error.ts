@@ -19,7 +19,7 @@ export interface UpstreamError {
 export function refusalOfAnswer({ status, body, retryAfter }: UpstreamError): Refusal {
   if (status === 401 || status === 403) return upstreamFailed("it refused the gateway's own credential");
   if (status === 408 || status === 504) return upstreamTimeout();
-  const words = errorWords(parsed(body));
+  const words = errorWords(parsedBody(body));
   if (status < 400 || !words) return upstreamFailed(`it answered with status ${status}`);
   const shown = status < 500 || status === 503 ? status : 502;
   return upstreamRefused(shown, words, body, retryAfter === undefined ? {} : { "retry-after": retryAfter });
@@ -32,7 +32,8 @@ export function errorWords(json: JsonObject | undefined): { message: string; par
   return { message: error.message, param: typeof error.param === "string" ? error.param : undefined };
 }
 
-function parsed(body: Buffer): JsonObject | undefined {
+/** Returns an error body as JSON, or undefined where it is none. */
+export function parsedBody(body: Buffer): JsonObject | undefined {
   try {
     return JSON.parse(body.toString()) as JsonObject;
   } catch {

@@ -4,10 +4,9 @@
  * `embedded-chat` is a chat simulator for people who develop clients. It can be told to be slow or to fail;
  * `docs/embedded-models.md` says how.
  */
-import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer } from "../../call.ts";
-import type { Form, Operation, Output } from "../operations.ts";
-import type { Attempt, Provider } from "../provider.ts";
+import type { Form, Output } from "../operations.ts";
+import type { Attempt, Provider, Speak } from "../provider.ts";
 import { wholeAnswer } from "./answer.ts";
 import { outcomeOf } from "./chat.ts";
 import { prelude, simulationOf } from "./simulate.ts";
@@ -20,11 +19,10 @@ export interface EmbeddedOptions {
 }
 
 export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
+  const chat = (attempt: Attempt<"chat">) => answerChat(attempt, options);
   return {
-    speaks: new Set<Operation>(["chat"]),
     // The form of the answer follows the attempt's, which types cannot say of a branch.
-    send: <O extends Operation, F extends Form>(attempt: Attempt<O, F>) =>
-      answerChat(attempt as Attempt<"chat">, options) as Promise<Answer<DescMessage>> as Promise<Answer<Output<O, F>>>,
+    speaks: { chat: chat as Speak<"chat"> },
     // Nothing outlives its call.
     close: async () => {},
   };

@@ -1,0 +1,105 @@
+/**
+ * The dialect of Anthropic's Messages API.
+ *
+ * In a request only `model` is replaced, and `stream` set; sampling settings are left out where the caller's version
+ * of the API has none. `anthropic-version` and `anthropic-beta` go on as the caller sent them. Errors keep the
+ * vendor's wording, which clients read: they switch features off by it.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type Refusal, upstreamFailed, upstreamRefused, upstreamTimeout } from "../errors.ts";
+import { type Dialect, type Follower, speakOver } from "./dialect.ts";
+import type { Attempt, Provider } from "./provider.ts";
+import { createUpstream } from "./upstream.ts";
+import { parsedBody, type UpstreamError } from "./upstream-error.ts";
+
+export interface AnthropicOptions {
+  /** With the version: `https://api.anthropic.com/v1`. */
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+}
+
+export function createAnthropicProvider({ baseUrl, apiKey }: AnthropicOptions): Provider {
+  const upstream = createUpstream(baseUrl);
+  const dialect = anthropicDialect(apiKey);
+  return {
+    speaks: {
+      messages: speakOver(upstream, dialect, "/messages"),
+      count_tokens: speakOver(upstream, dialect, "/messages/count_tokens"),
+    },
+    close: () => upstream.close(),
+  };
+}
+
+/** The version spoken where the caller names none: callers of other families do not. */
+const defaultVersion = "2023-06-01";
+/** From this version on the API refuses sampling settings, also at their defaults. */
+const withoutSampling = "2026-10-21";
+const sampling = ["temperature", "top_p", "top_k"];
+
+function anthropicDialect(apiKey: string | undefined): Dialect {
+  const credential: Record<string, string> = apiKey ? { "x-api-key": apiKey } : {};
+  return {
+    headers({ header }) {
+      const beta = header("anthropic-beta");
+      return { ...credential, "anthropic-version": versionOf(header), ...(beta ? { "anthropic-beta": beta } : {}) };
+    },
+    body: requestBody,
+    refusal: refusalOfError,
+    errorIn: (json, bytes) => (json.type === "error" ? refusalOfWords(json, bytes, {}) : undefined),
+    follow: followEvents,
+  };
+}
+
+function versionOf(header: Attempt["header"]): string {
+  return header("anthropic-version") ?? defaultVersion;
+}
+
+function requestBody({ request, form, model, header }: Attempt): Buffer {
+  const json = request.json();
+  const changes: Record<string, JsonValue | undefined> = {};
+  if (json.model !== model) changes.model = model;
+  if ((json.stream === true) !== (form === "stream")) changes.stream = form === "stream" || undefined;
+  if (versionOf(header) >= withoutSampling) for (const key of sampling) if (key in json) changes[key] = undefined;
+  return (Object.keys(changes).length === 0 ? request : request.with(changes)).bytes();
+}
+
+function followEvents(): Follower {
+  let stopped = false;
+  return {
+    isEnd: () => stopped,
+    take(frame, json) {
+      stopped = json.type === "message_stop";
+      return frame;
+    },
+    isComplete: () => stopped,
+  };
+}
+
+/** The status that stands for each of the vendor's error types, where the error itself has none: in a stream. */
+const statuses: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  billing_error: 402,
+  not_found_error: 404,
+  conflict_error: 409,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  overloaded_error: 503,
+};
+
+function refusalOfError({ status, body, retryAfter }: UpstreamError): Refusal {
+  const json = parsedBody(body);
+  if (!json) return upstreamFailed(`it answered with status ${status}`);
+  return refusalOfWords(json, body, retryAfter === undefined ? {} : { "retry-after": retryAfter });
+}
+
+/** The type tells more than the status: proxies on the way change the status. */
+function refusalOfWords(json: JsonObject, body: Buffer, headers: Record<string, string>): Refusal {
+  const error = json.error as JsonObject | undefined;
+  const type = String(error?.type);
+  if (type === "authentication_error" || type === "permission_error") {
+    return upstreamFailed("it refused the gateway's own credential");
+  }
+  if (type === "timeout_error") return upstreamTimeout();
+  if (typeof error?.message !== "string") return upstreamFailed("it answered with an error");
+  return upstreamRefused(statuses[type] ?? 502, { message: error.message, param: undefined }, body, headers);
+}

@@ -1,0 +1,157 @@
+/**
+ * An upstream over HTTP that answers in JSON, or in server-sent events: what the dialects of all vendors share.
+ *
+ * A request's bytes go on as they came but for what the dialect must set. An answer's bytes and a stream's frames
+ * are passed on untouched; each is parsed to see errors and the end of the stream, never rebuilt.
+ */
+import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
+import type { Answer, Frames } from "../call.ts";
+import { Refusal, upstreamFailed } from "../errors.ts";
+import { SseReader } from "../wire/sse.ts";
+import { Wire } from "../wire/wire.ts";
+import { type Form, type Operation, type Output, operations } from "./operations.ts";
+import type { Attempt, Speak } from "./provider.ts";
+import { readWhole, type Upstream, type UpstreamReply } from "./upstream.ts";
+import type { UpstreamError } from "./upstream-error.ts";
+
+/** How one family of vendors wants to be spoken to. */
+export interface Dialect {
+  headers(attempt: Attempt): Record<string, string>;
+  /** Writes the request. */
+  body(attempt: Attempt): Buffer;
+  /** Returns the refusal for an error answer. */
+  refusal(error: UpstreamError): Refusal;
+  /** Returns the refusal for an error in the place of an answer, which some upstreams send with status 200. */
+  errorIn(json: JsonObject, bytes: Buffer): Refusal | undefined;
+  /** Begins to follow a stream. */
+  follow(attempt: Attempt): Follower;
+}
+
+/** Knows where a stream stands. */
+export interface Follower {
+  /** Whether these bytes, which need not be JSON, say that the stream is over. */
+  isEnd(data: Buffer): boolean;
+  /** Takes the next frame. Returns what the caller sees of it, or nothing. */
+  take<O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined;
+  /** Whether the answer may end here, though the end was not said. */
+  isComplete(): boolean;
+}
+
+const maxAnswerBytes = 64 * 1024 * 1024;
+const maxErrorBytes = 64 * 1024;
+
+/** Returns how to speak one operation at this path of the upstream. */
+export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dialect, path: string): Speak<O> {
+  return async <F extends Form>(attempt: Attempt<O, F>) => {
+    const reply = await postAttempt(upstream, dialect, path, attempt);
+    const desc = operations[attempt.operation][attempt.form] as Output<O, F>;
+    return attempt.form === "stream"
+      ? streamAnswer(reply, desc, dialect, dialect.follow(attempt))
+      : wholeAnswer(reply, desc, dialect);
+  };
+}
+
+/** Sends the request and sees it accepted. Throws the refusal that the upstream answers with. */
+export async function postAttempt(
+  upstream: Upstream,
+  dialect: Dialect,
+  path: string,
+  attempt: Attempt,
+): Promise<UpstreamReply> {
+  const headers = {
+    ...dialect.headers(attempt),
+    "content-type": "application/json",
+    "user-agent": "model-gateway",
+    "x-request-id": attempt.id,
+  };
+  const reply = await upstream.post(path, headers, dialect.body(attempt), attempt.signal);
+  if (reply.status === 200) return reply;
+  const retryAfter = reply.headers["retry-after"];
+  throw dialect.refusal({
+    status: reply.status,
+    body: await readWhole(reply.body, maxErrorBytes),
+    retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
+  });
+}
+
+async function wholeAnswer<O extends DescMessage>(
+  { body }: UpstreamReply,
+  desc: O,
+  dialect: Dialect,
+): Promise<Answer<O>> {
+  const answer = Wire.ofBytes(desc, await readWhole(body, maxAnswerBytes), true);
+  readJson(answer, dialect);
+  return { kind: "whole", body: answer };
+}
+
+async function streamAnswer<O extends DescMessage>(
+  { headers, body }: UpstreamReply,
+  desc: O,
+  dialect: Dialect,
+  follower: Follower,
+): Promise<Answer<O>> {
+  const type = String(headers["content-type"] ?? "");
+  if (type.startsWith("text/event-stream"))
+    return { kind: "stream", frames: readFrames(body, desc, dialect, follower) };
+  readJson(Wire.ofBytes(desc, await readWhole(body, maxErrorBytes), true), dialect);
+  throw upstreamFailed("it did not answer with a stream");
+}
+
+async function* readFrames<O extends DescMessage>(
+  body: UpstreamReply["body"],
+  desc: O,
+  dialect: Dialect,
+  follower: Follower,
+): Frames<O> {
+  for await (const payloads of payloadsOf(body)) {
+    const batch: Wire<O>[] = [];
+    let failure: Refusal | undefined;
+    let ended = false;
+    for (const data of payloads) {
+      ended = follower.isEnd(data);
+      if (ended) break;
+      const frame = Wire.ofBytes(desc, data, true);
+      try {
+        const seen = follower.take(frame, readJson(frame, dialect));
+        if (seen) batch.push(seen);
+      } catch (error) {
+        failure = asFailure(error);
+        break;
+      }
+    }
+    // What came before a failure is the caller's.
+    if (batch.length > 0) yield batch;
+    if (failure) throw failure;
+    if (ended) return;
+  }
+  if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
+}
+
+/** Yields the data of the frames that each read brought, and of a last one without its blank line. */
+async function* payloadsOf(body: UpstreamReply["body"]): AsyncGenerator<readonly Buffer[]> {
+  const reader = new SseReader();
+  try {
+    for await (const chunks of body) {
+      yield chunks.flatMap((chunk) => reader.push(chunk)).map(({ data }) => data);
+    }
+  } catch (error) {
+    throw asFailure(error);
+  }
+  yield reader.end().map(({ data }) => data);
+}
+
+function readJson(answer: Wire, dialect: Dialect): JsonObject {
+  let json: JsonObject;
+  try {
+    json = answer.json();
+  } catch (error) {
+    throw asFailure(error);
+  }
+  const refusal = dialect.errorIn(json, answer.bytes());
+  if (refusal) throw refusal;
+  return json;
+}
+
+function asFailure(error: unknown): Refusal {
+  return error instanceof Refusal ? error : upstreamFailed("its answer cannot be read", error);
+}
