@@ -2,10 +2,10 @@
  * Counts the tokens of a request the way chat models do: 3 a message, its role, text and calls, 3 to prime the
  * answer, and the tools as their JSON text. What is attached is not looked into: each image, sound or file counts 85.
  */
-import type { ChatMessage, CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import type { Wire } from "../../wire/wire.ts";
-import { attachmentsOf, textOf } from "./conversation.ts";
-import type { Tokenizer } from "./tokens.ts";
+import type { ChatMessage, CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
+import type { Wire } from "../wire/wire.ts";
+import { attachmentsOf, textOf } from "./content.ts";
+import type { Tokenizer } from "./tokenizer.ts";
 
 const perMessage = 3;
 const perName = 1;

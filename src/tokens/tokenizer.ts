@@ -5,7 +5,7 @@
  * `longestRun`, because the tokenizer takes the square of their length. Real words are shorter.
  */
 import { setImmediate } from "node:timers/promises";
-import { cancelled } from "../../errors.ts";
+import { cancelled } from "../errors.ts";
 
 /** A token, or the few that make up one character: never a part of a character. */
 export interface Piece {

@@ -2,10 +2,10 @@
  * An outcome → the whole answer, and what whole and streamed answers share.
  */
 import { ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import type { Piece } from "../../tokens/tokenizer.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { MadeCall, MadeChoice, Outcome } from "./chat.ts";
-import type { Piece } from "./tokens.ts";
 
 export const fingerprint = "fp_embedded";
 

@@ -8,13 +8,13 @@ import {
   ResponseFormatType,
 } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { cancelled, invalidValue } from "../../errors.ts";
+import { promptTokens } from "../../tokens/prompt.ts";
+import type { Piece, Tokenizer } from "../../tokens/tokenizer.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { lastUserText } from "./conversation.ts";
 import { answerId, callId } from "./identity.ts";
-import { promptTokens } from "./prompt.ts";
 import { replyTo, topicOf } from "./reply.ts";
 import { instanceOf } from "./schema/instance.ts";
-import type { Piece, Tokenizer } from "./tokens.ts";
 import { isLegacy, type PlannedCall, plannedCalls } from "./tools.ts";
 
 /** The most that a choice says, in tokens, where the request sets no lower bound. */

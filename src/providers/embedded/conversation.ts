@@ -3,41 +3,12 @@
  *
  * Whatever a message lacks reads as empty.
  */
-import { type ChatMessage, type ContentPart, ContentPartType, Role } from "../../../gen/modelgateway/v1/chat_pb.ts";
-
-/** What a message holds besides text. */
-export interface Attachments {
-  readonly images: number;
-  readonly sounds: number;
-  readonly files: number;
-}
+import { type ChatMessage, Role } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { textOf } from "../../tokens/content.ts";
 
 export interface ToolResult {
   readonly name: string;
   readonly text: string;
-}
-
-/** Returns the text of a message; its text parts by lines. */
-export function textOf(message: ChatMessage | undefined): string {
-  if (message?.content.case === "text") return message.content.value;
-  return partsOf(message)
-    .map((part) => part.text ?? part.refusal)
-    .filter((text) => text !== undefined)
-    .join("\n");
-}
-
-function partsOf(message: ChatMessage | undefined): readonly ContentPart[] {
-  return message?.content.case === "parts" ? message.content.value.parts : [];
-}
-
-export function attachmentsOf(messages: readonly ChatMessage[]): Attachments {
-  const parts = messages.flatMap(partsOf);
-  const count = (type: ContentPartType) => parts.filter((part) => part.type === type).length;
-  return {
-    images: count(ContentPartType.IMAGE_URL),
-    sounds: count(ContentPartType.INPUT_AUDIO),
-    files: count(ContentPartType.FILE),
-  };
 }
 
 export function lastUserText(messages: readonly ChatMessage[]): string {

@@ -1,17 +1,18 @@
 /**
  * The embedded models: answers made in this process, without a network, the same for the same request.
  *
- * `embedded-chat` is a chat simulator for people who develop clients. It can be told to be slow or to fail;
+ * `embedded-embedding` makes vectors of texts. `embedded-chat` is a chat simulator for people who develop clients. It can be told to be slow or to fail;
  * `docs/embedded-models.md` says how.
  */
 import type { Answer } from "../../call.ts";
+import { loadTokenizer } from "../../tokens/tokenizer.ts";
 import type { Form, Output } from "../operations.ts";
 import type { Attempt, Provider, Speak } from "../provider.ts";
 import { wholeAnswer } from "./answer.ts";
 import { outcomeOf } from "./chat.ts";
+import { embed } from "./embeddings/index.ts";
 import { prelude, simulationOf } from "./simulate.ts";
 import { streamedAnswer } from "./stream.ts";
-import { loadTokenizer } from "./tokens.ts";
 
 export interface EmbeddedOptions {
   /** Tells the time in milliseconds since 1970. */
@@ -22,7 +23,7 @@ export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
   const chat = (attempt: Attempt<"chat">) => answerChat(attempt, options);
   return {
     // The form of the answer follows the attempt's, which types cannot say of a branch.
-    speaks: { chat: chat as Speak<"chat"> },
+    speaks: { chat: chat as Speak<"chat">, embeddings: embed as Speak<"embeddings"> },
     // Nothing outlives its call.
     close: async () => {},
   };

@@ -4,7 +4,8 @@
  * After `say …` or `echo …` it says just that; after the results of tools it quotes them.
  */
 import type { ChatMessage } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import { attachmentsOf, clip, instructionsOf, lastToolResults, lastUserText, type ToolResult } from "./conversation.ts";
+import { attachmentsOf } from "../../tokens/content.ts";
+import { clip, instructionsOf, lastToolResults, lastUserText, type ToolResult } from "./conversation.ts";
 
 const introduction = "I am the gateway's embedded simulator, not a language model.";
 

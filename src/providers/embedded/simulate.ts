@@ -5,6 +5,7 @@
  * that was asked for and does not come would prove nothing.
  */
 import { setTimeout } from "node:timers/promises";
+import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import {
   cancelled,
   invalidValue,
@@ -77,7 +78,8 @@ function refusalWith(status: number): Refusal {
   const message = `A simulated refusal with status ${status}, as metadata.simulate_status asks for.`;
   const error = { message, type: typeOf(status), param: null, code: "simulated" };
   const retry: Record<string, string> = status === 429 || status === 503 ? { "retry-after": "1" } : {};
-  return upstreamRefused(status, { message, param: undefined }, Buffer.from(JSON.stringify({ error })), retry);
+  const upstream = { family: Family.OPENAI, body: Buffer.from(JSON.stringify({ error })) };
+  return upstreamRefused(status, { message, param: undefined }, upstream, retry);
 }
 
 function typeOf(status: number): string {

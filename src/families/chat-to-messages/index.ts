@@ -1,0 +1,61 @@
+/**
+ * Chat completions over an upstream that speaks the Messages API.
+ *
+ * The request is said in the other API's words (`request.ts` and what it calls, in its order); the answer comes back
+ * whole (`answer.ts`) or as a stream (`stream.ts`), in the chat API's words and no others. Its id is the gateway's own,
+ * its model the one that the upstream says answered.
+ */
+import { ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import {
+  CreateMessageRequestSchema,
+  type MessageSchema,
+  type MessageStreamEventSchema,
+} from "../../../gen/modelgateway/v1/messages_pb.ts";
+import type { Answer, Frames } from "../../call.ts";
+import type { Form, Output } from "../../providers/operations.ts";
+import { Wire } from "../../wire/wire.ts";
+import type { Translation } from "../translation.ts";
+import { chatCompletion } from "./answer.ts";
+import { Dropped } from "./dropped.ts";
+import type { Reading } from "./pieces.ts";
+import { readAnswer } from "./reads.ts";
+import { messageRequest } from "./request.ts";
+import { chunksOf } from "./stream.ts";
+
+export const chatToMessages: Translation<"chat", "messages"> = {
+  from: "chat",
+  to: "messages",
+  translate(request, context) {
+    const chat = request.message();
+    const dropped = new Dropped();
+    const { json, called } = messageRequest(chat, context, dropped);
+    const reading: Reading = {
+      id: `chatcmpl-${context.answerId}`,
+      created: context.now,
+      model: chat.model ?? "",
+      called,
+      includeUsage: chat.streamOptions?.includeUsage === true,
+    };
+    return {
+      request: Wire.ofJson(CreateMessageRequestSchema, json),
+      dropped: dropped.inOrderOf(request),
+      answer: (answer) => translateAnswer(answer, reading),
+    };
+  },
+};
+
+function translateAnswer<F extends Form>(
+  answer: Answer<Output<"messages", F>>,
+  reading: Reading,
+): Answer<Output<"chat", F>> {
+  // The form of the answer is the one that was asked for: F says which message it holds.
+  const translated =
+    answer.kind === "whole"
+      ? { kind: answer.kind, body: wholeAnswer(answer.body as Wire<typeof MessageSchema>, reading) }
+      : { kind: answer.kind, frames: chunksOf(answer.frames as Frames<typeof MessageStreamEventSchema>, reading) };
+  return translated as Answer<Output<"chat", F>>;
+}
+
+function wholeAnswer(body: Wire<typeof MessageSchema>, reading: Reading): Wire<typeof ChatCompletionSchema> {
+  return Wire.ofJson(ChatCompletionSchema, chatCompletion(readAnswer(body), reading));
+}

@@ -1,0 +1,153 @@
+/**
+ * The events of a streamed message → the chunks of a streamed chat completion, batch by batch.
+ *
+ * The first chunk has the role, one chunk has the finish reason, and the last the usage, where it was asked for. Events
+ * and deltas that nobody knows are passed over. A stream that ends before its message does was cut off: what came of
+ * it is handed over, and then it fails.
+ */
+import { ChatCompletionChunkSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import {
+  MessageEventType,
+  type MessageStreamEvent,
+  type MessageStreamEventSchema,
+} from "../../../gen/modelgateway/v1/messages_pb.ts";
+import type { Frames } from "../../call.ts";
+import { upstreamFailed } from "../../errors.ts";
+import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { Wire } from "../../wire/wire.ts";
+import { explanationOf, finishReason } from "./finish.ts";
+import { type OpenBlock, openBlock, type Progress } from "./open-block.ts";
+import type { Reading } from "./pieces.ts";
+import { readAnswer } from "./reads.ts";
+import { type Counts, chatUsage, countsOf } from "./usage.ts";
+
+type Chunk = Wire<typeof ChatCompletionChunkSchema>;
+
+export async function* chunksOf(
+  frames: Frames<typeof MessageStreamEventSchema>,
+  reading: Reading,
+): AsyncGenerator<readonly Chunk[]> {
+  const stream = new ChunkStream(reading);
+  for await (const events of frames) {
+    let failure: unknown;
+    try {
+      for (const event of events) stream.take(readAnswer(event));
+    } catch (error) {
+      failure = error;
+    }
+    const chunks = stream.release();
+    if (chunks.length > 0) yield chunks;
+    if (failure) throw failure;
+  }
+  if (!stream.ended) throw upstreamFailed("it broke off its answer");
+}
+
+class ChunkStream {
+  ended = false;
+  readonly #reading: Reading;
+  readonly #progress: Progress = { length: 0, toolCalls: 0, functionCalled: false, answered: false };
+  /** By the index of the block. */
+  readonly #open = new Map<number, OpenBlock>();
+  #chunks: Chunk[] = [];
+  #counts: Counts | undefined;
+  #started = false;
+  #finished = false;
+  #model: string;
+
+  constructor(reading: Reading) {
+    this.#reading = reading;
+    this.#model = reading.model;
+  }
+
+  /** Returns the chunks since the last time. */
+  release(): readonly Chunk[] {
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    return chunks;
+  }
+
+  take(event: MessageStreamEvent): void {
+    if (this.ended) return;
+    switch (event.type) {
+      case MessageEventType.MESSAGE_START:
+        if (!this.#started) this.#model = event.message?.model || this.#model;
+        this.#count(event.message?.usage);
+        this.#start();
+        break;
+      case MessageEventType.CONTENT_BLOCK_START:
+        this.#openBlock(event);
+        break;
+      case MessageEventType.CONTENT_BLOCK_DELTA:
+        this.#say(event.delta && this.#open.get(event.index ?? 0)?.next(event.delta));
+        break;
+      case MessageEventType.CONTENT_BLOCK_STOP:
+        this.#stopBlock(event.index ?? 0);
+        break;
+      case MessageEventType.MESSAGE_DELTA:
+        this.#count(event.usage);
+        if (tellsWhyItEnds(event)) this.#finish(event);
+        break;
+      case MessageEventType.MESSAGE_STOP:
+        this.#finish(event);
+        if (this.#reading.includeUsage) this.#push([], chatUsage(this.#counts));
+        this.ended = true;
+    }
+  }
+
+  #count(usage: MessageStreamEvent["usage"]): void {
+    if (usage) this.#counts = countsOf(usage, this.#counts);
+  }
+
+  #start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#choice({ role: "assistant", content: "" }, null);
+  }
+
+  #openBlock({ index = 0, contentBlock }: MessageStreamEvent): void {
+    if (!contentBlock || this.#finished) return;
+    this.#start();
+    this.#stopBlock(index);
+    const block = openBlock(contentBlock, this.#progress, this.#reading);
+    this.#open.set(index, block);
+    this.#say(block.first);
+  }
+
+  #stopBlock(index: number): void {
+    const block = this.#open.get(index);
+    this.#open.delete(index);
+    this.#say(block?.stop());
+  }
+
+  #finish({ delta }: MessageStreamEvent): void {
+    if (this.#finished) return;
+    this.#start();
+    for (const index of [...this.#open.keys()]) this.#stopBlock(index);
+    const { toolCalls, functionCalled } = this.#progress;
+    const called = toolCalls > 0 ? "tool_calls" : functionCalled ? "function_call" : undefined;
+    const reason = finishReason(delta?.stopReason, called);
+    const refusal = reason === "content_filter" ? explanationOf(delta?.extra) : undefined;
+    if (refusal !== undefined) this.#say({ refusal });
+    this.#finished = true;
+    this.#choice({}, reason);
+  }
+
+  #say(delta: JsonObject | undefined): void {
+    if (delta) this.#choice(delta, null);
+  }
+
+  #choice(delta: JsonObject, finish: string | null): void {
+    this.#push([{ index: 0, delta, logprobs: null, finish_reason: finish }], null);
+  }
+
+  #push(choices: JsonValue[], usage: JsonValue): void {
+    const { id, created, includeUsage } = this.#reading;
+    const chunk = { id, object: "chat.completion.chunk", created, model: this.#model, choices };
+    this.#chunks.push(Wire.ofJson(ChatCompletionChunkSchema, includeUsage ? { ...chunk, usage } : chunk));
+  }
+}
+
+/** Also by a word that nobody knows yet. */
+function tellsWhyItEnds({ delta }: MessageStreamEvent): boolean {
+  return delta?.stopReason !== undefined || typeof delta?.extra?.stop_reason === "string";
+}

@@ -1,0 +1,40 @@
+/**
+ * The legacy text completion, served by a chat model.
+ *
+ * The prompt becomes one message of the user's, and the model's message the text. What one chat call cannot serve
+ * (several prompts, prompts in tokens) is refused. `echo` is served here: the prompt comes first in the text made.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import type { Answer, Frames } from "../../call.ts";
+import type { Form, Output } from "../../providers/operations.ts";
+import type { Wire } from "../../wire/wire.ts";
+import type { Translation } from "../translation.ts";
+import { chatRequest, type Reading } from "./request.ts";
+import { completionFrames } from "./stream.ts";
+import { wholeCompletion } from "./whole.ts";
+
+export const completionsToChat: Translation<"completions", "chat"> = {
+  from: "completions",
+  to: "chat",
+  translate(request, context) {
+    const { chat, dropped, reading } = chatRequest(request, context);
+    return {
+      request: chat,
+      dropped,
+      answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
+        translated(answer, reading) as Answer<Output<"completions", F>>,
+    };
+  },
+};
+
+/** The form of the answer is the one asked for, which types cannot say of a branch. */
+function translated(answer: Answer, reading: Reading): Answer<DescMessage> {
+  if (answer.kind === "whole") {
+    return { kind: "whole", body: wholeCompletion(answer.body as Wire<typeof ChatCompletionSchema>, reading) };
+  }
+  return {
+    kind: "stream",
+    frames: completionFrames(answer.frames as Frames<typeof ChatCompletionChunkSchema>, reading),
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * All translations, and the way from what a caller asks to what an upstream speaks: through one, or through several.
+ */
+import type { Operation } from "../providers/operations.ts";
+import { chatToMessages } from "./chat-to-messages/index.ts";
+import { completionsToChat } from "./completions-to-chat/index.ts";
+import { messagesToChat } from "./messages-to-chat/index.ts";
+import type { Translated, Translation, TranslationContext } from "./translation.ts";
+
+/** Their types differ in the operations between which they stand, which the look-up below keeps right. */
+const translations = [chatToMessages, messagesToChat, completionsToChat] as unknown as readonly Translation[];
+
+/**
+ * Returns the translations to apply, in turn, from this operation to one that is spoken: none where it is spoken
+ * itself, undefined where there is no way. The shortest way is taken.
+ */
+export function wayTo(
+  from: Operation,
+  isSpoken: (operation: Operation) => boolean,
+): readonly Translation[] | undefined {
+  const ways: (readonly Translation[])[] = [[]];
+  const seen = new Set<Operation>([from]);
+  for (const way of ways) {
+    const at = way.at(-1)?.to ?? from;
+    if (isSpoken(at)) return way;
+    for (const next of translations) {
+      if (next.from !== at || seen.has(next.to)) continue;
+      seen.add(next.to);
+      ways.push([...way, next]);
+    }
+  }
+  return undefined;
+}
+
+/** Applies translations in turn; the answer comes back through them in the other order. Throws a Refusal. */
+export function translateAlong(
+  way: readonly Translation[],
+  request: Translated<Operation, Operation>["request"],
+  context: TranslationContext,
+): Translated<Operation, Operation> {
+  const steps: Translated<Operation, Operation>[] = [];
+  let current = request;
+  for (const translation of way) {
+    const step = translation.translate(current, context);
+    steps.unshift(step);
+    current = step.request;
+  }
+  return {
+    request: current,
+    dropped: steps.toReversed().flatMap(({ dropped }) => dropped),
+    answer: (answer) => steps.reduce((translated, step) => step.answer(translated), answer),
+  };
+}

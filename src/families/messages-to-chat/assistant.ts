@@ -1,0 +1,41 @@
+/**
+ * An assistant's turn in the history → one chat message.
+ *
+ * Thinking without a signature came from this translation, so from a chat model that shows its reasoning: some of
+ * those fail when it does not come back with their tool calls, so it goes into `reasoning_content`. Thinking that a
+ * vendor has signed only that vendor takes; it is left out, as is all that a chat model never says (redacted
+ * thinking, the vendor's own tools and their results).
+ */
+import { ContentBlockType } from "../../../gen/modelgateway/v1/messages_pb.ts";
+import { missingField } from "../../errors.ts";
+import type { JsonObject } from "../../wire/json.ts";
+import type { PlacedBlock } from "./content.ts";
+import { fieldsSet } from "./fields.ts";
+import type { ToolNames } from "./names.ts";
+
+/** Puts the paths of what it leaves out into `unsaid`. */
+export function assistantMessage(blocks: readonly PlacedBlock[], names: ToolNames, unsaid: Set<string>): JsonObject {
+  let text = "";
+  let reasoning = "";
+  const calls: JsonObject[] = [];
+  for (const placed of blocks) {
+    const { block, path } = placed;
+    if (block.type === ContentBlockType.TEXT) text += block.text ?? "";
+    else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names));
+    else if (block.type === ContentBlockType.THINKING && !block.signature) reasoning += block.thinking ?? "";
+    else unsaid.add(path);
+  }
+  return fieldsSet({
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    reasoning_content: reasoning || undefined,
+    tool_calls: calls.length > 0 ? calls : undefined,
+  });
+}
+
+function toolCall({ block, path }: PlacedBlock, names: ToolNames): JsonObject {
+  const { id, name, input } = block;
+  if (!id) throw missingField(`${path}.id`);
+  if (!name) throw missingField(`${path}.name`);
+  return { id, type: "function", function: { name: names.toChat(name), arguments: JSON.stringify(input ?? {}) } };
+}

@@ -1,0 +1,26 @@
+/**
+ * The blocks of an answer, with every key that clients of the Messages API know.
+ *
+ * A chat model's reasoning has no signature, but clients want one that is a string: it is empty.
+ */
+import type { JsonObject } from "../../wire/json.ts";
+import type { ToolIds, ToolNames } from "./names.ts";
+
+export function thinkingBlock(thinking: string): JsonObject {
+  return { type: "thinking", thinking, signature: "" };
+}
+
+export function textBlock(text: string): JsonObject {
+  return { type: "text", text, citations: null };
+}
+
+/** A call whose name was never told is kept under a name that no tool has: its caller says so to the model. */
+export function toolUseBlock(
+  call: { readonly id: string; readonly name: string },
+  input: JsonObject,
+  ids: ToolIds,
+  names: ToolNames,
+): JsonObject {
+  const name = names.toCaller(call.name) || "unknown";
+  return { type: "tool_use", id: ids.next(call.id), name, input, caller: { type: "direct" } };
+}

@@ -1,0 +1,89 @@
+/**
+ * The system prompt and the turns → chat messages.
+ *
+ * Turns of the same role that follow one another are one turn, as in the Messages API; so the results of tools stand
+ * right after the calls, as chat wants them, before whatever else the user says.
+ */
+
+import { create } from "@bufbuild/protobuf";
+import { Role } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import {
+  type ContentBlock,
+  ContentBlockSchema,
+  ContentBlockType,
+  type CreateMessageRequest,
+  type InputMessage,
+} from "../../../gen/modelgateway/v1/messages_pb.ts";
+import { invalidValue } from "../../errors.ts";
+import type { JsonObject } from "../../wire/json.ts";
+import { assistantMessage } from "./assistant.ts";
+import { contentOf, type PlacedBlock, paragraphs, partsOf, placed } from "./content.ts";
+import type { ToolNames } from "./names.ts";
+import { toolResultOf } from "./tool-results.ts";
+
+/** Puts the paths of what it leaves out into `unsaid`. */
+export function conversationOf(request: CreateMessageRequest, names: ToolNames, unsaid: Set<string>): JsonObject[] {
+  const messages: JsonObject[] = [];
+  const instructions = systemPrompt(request, unsaid);
+  if (instructions) messages.push({ role: "system", content: instructions });
+  for (const { role, blocks } of turnsOf(request.messages)) {
+    if (role === Role.SYSTEM) messages.push({ role: "system", content: instructionsIn(blocks) });
+    else if (role === Role.ASSISTANT) messages.push(assistantMessage(blocks, names, unsaid));
+    else messages.push(...userMessages(blocks));
+  }
+  return messages;
+}
+
+/** Claude Code's first block is for its vendor's books, and differs from call to call: no prompt cache would hold. */
+const billingHeader = "x-anthropic-billing-header";
+
+function systemPrompt({ system }: CreateMessageRequest, unsaid: Set<string>): string {
+  if (system.case === "systemText") return system.value;
+  const blocks = placed(system.case === "systemBlocks" ? system.value.blocks : [], "system");
+  const [first] = blocks;
+  if (!first?.block.text?.startsWith(billingHeader)) return instructionsIn(blocks);
+  unsaid.add(first.path);
+  return instructionsIn(blocks.slice(1));
+}
+
+function instructionsIn(blocks: readonly PlacedBlock[]): string {
+  const notText = blocks.find(({ block }) => block.type !== ContentBlockType.TEXT);
+  if (notText) throw invalidValue(`${notText.path}.type`, "instructions are text");
+  return paragraphs(...blocks.map(({ block }) => block.text));
+}
+
+interface Turn {
+  readonly role: Role | undefined;
+  readonly blocks: PlacedBlock[];
+}
+
+function turnsOf(messages: readonly InputMessage[]): Turn[] {
+  const turns: Turn[] = [];
+  for (const [i, message] of messages.entries()) {
+    const blocks = blocksOf(message, `messages[${i}].content`);
+    const last = turns.at(-1);
+    if (last && last.role === message.role) last.blocks.push(...blocks);
+    else turns.push({ role: message.role, blocks });
+  }
+  return turns;
+}
+
+function blocksOf({ content }: InputMessage, path: string): PlacedBlock[] {
+  if (content.case === "blocks") return placed(content.value.blocks, path);
+  return content.case === "text" ? [{ block: textBlock(content.value), path }] : [];
+}
+
+function textBlock(text: string): ContentBlock {
+  return create(ContentBlockSchema, { type: ContentBlockType.TEXT, text });
+}
+
+/** A tool message holds text only: the images and files of results open the user's message, each with its call's id. */
+function userMessages(blocks: readonly PlacedBlock[]): JsonObject[] {
+  const isResult = ({ block }: PlacedBlock) => block.type === ContentBlockType.TOOL_RESULT;
+  const results = blocks.filter(isResult).map(toolResultOf);
+  const own = blocks.filter((block) => !isResult(block)).flatMap(partsOf);
+  const parts = [...results.flatMap(({ attached }) => attached), ...own];
+  const messages = results.map(({ message }) => message);
+  if (parts.length > 0 || messages.length === 0) messages.push({ role: "user", content: contentOf(parts) });
+  return messages;
+}

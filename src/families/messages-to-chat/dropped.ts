@@ -1,0 +1,111 @@
+/**
+ * Names what of a request is left out.
+ *
+ * The table below holds what the translation says, key by key. Whatever else a request has is named by its public
+ * path, in the order of the request, together with what the translation left out for reasons of its own. So a key
+ * that nobody thought of is named too. Null and the empty list say nothing, and are not named.
+ */
+import { type JsonObject, type JsonValue, jsonType } from "../../wire/json.ts";
+
+/** Returns the paths of what is left out. `unsaid` are those that the translation left out knowingly. */
+export function droppedOf(request: JsonObject, unsaid: ReadonlySet<string>): string[] {
+  const walk: Walk = { unsaid, dropped: [] };
+  wholeRequest(request, "", walk);
+  return walk.dropped;
+}
+
+interface Walk {
+  readonly unsaid: ReadonlySet<string>;
+  readonly dropped: string[];
+}
+
+type Shape = (value: JsonValue, path: string, walk: Walk) => void;
+
+const said: Shape = () => {};
+
+const lost: Shape = (value, path, { dropped }) => {
+  if (value !== null && !(Array.isArray(value) && value.length === 0)) dropped.push(path);
+};
+
+/** Is lost, unless it only repeats what holds without it. */
+function lostUnless(holdsAnyway: (value: JsonObject) => boolean): Shape {
+  return (value, path, walk) => {
+    if (!(jsonType(value) === "object" && holdsAnyway(value as JsonObject))) lost(value, path, walk);
+  };
+}
+
+function keys(shapes: Readonly<Record<string, Shape>>): Shape {
+  return (value, path, walk) => {
+    if (jsonType(value) !== "object") return lost(value, path, walk);
+    for (const [key, member] of Object.entries(value as JsonObject)) {
+      const shape = Object.hasOwn(shapes, key) ? (shapes[key] as Shape) : lost;
+      visit(shape, member, path === "" ? key : `${path}.${key}`, walk);
+    }
+  };
+}
+
+/** A list of such values; a text in its place is said. */
+function each(shape: Shape): Shape {
+  return (value, path, walk) => {
+    if (typeof value === "string") return;
+    if (!Array.isArray(value)) return lost(value, path, walk);
+    for (const [i, item] of value.entries()) visit(shape, item, `${path}[${i}]`, walk);
+  };
+}
+
+function visit(shape: Shape, value: JsonValue, path: string, walk: Walk): void {
+  (walk.unsaid.has(path) ? lost : shape)(value, path, walk);
+}
+
+const blocks = each((value, path, walk) => {
+  const type = String((value as JsonObject).type);
+  (Object.hasOwn(blockOfType, type) ? (blockOfType[type] as Shape) : lost)(value, path, walk);
+});
+
+/** The error of a vendor's tool is an object, and is said as its text. */
+const result: Shape = (value, path, walk) => (jsonType(value) === "object" ? said : blocks)(value, path, walk);
+
+const source = keys({ type: said, media_type: said, data: said, url: said, content: blocks });
+const citations = lostUnless(({ enabled }) => enabled === false);
+const caller = lostUnless(({ type }) => type === "direct");
+
+const blockOfType: Readonly<Record<string, Shape>> = {
+  text: keys({ type: said, text: said }),
+  image: keys({ type: said, source }),
+  document: keys({ type: said, source, title: said, context: said, citations }),
+  search_result: keys({ type: said, source: said, title: said, content: blocks, citations }),
+  thinking: keys({ type: said, thinking: said, signature: said }),
+  tool_use: keys({ type: said, id: said, name: said, input: said, caller }),
+  tool_result: keys({ type: said, tool_use_id: said, content: result, is_error: said }),
+  tool_reference: keys({ type: said, tool_name: said }),
+};
+
+const ownTool = keys({ type: said, name: said, description: said, input_schema: said, strict: said });
+const place = keys({ type: said, city: said, region: said, country: said, timezone: said });
+const webSearch = keys({ type: said, name: said, user_location: place });
+
+const tool: Shape = (value, path, walk) => {
+  const { type } = value as JsonObject;
+  (typeof type === "string" && type.startsWith("web_search_") ? webSearch : ownTool)(value, path, walk);
+};
+
+const metadata: Shape = (value, path, walk) => {
+  const simulated = Object.keys((value ?? {}) as object).filter((key) => key.startsWith("simulate_"));
+  keys({ user_id: said, ...Object.fromEntries(simulated.map((key) => [key, said])) })(value, path, walk);
+};
+
+const wholeRequest = keys({
+  model: said,
+  messages: each(keys({ role: said, content: blocks })),
+  max_tokens: said,
+  system: blocks,
+  tools: each(tool),
+  tool_choice: keys({ type: said, name: said, disable_parallel_tool_use: said }),
+  thinking: keys({ type: said, budget_tokens: said }),
+  output_config: keys({ effort: said, format: keys({ type: said, schema: said }) }),
+  stop_sequences: each(said),
+  stream: said,
+  metadata,
+  temperature: said,
+  top_p: said,
+});

@@ -1,0 +1,44 @@
+/**
+ * From the Messages API to chat completions: a caller of Anthropic's family, a model of OpenAI's.
+ *
+ * What a chat model cannot be told is left out and named by its public path; what it must not do without (an image
+ * that only the vendor has, a tool that only the vendor runs) is refused with its path. The answer keeps the rules
+ * of the Messages API to the letter: every key that its clients know is there, and a stream's blocks follow one
+ * another. An answer that cannot be read, or a stream that ends without saying why, is the upstream's failure.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import type { Answer, Frames } from "../../call.ts";
+import { type Form, type Output, operations } from "../../providers/operations.ts";
+import { Wire } from "../../wire/wire.ts";
+import type { Translation } from "../translation.ts";
+import { messageOf, type Origin } from "./answer.ts";
+import { droppedOf } from "./dropped.ts";
+import { ToolNames } from "./names.ts";
+import { chatRequestOf, stopsOf } from "./request.ts";
+import { eventsOf } from "./stream.ts";
+
+export const messagesToChat: Translation<"messages", "chat"> = {
+  from: "messages",
+  to: "chat",
+  translate(request, context) {
+    const asked = request.message();
+    const names = new ToolNames();
+    const unsaid = new Set<string>();
+    const chat = chatRequestOf(asked, context, names, unsaid);
+    const origin = { answerId: context.answerId, model: asked.model ?? "", stops: stopsOf(asked), names };
+    return {
+      request: Wire.ofJson(operations.chat.input, chat),
+      dropped: droppedOf(request.json(), unsaid),
+      answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
+        translated(answer, origin) as Answer<Output<"messages", F>>,
+    };
+  },
+};
+
+function translated(answer: Answer, origin: Origin): Answer<DescMessage> {
+  if (answer.kind === "whole") {
+    return { kind: "whole", body: messageOf(answer.body as Wire<typeof ChatCompletionSchema>, origin) };
+  }
+  return { kind: "stream", frames: eventsOf(answer.frames as Frames<typeof ChatCompletionChunkSchema>, origin) };
+}

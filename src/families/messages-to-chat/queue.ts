@@ -1,0 +1,144 @@
+/**
+ * Puts the pieces of a chat stream in the order of the Messages API: one block after another, each whole.
+ *
+ * Blocks stand in a queue in the order in which they began. The first streams as its pieces come; the others wait and
+ * gather theirs. Text and thinking end when another block begins; a tool call only when its input is a whole JSON
+ * object, for calls may interleave: the pieces of one may come between those of another. A call waits, too, until its
+ * id and name are told. At the end everything is written out in order. What comes for a call after its end fails the
+ * stream, for it can no longer be said.
+ */
+import { upstreamFailed } from "../../errors.ts";
+import type { JsonObject } from "../../wire/json.ts";
+import { textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
+import { isWholeInput } from "./input.ts";
+import { ToolIds, type ToolNames } from "./names.ts";
+import type { SpokenCall } from "./spoken.ts";
+
+type Prose = { readonly kind: "text" | "thinking"; waiting: string };
+
+interface Call {
+  readonly kind: "tool_use";
+  id: string;
+  name: string;
+  /** What was not written yet of the input. */
+  waiting: string;
+  /** What was written of it. */
+  written: string;
+  /** How much of what was written was looked at, for whether it is whole. */
+  judged: number;
+  state: "going" | "whole" | "ended";
+}
+
+export class BlockQueue {
+  readonly #ids: ToolIds;
+  readonly #names: ToolNames;
+  readonly #calls = new Map<number | string, Call>();
+  #lastCall: Call | undefined;
+  readonly #queue: (Prose | Call)[] = [];
+  /** The index of the first block of the queue. */
+  #index = 0;
+  #open = false;
+
+  constructor(answerId: string, names: ToolNames) {
+    this.#ids = new ToolIds(answerId);
+    this.#names = names;
+  }
+
+  get hasCalls(): boolean {
+    return this.#lastCall !== undefined;
+  }
+
+  say(kind: Prose["kind"], piece: string): void {
+    if (piece === "") return;
+    const last = this.#queue.at(-1);
+    if (last?.kind === kind) last.waiting += piece;
+    else this.#queue.push({ kind, waiting: piece });
+  }
+
+  /** Throws a Refusal where the call has ended. */
+  call(piece: SpokenCall): void {
+    const call = this.#callOf(piece);
+    if (call.state === "ended" && piece.input.trim() !== "") {
+      throw upstreamFailed("it went on with a tool call that had ended");
+    }
+    call.id ||= piece.id;
+    call.name ||= piece.name;
+    call.waiting += piece.input;
+  }
+
+  #callOf(piece: SpokenCall): Call {
+    const key = piece.index ?? (piece.id || undefined);
+    const known = key === undefined ? this.#lastCall : this.#calls.get(key);
+    if (known && !beginsAnother(known, piece)) return known;
+    const call: Call = { kind: "tool_use", id: "", name: "", waiting: "", written: "", judged: 0, state: "going" };
+    if (key !== undefined) this.#calls.set(key, call);
+    this.#lastCall = call;
+    this.#queue.push(call);
+    return call;
+  }
+
+  /** Returns the events that can be written now, or at the end all that are left. */
+  events(atEnd: boolean): JsonObject[] {
+    const events: JsonObject[] = [];
+    for (let first = this.#queue[0]; first; first = this.#queue[0]) {
+      if (!this.#open) {
+        if (!atEnd && !isNamed(first)) break;
+        events.push({ type: "content_block_start", index: this.#index, content_block: this.#startOf(first) });
+        this.#open = true;
+      }
+      if (first.waiting !== "") events.push({ type: "content_block_delta", index: this.#index, delta: take(first) });
+      if (!atEnd && (this.#queue.length === 1 || !isWhole(first))) break;
+      events.push(...this.#stop(first));
+    }
+    return events;
+  }
+
+  #startOf(block: Prose | Call): JsonObject {
+    if (block.kind === "tool_use") return toolUseBlock(block, {}, this.#ids, this.#names);
+    return block.kind === "text" ? textBlock("") : thinkingBlock("");
+  }
+
+  #stop(block: Prose | Call): JsonObject[] {
+    const index = this.#index;
+    this.#queue.shift();
+    this.#index += 1;
+    this.#open = false;
+    if (block.kind === "tool_use") block.state = "ended";
+    const signature = { type: "content_block_delta", index, delta: { type: "signature_delta", signature: "" } };
+    return [...(block.kind === "thinking" ? [signature] : []), { type: "content_block_stop", index }];
+  }
+}
+
+/**
+ * Some vendors count every call as the first: there another id begins another call. Some neither count calls nor give
+ * them ids: there a name after a whole input does.
+ */
+function beginsAnother(call: Call, { index, id, name }: SpokenCall): boolean {
+  if (name === "") return false;
+  if (id !== "") return call.id !== "" && call.id !== id;
+  return index === undefined && isWholeInput(call.written + call.waiting);
+}
+
+function isNamed(block: Prose | Call): boolean {
+  return block.kind !== "tool_use" || (block.id !== "" && block.name !== "");
+}
+
+/** Looks at a call's input again only when there is more of it. */
+function isWhole(block: Prose | Call): boolean {
+  if (block.kind !== "tool_use") return true;
+  if (block.state === "going" && block.written.length > block.judged) {
+    block.judged = block.written.length;
+    if (isWholeInput(block.written)) block.state = "whole";
+  }
+  return block.state === "whole";
+}
+
+function take(block: Prose | Call): JsonObject {
+  const piece = block.waiting;
+  block.waiting = "";
+  if (block.kind === "tool_use") {
+    block.written += piece;
+    return { type: "input_json_delta", partial_json: piece };
+  }
+  return block.kind === "text" ? { type: "text_delta", text: piece } : { type: "thinking_delta", thinking: piece };
+}

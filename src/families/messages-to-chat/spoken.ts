@@ -1,0 +1,67 @@
+/**
+ * What a chat model says, whole or in the next piece of a stream, whichever way its vendor writes it.
+ *
+ * Reasoning is `reasoning_content`, `reasoning`, or parts of the content; content may be a list of parts; arguments may
+ * be an object instead of its text; the oldest form of a call is a call. A call's index is unset where the vendor
+ * counts none, its id and name are empty where they are not told.
+ */
+import type { AssistantMessage, ToolCall } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import type { JsonObject, JsonValue } from "../../wire/json.ts";
+
+export interface Spoken {
+  readonly reasoning: string;
+  readonly text: string;
+  readonly refusal: string;
+  readonly calls: readonly SpokenCall[];
+}
+
+export interface SpokenCall {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  /** JSON text, or the next piece of it. */
+  readonly input: string;
+}
+
+const nothing: Spoken = { reasoning: "", text: "", refusal: "", calls: [] };
+
+export function spokenIn(message: AssistantMessage | undefined): Spoken {
+  if (!message) return nothing;
+  const { content, refusal = "", toolCalls, functionCall, extra } = message;
+  const calls = toolCalls.map(callOf);
+  if (functionCall) calls.push(callOf({ index: 0, function: functionCall }));
+  const parts = Array.isArray(extra?.content) ? extra.content : [];
+  return {
+    reasoning: message.reasoningContent ?? asText(extra?.reasoning) + thinkingIn(parts),
+    text: content ?? textIn(parts),
+    refusal,
+    calls,
+  };
+}
+
+function callOf(call: Pick<ToolCall, "index" | "function"> & Partial<ToolCall>): SpokenCall {
+  const { index, id = "", function: called, custom } = call;
+  const name = called?.name ?? custom?.name ?? "";
+  return { index, id, name, input: called?.arguments ?? custom?.input ?? argumentsIn(called?.extra) };
+}
+
+function argumentsIn(extra: JsonObject | undefined): string {
+  const input = extra?.arguments;
+  return typeof input === "object" && input !== null ? JSON.stringify(input) : "";
+}
+
+function textIn(parts: readonly JsonValue[]): string {
+  return parts.map((part) => asText((part as JsonObject | null)?.text)).join("");
+}
+
+/** Mistral's: `{type: "thinking", thinking: [{type: "text", text}]}`. */
+function thinkingIn(parts: readonly JsonValue[]): string {
+  return parts
+    .map((part) => (part as JsonObject | null)?.thinking)
+    .map((thinking) => (Array.isArray(thinking) ? textIn(thinking) : asText(thinking)))
+    .join("");
+}
+
+function asText(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
+}

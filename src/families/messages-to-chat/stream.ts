@@ -1,0 +1,102 @@
+/**
+ * Chat chunks → the events of a Messages stream.
+ *
+ * `message_start` goes out with the upstream's first chunk that says anything. `message_delta` waits until the upstream has ended, since
+ * the usage comes after the finish, before it, with it, or never; the input's count, unknown at the start, is told
+ * there. A stream that ends without a finish fails, as does one that breaks: its last block stays open, and the
+ * refusal passes on to the door.
+ */
+import {
+  type ChatCompletionChunk,
+  type ChatCompletionChunkSchema,
+  type ChatUsage,
+  type ChunkChoice,
+  FinishReason,
+} from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { MessageStreamEventSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
+import type { Frames } from "../../call.ts";
+import { upstreamFailed } from "../../errors.ts";
+import type { JsonObject } from "../../wire/json.ts";
+import { Wire } from "../../wire/wire.ts";
+import { headOf, type Origin, readable } from "./answer.ts";
+import { endingOf } from "./ending.ts";
+import { BlockQueue } from "./queue.ts";
+import { spokenIn } from "./spoken.ts";
+import { finalUsageOf, usageOf } from "./usage.ts";
+
+export async function* eventsOf(
+  frames: Frames<typeof ChatCompletionChunkSchema>,
+  origin: Origin,
+): Frames<typeof MessageStreamEventSchema> {
+  const stream = new MessageStream(origin);
+  for await (const batch of frames) {
+    const events: JsonObject[] = [];
+    let failure: unknown;
+    try {
+      for (const frame of batch) events.push(...stream.chunk(readable<ChatCompletionChunk>(frame)));
+    } catch (error) {
+      failure = error;
+    }
+    // What came before a failure is the caller's.
+    if (events.length > 0) yield events.map(asWire);
+    if (failure !== undefined) throw failure;
+  }
+  yield stream.end().map(asWire);
+}
+
+function asWire(event: JsonObject): Wire<typeof MessageStreamEventSchema> {
+  return Wire.ofJson(MessageStreamEventSchema, event);
+}
+
+class MessageStream {
+  readonly #origin: Origin;
+  readonly #blocks: BlockQueue;
+  #started = false;
+  #finish: FinishReason | undefined;
+  /** What vendors add to the chunk that ends the choice. */
+  #extra: JsonObject | undefined;
+  #refusal = "";
+  #usage: ChatUsage | undefined;
+
+  constructor(origin: Origin) {
+    this.#origin = origin;
+    this.#blocks = new BlockQueue(origin.answerId, origin.names);
+  }
+
+  chunk({ model, choices, usage }: ChatCompletionChunk): JsonObject[] {
+    if (usage) this.#usage = usage;
+    // Azure's first chunk, about the prompt, says neither the model nor anything of the answer.
+    if (!this.#started && model === "" && choices.length === 0) return [];
+    const events = this.#started ? [] : [this.#start(model)];
+    // A choice that nobody asked for is not the answer.
+    for (const choice of choices) if (choice.index === 0) events.push(...this.#choice(choice));
+    return events;
+  }
+
+  #start(model: string): JsonObject {
+    this.#started = true;
+    return { type: "message_start", message: { ...headOf(model, this.#origin), usage: usageOf(undefined) } };
+  }
+
+  #choice({ delta, finishReason, extra }: ChunkChoice): JsonObject[] {
+    const { reasoning, text, refusal, calls } = spokenIn(delta);
+    this.#blocks.say("thinking", reasoning);
+    this.#blocks.say("text", text + refusal);
+    for (const call of calls) this.#blocks.call(call);
+    this.#refusal += refusal;
+    const finish = finishReason ?? (extra?.finish_reason ? FinishReason.UNSPECIFIED : undefined);
+    if (finish !== undefined && this.#finish === undefined) {
+      this.#finish = finish;
+      this.#extra = extra;
+    }
+    return this.#blocks.events(false);
+  }
+
+  end(): JsonObject[] {
+    if (this.#finish === undefined) throw upstreamFailed("it broke off its answer");
+    const blocks = this.#blocks.events(true);
+    const end = { finish: this.#finish, extra: this.#extra, hasCalls: this.#blocks.hasCalls, refusal: this.#refusal };
+    const delta = { ...endingOf(end, this.#origin.stops), container: null };
+    return [...blocks, { type: "message_delta", delta, usage: finalUsageOf(this.#usage) }, { type: "message_stop" }];
+  }
+}
