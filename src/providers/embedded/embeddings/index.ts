@@ -1,0 +1,47 @@
+/**
+ * `embedded-embedding`: texts as vectors by feature hashing, the same for the same text on every machine.
+ *
+ * Texts that share words, parts of words or tokens point in near directions; nothing is known of what words mean. Every
+ * vector has length 1 and lists its numbers as floats: how they are written for the caller is settled at the edge.
+ * Long inputs let other work have its turn, and stop when the caller leaves.
+ */
+import { EmbeddingListSchema } from "../../../../gen/modelgateway/v1/embeddings_pb.ts";
+import type { Answer } from "../../../call.ts";
+import { invalidValue } from "../../../errors.ts";
+import { Wire } from "../../../wire/wire.ts";
+import type { Attempt } from "../../provider.ts";
+import { loadTokenizer } from "../../../tokens/tokenizer.ts";
+import { type EmbeddedInput, inputsOf } from "./inputs.ts";
+import { Pace } from "./pace.ts";
+import { vectorOf } from "./vector.ts";
+
+const defaultDimensions = 512;
+const maxDimensions = 4096;
+
+/** Throws a Refusal for inputs and dimensions out of bounds, and when the caller leaves. */
+export async function embed(attempt: Attempt<"embeddings">): Promise<Answer<typeof EmbeddingListSchema>> {
+  const { request, model, signal } = attempt;
+  const { input, dimensions = defaultDimensions } = request.message();
+  if (dimensions < 1 || dimensions > maxDimensions) {
+    throw invalidValue("dimensions", `this model makes vectors of 1 to ${maxDimensions} numbers`);
+  }
+  const inputs = inputsOf(input);
+  const pace = new Pace(signal);
+  await pace.rest();
+  const data = [];
+  for (const [index, one] of inputs.entries()) {
+    data.push({ object: "embedding", index, embedding: await vectorOf(one, dimensions, pace) });
+  }
+  const tokens = await tokensIn(inputs, signal);
+  const usage = { prompt_tokens: tokens, total_tokens: tokens };
+  return { kind: "whole", body: Wire.ofJson(EmbeddingListSchema, { object: "list", data, model, usage }) };
+}
+
+async function tokensIn(inputs: readonly EmbeddedInput[], signal: AbortSignal): Promise<number> {
+  const tokenizer = await loadTokenizer();
+  let total = 0;
+  for (const input of inputs) {
+    total += typeof input === "string" ? await tokenizer.countLong(input, signal) : input.length;
+  }
+  return total;
+}
