@@ -34,9 +34,12 @@ export interface Call<I extends DescMessage = DescMessage> extends Arrival {
  */
 export type Frames<O extends DescMessage = DescMessage> = AsyncIterable<readonly Wire<O>[]>;
 
+/** Headers by their lower-case names. */
+export type AnswerHeaders = Readonly<Record<string, string>>;
+
 export type Answer<O extends DescMessage = DescMessage> =
-  | { readonly kind: "whole"; readonly body: Wire<O> }
-  | { readonly kind: "stream"; readonly frames: Frames<O> };
+  | { readonly kind: "whole"; readonly body: Wire<O>; readonly headers?: AnswerHeaders }
+  | { readonly kind: "stream"; readonly frames: Frames<O>; readonly headers?: AnswerHeaders };
 
 export type Handler = (call: Call) => Promise<Answer>;
 

@@ -10,6 +10,10 @@ export interface Model {
   readonly kind: ModelConfig["kind"];
   readonly contextWindow: number | undefined;
   readonly maxOutputTokens: number | undefined;
+  /** Who makes it; empty where nobody said. */
+  readonly vendor: string;
+  /** When it was released, in milliseconds since 1970; 0 where nobody said. */
+  readonly releasedAt: number;
   readonly targets: readonly Target[];
 }
 
@@ -25,6 +29,8 @@ export interface Target {
 }
 
 export interface Catalog {
+  /** Finds a model of any kind. Throws a Refusal. */
+  get(idOrAlias: string): Model;
   /** Finds a model of this kind by its id or an alias. Throws a Refusal. */
   find(idOrAlias: string, kind: Model["kind"]): Model;
   list(): readonly Model[];
@@ -40,12 +46,19 @@ export function createCatalog(configs: readonly ModelConfig[]): Catalog {
       kind: config.kind,
       contextWindow: config.context_window,
       maxOutputTokens: config.max_output_tokens,
+      vendor: config.vendor ?? "",
+      releasedAt: config.created ? Date.parse(config.created) : 0,
       targets: config.targets,
     };
     for (const name of [config.id, ...config.aliases]) if (!byName.has(name)) byName.set(name, model);
     return model;
   });
   return {
+    get(idOrAlias) {
+      const model = byName.get(idOrAlias);
+      if (!model) throw modelNotFound(idOrAlias);
+      return model;
+    },
     find(idOrAlias, kind) {
       const model = byName.get(idOrAlias);
       if (model?.kind !== kind) throw modelNotFound(idOrAlias);

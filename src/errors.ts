@@ -6,6 +6,7 @@
  * (`transport/problems.ts`, `transport/rpc.ts`); nothing else makes errors for callers.
  */
 import { Code } from "@connectrpc/connect";
+import type { Family } from "../gen/modelgateway/v1/access_pb.ts";
 import { Reason } from "../gen/modelgateway/v1/errors_pb.ts";
 import { WireFault } from "./wire/fault.ts";
 
@@ -29,6 +30,7 @@ const standings = {
   [Reason.UPSTREAM_TIMEOUT]: [Code.DeadlineExceeded, 504],
   [Reason.CANCELLED]: [Code.Canceled, 499],
   [Reason.INTERNAL]: [Code.Internal, 500],
+  [Reason.WOULD_BE_DROPPED]: [Code.InvalidArgument, 400],
 } as const;
 
 /** A call that is not answered, and why. */
@@ -41,8 +43,10 @@ export class Refusal extends Error {
   readonly param: string | undefined;
   /** Headers that the answer carries: allow, retry-after. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The upstream's own error body, word for word. */
-  readonly upstreamBody: Buffer | undefined;
+  /** The upstream's own error body, word for word, for callers of its family. */
+  readonly upstream: UpstreamWords | undefined;
+  /** The message in the words of Anthropic's API, where clients look for them. */
+  readonly vendorMessage: string | undefined;
 
   constructor(reason: keyof typeof standings, message: string, more: More = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
@@ -50,8 +54,14 @@ export class Refusal extends Error {
     [this.code, this.status] = more.standing ?? standings[reason];
     this.param = more.param;
     this.headers = more.headers ?? {};
-    this.upstreamBody = more.upstreamBody;
+    this.upstream = more.upstream;
+    this.vendorMessage = more.vendorMessage;
   }
+}
+
+export interface UpstreamWords {
+  readonly family: Family;
+  readonly body: Buffer;
 }
 
 interface More {
@@ -59,7 +69,8 @@ interface More {
   readonly headers?: Readonly<Record<string, string>>;
   /** What went wrong underneath; for the log, never for the caller. */
   readonly cause?: unknown;
-  readonly upstreamBody?: Buffer;
+  readonly upstream?: UpstreamWords | undefined;
+  readonly vendorMessage?: string;
   readonly standing?: readonly [code: Code, status: number];
 }
 
@@ -89,6 +100,12 @@ export function invalidValue(param: string, why: string): Refusal {
 
 export function missingField(param: string): Refusal {
   return new Refusal(Reason.MISSING_FIELD, `Missing required parameter: '${param}'.`, { param });
+}
+
+/** For callers who would rather be refused than have anything left out. */
+export function wouldBeDropped(paths: readonly string[]): Refusal {
+  const message = `The upstream of this model cannot be told ${paths.map((path) => `'${path}'`).join(", ")}. Leave it out.`;
+  return new Refusal(Reason.WOULD_BE_DROPPED, message, { param: paths[0] });
 }
 
 export function unsupportedMediaType(accepted: string): Refusal {
@@ -145,7 +162,7 @@ export function methodNotAllowed(method: string, allowed: readonly string[]): Re
 
 export function modelNotFound(model: string): Refusal {
   const message = `The model \`${model}\` does not exist or you do not have access to it.`;
-  return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model" });
+  return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage: `model: ${model}` });
 }
 
 // The upstream.
@@ -154,11 +171,11 @@ export function modelNotFound(model: string): Refusal {
 export function upstreamRefused(
   status: number,
   words: { readonly message: string; readonly param: string | undefined },
-  upstreamBody: Buffer,
+  upstream: UpstreamWords | undefined,
   headers: Readonly<Record<string, string>>,
 ): Refusal {
   const standing = [codeOfStatus(status), status] as const;
-  return new Refusal(Reason.UPSTREAM_REFUSED, words.message, { param: words.param, headers, upstreamBody, standing });
+  return new Refusal(Reason.UPSTREAM_REFUSED, words.message, { param: words.param, headers, upstream, standing });
 }
 
 export function upstreamFailed(why: string, cause?: unknown): Refusal {

@@ -3,6 +3,7 @@
  */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
+import { Family } from "../gen/modelgateway/v1/access_pb.ts";
 import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
 import type { Handler, ServiceImplementation, Way } from "./call.ts";
 import { createCatalog } from "./catalog.ts";
@@ -19,11 +20,12 @@ import type { Storage } from "./storage/storage.ts";
 import { createDispatch } from "./transport/dispatch.ts";
 import { createReadiness, healthService } from "./transport/health.ts";
 import { type Listener, listen } from "./transport/listen.ts";
-import { problemBody } from "./transport/problems.ts";
+import { problem } from "./transport/problems.ts";
 import { reflectionServices } from "./transport/reflection.ts";
 import { createRestDoor } from "./transport/rest.ts";
 import { compileRoutes } from "./transport/routes.ts";
 import { createRpcDoor } from "./transport/rpc.ts";
+import { planOf } from "./wire/plan.ts";
 
 export interface GatewayParts {
   readonly config: Config;
@@ -47,8 +49,10 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const { config, storage, log, clock = Date.now, random = Math.random } = parts;
   const catalog = createCatalog(config.embeddedModels ? [...config.models, ...embeddedModels] : config.models);
   const providers = createProviders(config.upstreams, clock);
-  const complete = createComplete({ catalog, providers, random });
-  const services = [serve(InferenceService, inferenceService(complete))];
+  const complete = createComplete({ catalog, providers, clock, random });
+  const services = [
+    serve(InferenceService, inferenceService({ catalog, complete, defaultModels: config.defaultModels })),
+  ];
   const descriptors = services.map(({ service }) => service);
 
   const way = observe(createWay(services, createAuthenticate(storage.keys)), { log, clock });
@@ -66,6 +70,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
       services: descriptors,
       open: [health, ...reflectionServices([...descriptors, health.service])],
       maxBytes: config.maxBodyBytes,
+      bodyTimeoutMs: config.bodyTimeoutMs,
       draining: readiness.draining,
     }),
     readiness,
@@ -76,7 +81,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     host: config.host,
     port: config.port,
     handle,
-    rejectionBody: (status) => problemBody(httpNotUnderstood(status)),
+    rejectionBody: (status) => problem(Family.OPENAI, httpNotUnderstood(status), "").body,
   });
   return {
     host: listener.host,
@@ -105,7 +110,10 @@ function serve<S extends DescService>(service: S, implementation: ServiceImpleme
 /** Puts the steps of a call in their order: authenticate, validate, and the RPC's own service. */
 function createWay(services: readonly ServedService[], authenticate: Way["admit"]): Omit<Way, "abandon"> {
   const handlers = new Map(services.flatMap(({ handlers }) => [...handlers]));
-  const validate = createValidate([...handlers.keys()].map(({ input }) => input));
+  const methods = [...handlers.keys()];
+  // A message that the wire cannot carry stops the start, and not the first call that needs it.
+  for (const { input, output } of methods) for (const desc of [input, output]) planOf(desc);
+  const validate = createValidate(methods.map(({ input }) => input));
   return {
     admit: authenticate,
     async handle(call) {

@@ -115,7 +115,7 @@ describe("the model endpoints", () => {
 const protos: Readonly<Record<string, string>> = {
   Sound: `
     rpc Get(Ask) returns (Reply) {
-      option (google.api.http) = {get: "/v1/things/{id=**}" body: "*"};
+      option (google.api.http) = {get: "/v1/things/{id=**}"};
       ${accessOf()}
     }
     rpc Fixed(Ask) returns (Reply) {

@@ -215,12 +215,17 @@ describe("REST", () => {
     req.destroy();
   });
 
+  const noModel = { status: 400, code: "missing_required_parameter", param: "model" };
   const types: Record<string, readonly [headers: Record<string, string>, body: string, expected: Expected]> = {
-    multipart: [{ "content-type": "multipart/form-data; boundary=x" }, `--x\r\n\r\n${marker}`, wrongMedia],
+    "a multipart form that is none": [
+      { "content-type": "multipart/form-data; boundary=x" },
+      `--x\r\n\r\n${marker}`,
+      { status: 400, code: null },
+    ],
     XML: [{ "content-type": "application/xml" }, `<${marker}/>`, wrongMedia],
     "JSON that calls itself XML": [{ "content-type": "text/xml" }, chat(), wrongMedia],
-    "text that is no object": [{ "content-type": "text/plain" }, marker, wrongMedia],
-    "bytes without a type that are no object": [{}, marker, wrongMedia],
+    "text that is a form without what is needed": [{ "content-type": "text/plain" }, marker, noModel],
+    "bytes without a type that are such a form": [{}, marker, noModel],
     "a compressed body": [{ ...json, "content-encoding": "gzip" }, chat(), wrongMedia],
   };
 

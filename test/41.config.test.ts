@@ -240,7 +240,7 @@ models:
       "5: max_body_bytes: Too small: expected number to be >=1024",
       "9: upstreams[0].base_url: expected an http(s) address",
       '10: upstreams[1].name: a second upstream "near"',
-      '11: upstreams[1].kind: Invalid input: expected "openai"',
+      '11: upstreams[1].kind: Invalid option: expected one of "openai"|"anthropic"',
       "13: the environment variable NO_SUCH_KEY is not set",
       "14: upstreams[1].retries: there is no such key",
       "15: upstreams[1].patience: there is no such key",

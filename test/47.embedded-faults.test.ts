@@ -49,7 +49,7 @@ describe.each(forms)("told in the metadata, a %s answer", (form) => {
       const { error } = await outcome({ metadata: { simulate_status: String(status) }, form });
       expect(error).toMatchObject({ status, reason: Reason.UPSTREAM_REFUSED });
       expect(error?.headers["retry-after"]).toBe(retry);
-      const body = JSON.parse(error?.upstreamBody?.toString() ?? "");
+      const body = JSON.parse(error?.upstream?.body?.toString() ?? "");
       expect(body).toEqual({
         error: { message: expect.any(String), type: expect.any(String), param: null, code: "simulated" },
       });

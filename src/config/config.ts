@@ -32,6 +32,8 @@ export interface Config {
   readonly drainMs: number;
   /** Whether the embedded simulators are served. */
   readonly embeddedModels: boolean;
+  /** What is meant where a request names no model and need not. */
+  readonly defaultModels: { readonly completion?: string | undefined; readonly embedding?: string | undefined };
   readonly upstreams: readonly UpstreamConfig[];
   /** Every model with at least one target, by the time all files have been read. */
   readonly models: readonly ModelConfig[];
@@ -75,6 +77,7 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     keepAliveMs: (written.keep_alive_seconds ?? 15) * 1000,
     drainMs: (written.drain_seconds ?? 30) * 1000,
     embeddedModels: written.embedded_models ?? !file,
+    defaultModels: written.default_models ?? {},
     upstreams,
     models: models.filter(({ targets }) => targets.length > 0),
     catalogue,

@@ -95,6 +95,7 @@ export const fileSchema = z.strictObject({
   keep_alive_seconds: z.number().min(0.1).max(300).optional(),
   drain_seconds: z.number().min(0).max(3600).optional(),
   embedded_models: z.boolean().optional(),
+  default_models: z.strictObject({ completion: modelIdSchema.optional(), embedding: modelIdSchema.optional() }).optional(),
   upstreams: z.array(upstream).default([]),
   models: z.array(model).default([]),
 });

@@ -1,17 +1,25 @@
 /**
- * The way of a model call once its caller is known and its request is sound: route, then send.
+ * The way of a model call once its caller is known and its request is sound: route, translate where the upstream
+ * speaks another family, send, and translate back.
+ *
+ * What a translation leaves out is named in the answer header `x-gateway-dropped`. A caller who sends
+ * `x-gateway-strict: true` is refused instead, before anything is sent.
  */
-import type { Answer, Call } from "../call.ts";
-import type { Catalog, Model } from "../catalog.ts";
-import { internal, modelNotFound } from "../errors.ts";
+import type { Answer, AnswerHeaders, Call } from "../call.ts";
+import type { Catalog, Model, Target } from "../catalog.ts";
+import { internal, modelNotFound, wouldBeDropped } from "../errors.ts";
+import { translateAlong, wayTo } from "../families/index.ts";
+import type { Translation } from "../families/translation.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
-import type { Provider } from "../providers/provider.ts";
+import type { Provider, Speak } from "../providers/provider.ts";
 import { route } from "./route.ts";
 
 export interface CompleteOptions {
   readonly catalog: Catalog;
   /** By the upstream's name. */
   readonly providers: ReadonlyMap<string, Provider>;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
 }
@@ -28,14 +36,47 @@ export type Complete = <O extends Operation, F extends Form>(
   call: Call<Input<O>>,
 ) => Promise<Answer<Output<O, F>>>;
 
-export function createComplete({ catalog, providers, random }: CompleteOptions): Complete {
-  return async ({ operation, form, kind }, { id, request, header, signal }) => {
-    const asked = request.message().model ?? "";
-    const target = route(catalog.find(asked, kind), random);
-    const provider = providers.get(target.upstream);
-    if (!provider) throw internal(new Error(`no provider for the upstream ${target.upstream}`));
-    const speak = provider.speaks[operation];
-    if (!speak) throw modelNotFound(asked);
-    return speak({ id, operation, form, request, model: target.model, header, signal });
+export function createComplete({ catalog, providers, clock, random }: CompleteOptions): Complete {
+  return async <O extends Operation, F extends Form>(ask: Ask<O, F>, call: Call<Input<O>>) => {
+    const { id, header, signal } = call;
+    const asked = call.request.message().model ?? "";
+    const model = catalog.find(asked, ask.kind);
+    const target = route(model, random);
+    const provider = providerOf(target, providers);
+    const way = wayTo(ask.operation, (operation) => provider.speaks[operation] !== undefined);
+    if (!way) throw modelNotFound(asked);
+    const translated = translateAlong(way, call.request, {
+      form: ask.form,
+      maxOutputTokens: model.maxOutputTokens,
+      answerId: id.replace(/^req_/, ""),
+      now: Math.floor(clock() / 1000),
+    });
+    const headers = droppedHeaders(translated.dropped, header("x-gateway-strict"));
+    const operation = spokenAt(way, ask.operation);
+    const speak = provider.speaks[operation] as Speak<Operation>;
+    const { request } = translated;
+    const answer = await speak({ id, operation, form: ask.form, request, model: target.model, header, signal });
+    return { ...translated.answer(answer), ...(headers ? { headers } : {}) } as Answer<Output<O, F>>;
   };
+}
+
+function providerOf({ upstream }: Target, providers: CompleteOptions["providers"]): Provider {
+  const provider = providers.get(upstream);
+  if (!provider) throw internal(new Error(`no provider for the upstream ${upstream}`));
+  return provider;
+}
+
+function spokenAt(way: readonly Translation[], asked: Operation): Operation {
+  return way.at(-1)?.to ?? asked;
+}
+
+/** The longest value of the header, in characters: some proxies refuse longer heads. */
+const longestHeader = 2048;
+
+function droppedHeaders(dropped: readonly string[], strict: string | undefined): AnswerHeaders | undefined {
+  if (dropped.length === 0) return undefined;
+  if (strict?.trim().toLowerCase() === "true") throw wouldBeDropped(dropped);
+  // A path holds the caller's own keys, which may be any text.
+  const value = dropped.map((path) => path.replace(/[^\x21-\x2b\x2d-\x7e]/g, "?")).join(", ");
+  return { "x-gateway-dropped": value.length > longestHeader ? `${value.slice(0, longestHeader)}...` : value };
 }

@@ -6,7 +6,7 @@ import { type DescField, type DescMessage, type DescOneof, getOption, hasOption 
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { transparent, untagged } from "../../gen/modelgateway/v1/wire_pb.ts";
-import { internal, invalidValue, missingField, type Refusal } from "../errors.ts";
+import { internal, invalidValue, missingField, Reason, Refusal } from "../errors.ts";
 import { Wire } from "../wire/wire.ts";
 
 /** Throws a Refusal, or the WireFault of JSON that does not fit. */
@@ -23,8 +23,9 @@ export function createValidate(messages: readonly DescMessage[]): Validate {
   for (const desc of messages) {
     try {
       validate(Wire.ofJson(desc, {}));
-    } catch {
+    } catch (error) {
       // An empty request may be refused; only the compiled rules were wanted.
+      if (!(error instanceof Refusal) || error.reason === Reason.INTERNAL) throw error;
     }
   }
   return validate;

@@ -6,6 +6,7 @@
  * vendor's wording, which clients read: they switch features off by it.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { type Refusal, upstreamFailed, upstreamRefused, upstreamTimeout } from "../errors.ts";
 import { type Dialect, type Follower, speakOver } from "./dialect.ts";
 import type { Attempt, Provider } from "./provider.ts";
@@ -66,7 +67,8 @@ function requestBody({ request, form, model, header }: Attempt): Buffer {
 function followEvents(): Follower {
   let stopped = false;
   return {
-    isEnd: () => stopped,
+    isEnd: () => false,
+    isOver: () => stopped,
     take(frame, json) {
       stopped = json.type === "message_stop";
       return frame;
@@ -101,5 +103,6 @@ function refusalOfWords(json: JsonObject, body: Buffer, headers: Record<string, 
   }
   if (type === "timeout_error") return upstreamTimeout();
   if (typeof error?.message !== "string") return upstreamFailed("it answered with an error");
-  return upstreamRefused(statuses[type] ?? 502, { message: error.message, param: undefined }, body, headers);
+  const words = { message: error.message, param: undefined };
+  return upstreamRefused(statuses[type] ?? 502, words, { family: Family.ANTHROPIC, body }, headers);
 }

@@ -29,10 +29,12 @@ export interface Dialect {
 
 /** Knows where a stream stands. */
 export interface Follower {
-  /** Whether these bytes, which need not be JSON, say that the stream is over. */
+  /** Whether these bytes, which need not be JSON, are the word that ends the stream. */
   isEnd(data: Buffer): boolean;
   /** Takes the next frame. Returns what the caller sees of it, or nothing. */
   take<O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined;
+  /** Whether the end was said. */
+  isOver(): boolean;
   /** Whether the answer may end here, though the end was not said. */
   isComplete(): boolean;
 }
@@ -108,12 +110,11 @@ async function* readFrames<O extends DescMessage>(
     let failure: Refusal | undefined;
     let ended = false;
     for (const data of payloads) {
-      ended = follower.isEnd(data);
-      if (ended) break;
-      const frame = Wire.ofBytes(desc, data, true);
       try {
-        const seen = follower.take(frame, readJson(frame, dialect));
+        const seen = follower.isEnd(data) ? undefined : takeFrame(Wire.ofBytes(desc, data, true), dialect, follower);
         if (seen) batch.push(seen);
+        ended = follower.isOver();
+        if (ended) break;
       } catch (error) {
         failure = asFailure(error);
         break;
@@ -125,6 +126,10 @@ async function* readFrames<O extends DescMessage>(
     if (ended) return;
   }
   if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
+}
+
+function takeFrame<O extends DescMessage>(frame: Wire<O>, dialect: Dialect, follower: Follower): Wire<O> | undefined {
+  return follower.take(frame, readJson(frame, dialect));
 }
 
 /** Yields the data of the frames that each read brought, and of a last one without its blank line. */

@@ -1,8 +1,9 @@
 /**
  * Upstream kind → provider; the only list of them.
  */
-import type { ModelConfig, UpstreamConfig } from "../config/config.ts";
+import { type ModelConfig, targetAt, type UpstreamConfig } from "../config/config.ts";
 import { createAnthropicProvider } from "./anthropic.ts";
+import { maxOutputTokens } from "./embedded/chat.ts";
 import { createEmbeddedProvider } from "./embedded/index.ts";
 import { createOpenAiProvider } from "./openai.ts";
 import type { Provider } from "./provider.ts";
@@ -15,18 +16,21 @@ const kinds: Readonly<Record<UpstreamConfig["kind"], (config: UpstreamConfig) =>
 /** The upstream name under which the embedded models are served. */
 const embeddedUpstream = "embedded";
 
-/** The models that need no upstream: simulators, for a fresh machine and for tests. */
+/** The models that need no upstream, for a fresh machine and for tests. They cost nothing. */
 export const embeddedModels: readonly ModelConfig[] = [
-  {
-    id: "embedded-chat",
+  embedded({ id: "embedded-chat", kind: "chat", context_window: 128_000, max_output_tokens: maxOutputTokens }),
+  embedded({ id: "embedded-embedding", kind: "embedding", context_window: 128_000 }),
+];
+
+function embedded(model: Pick<ModelConfig, "id" | "kind" | "context_window" | "max_output_tokens">): ModelConfig {
+  return {
+    ...model,
     aliases: [],
     family: "embedded",
-    kind: "chat",
-    context_window: 128_000,
-    max_output_tokens: 16_384,
-    targets: [{ upstream: embeddedUpstream, model: "embedded-chat", priority: 0, weight: 1 }],
-  },
-];
+    vendor: "embedded",
+    targets: [targetAt(embeddedUpstream, model.id)],
+  };
+}
 
 /** Makes the provider of every upstream, by its name, and the embedded one. */
 export function createProviders(

@@ -4,8 +4,10 @@
  * In a request only `model` is replaced and, on streams, the usage asked for: it is hidden again from callers who
  * did not ask. What the upstream refuses reaches the caller as `upstream-error.ts` says.
  */
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { upstreamFailed, upstreamRefused } from "../errors.ts";
+import { Wire } from "../wire/wire.ts";
 import { type Dialect, type Follower, speakOver } from "./dialect.ts";
 import type { Attempt, Provider } from "./provider.ts";
 import { createUpstream } from "./upstream.ts";
@@ -39,9 +41,11 @@ function openAiDialect(apiKey: string | undefined): Dialect {
     errorIn(json, bytes) {
       if ((json.error ?? null) === null || Array.isArray(json.choices)) return undefined;
       const words = errorWords(json);
-      return words ? upstreamRefused(502, words, bytes, {}) : upstreamFailed("it answered with an error");
+      return words
+        ? upstreamRefused(502, words, { family: Family.OPENAI, body: bytes }, {})
+        : upstreamFailed("it answered with an error");
     },
-    follow: (attempt) => followChunks(wantsUsage(attempt)),
+    follow: ({ request }) => followChunks(wantsUsage(request.json())),
   };
 }
 
@@ -51,31 +55,52 @@ function requestBody({ request, form, model }: Attempt): Buffer {
   const changes: Record<string, JsonValue | undefined> = {};
   if (json.model !== model) changes.model = model;
   if ((json.stream === true) !== stream) changes.stream = stream || undefined;
-  if (stream) changes.stream_options = { ...(json.stream_options as JsonObject | null), include_usage: true };
+  if (stream && !wantsUsage(json))
+    changes.stream_options = { ...(json.stream_options as JsonObject | null), include_usage: true };
   return (Object.keys(changes).length === 0 ? request : request.with(changes)).bytes();
 }
 
-function wantsUsage({ request }: Attempt): boolean {
-  return (request.json().stream_options as JsonObject | null | undefined)?.include_usage === true;
+function wantsUsage({ stream_options }: JsonObject): boolean {
+  return (stream_options as JsonObject | null | undefined)?.include_usage === true;
 }
 
 /** A stream ends with `[DONE]`; some upstreams never say it, and then it may end once every choice has finished. */
 function followChunks(usageWanted: boolean): Follower {
+  let done = false;
   const finished = new Set<JsonValue | undefined>();
   const unfinished = new Set<JsonValue | undefined>();
   return {
-    isEnd: (data) => data.length < 16 && data.toString().trim() === "[DONE]",
+    isEnd(data) {
+      done = data.length < 16 && data.toString().trim() === "[DONE]";
+      return done;
+    },
+    isOver: () => done,
     take(frame, json) {
       const choices = (json.choices ?? []) as JsonObject[];
       for (const { index, finish_reason = null } of choices) {
-        if (finish_reason !== null) finished.add(index);
-        else if (!finished.has(index)) unfinished.add(index);
-        if (finish_reason !== null) unfinished.delete(index);
+        if (finish_reason !== null) {
+          finished.add(index);
+          unfinished.delete(index);
+        } else if (!finished.has(index)) unfinished.add(index);
       }
       // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
       if (usageWanted || !("usage" in json)) return frame;
-      return json.usage === null || choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
+      if (json.usage === null) return withoutNullUsage(frame);
+      return choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
     },
     isComplete: () => finished.size > 0 && unfinished.size === 0,
   };
+}
+
+const nullUsage = Buffer.from(',"usage":null');
+const usageKey = Buffer.from('"usage"');
+
+/** The gateway's wish for usage puts it into every chunk: it is cut out of the bytes, where they hold it once. */
+function withoutNullUsage<O extends DescMessage>(frame: Wire<O>): Wire<O> {
+  const bytes = frame.bytes();
+  const at = bytes.indexOf(nullUsage);
+  const isOnly = at !== -1 && bytes.indexOf(usageKey) === at + 1 && bytes.indexOf(usageKey, at + 2) === -1;
+  if (!isOnly) return frame.with({ usage: undefined });
+  const rest = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + nullUsage.length)]);
+  return Wire.ofBytes(frame.desc, rest, true);
 }

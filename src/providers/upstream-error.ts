@@ -6,6 +6,7 @@
  * time ran out.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
+import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { type Refusal, upstreamFailed, upstreamRefused, upstreamTimeout } from "../errors.ts";
 
 export interface UpstreamError {
@@ -19,10 +20,14 @@ export interface UpstreamError {
 export function refusalOfAnswer({ status, body, retryAfter }: UpstreamError): Refusal {
   if (status === 401 || status === 403) return upstreamFailed("it refused the gateway's own credential");
   if (status === 408 || status === 504) return upstreamTimeout();
+  const isCallers = (status >= 400 && status < 500) || status === 503;
+  const headers: Record<string, string> = retryAfter === undefined ? {} : { "retry-after": retryAfter };
   const words = errorWords(parsedBody(body));
-  if (status < 400 || !words) return upstreamFailed(`it answered with status ${status}`);
-  const shown = status < 500 || status === 503 ? status : 502;
-  return upstreamRefused(shown, words, body, retryAfter === undefined ? {} : { "retry-after": retryAfter });
+  if (words) return upstreamRefused(isCallers ? status : 502, words, { family: Family.OPENAI, body }, headers);
+  const message = `The upstream of this model answered with status ${status}.`;
+  return isCallers
+    ? upstreamRefused(status, { message, param: undefined }, undefined, headers)
+    : upstreamFailed(`it answered with status ${status}`);
 }
 
 /** Returns what an error body says, or undefined where it has not the family's shape. */

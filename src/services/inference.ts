@@ -1,11 +1,56 @@
 /** The model endpoints: each names its operation and leaves the rest to the pipeline. */
+import type { DescMessage } from "@bufbuild/protobuf";
+import { EncodingFormat } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import type { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
-import type { ServiceImplementation } from "../call.ts";
+import type { Call, ServiceImplementation } from "../call.ts";
+import type { Catalog, Model } from "../catalog.ts";
+import { encodeVectors } from "../families/embeddings-encoding.ts";
 import type { Complete } from "../pipeline/complete.ts";
+import { getModel, listModels } from "./models.ts";
 
-export function inferenceService(complete: Complete): ServiceImplementation<typeof InferenceService> {
+export interface InferenceParts {
+  readonly catalog: Catalog;
+  readonly complete: Complete;
+  /** What is meant where a request names no model and need not; else the catalogue's first of the kind. */
+  readonly defaultModels: { readonly completion?: string | undefined; readonly embedding?: string | undefined };
+}
+
+export function inferenceService(parts: InferenceParts): ServiceImplementation<typeof InferenceService> {
+  const { catalog, complete, defaultModels } = parts;
+  const completion = defaultModels.completion ?? firstOf(catalog, "chat");
+  const embedding = defaultModels.embedding ?? firstOf(catalog, "embedding");
   return {
     createChatCompletion: (call) => complete({ operation: "chat", form: "whole", kind: "chat" }, call),
     streamChatCompletion: (call) => complete({ operation: "chat", form: "stream", kind: "chat" }, call),
+    createMessage: (call) => complete({ operation: "messages", form: "whole", kind: "chat" }, call),
+    streamMessage: (call) => complete({ operation: "messages", form: "stream", kind: "chat" }, call),
+    createCompletion(call) {
+      const filled = withDefaults(call, { model: completion, prompt: "" });
+      return complete({ operation: "completions", form: "whole", kind: "chat" }, filled);
+    },
+    streamCompletion(call) {
+      const filled = withDefaults(call, { model: completion, prompt: "" });
+      return complete({ operation: "completions", form: "stream", kind: "chat" }, filled);
+    },
+    async createEmbeddings(call) {
+      const filled = withDefaults(call, { model: embedding, input: "" });
+      const answer = await complete({ operation: "embeddings", form: "whole", kind: "embedding" }, filled);
+      if (answer.kind !== "whole") return answer;
+      const isBase64 = call.request.message().encodingFormat === EncodingFormat.BASE64;
+      return { ...answer, body: encodeVectors(answer.body, isBase64 ? "base64" : "float") };
+    },
+    listModels: async ({ request }) => listModels(catalog, request.message()),
+    getModel: async ({ request }) => getModel(catalog, request.message().id ?? ""),
   };
+}
+
+function firstOf(catalog: Catalog, kind: Model["kind"]): string {
+  return catalog.list().find((model) => model.kind === kind)?.id ?? "";
+}
+
+/** What SPEC calls optional is never refused for being absent: these values stand for it. */
+function withDefaults<I extends DescMessage>(call: Call<I>, values: Readonly<Record<string, string>>): Call<I> {
+  const json = call.request.json();
+  const missing = Object.entries(values).filter(([key]) => (json[key] ?? null) === null);
+  return missing.length === 0 ? call : { ...call, request: call.request.with(Object.fromEntries(missing)) };
 }

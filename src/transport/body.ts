@@ -4,7 +4,10 @@
  * A body over the limit is refused as soon as that is known; what still comes of it is for `discard`.
  */
 import type { IncomingMessage } from "node:http";
+import type { DescMessage } from "@bufbuild/protobuf";
 import { cancelled, requestTimeout, requestTooLarge, unsupportedMediaType } from "../errors.ts";
+import { Wire } from "../wire/wire.ts";
+import { readForm, readMultipart } from "./form.ts";
 
 export interface BodyLimits {
   readonly maxBytes: number;
@@ -20,9 +23,12 @@ export function readBody(req: IncomingMessage, limits: BodyLimits): Promise<Buff
     const chunks: Buffer[] = [];
     let bytes = 0;
     const timer = setTimeout(() => stop(requestTimeout()), limits.timeoutMs);
-    const stop = (refusal: Error) => {
+    const leave = () => {
       clearTimeout(timer);
-      req.off("data", onData);
+      req.off("data", onData).off("end", onEnd).off("error", onGone).off("close", onGone);
+    };
+    const stop = (refusal: Error) => {
+      leave();
       reject(refusal);
     };
     const onData = (chunk: Buffer) => {
@@ -30,13 +36,12 @@ export function readBody(req: IncomingMessage, limits: BodyLimits): Promise<Buff
       if (bytes > limits.maxBytes) stop(requestTooLarge(limits.maxBytes));
       else chunks.push(chunk);
     };
-    req.on("data", onData);
-    req.once("end", () => {
-      clearTimeout(timer);
+    const onEnd = () => {
+      leave();
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
-    });
-    req.once("error", () => stop(cancelled()));
-    req.once("close", () => stop(cancelled()));
+    };
+    const onGone = () => stop(cancelled());
+    req.on("data", onData).on("end", onEnd).on("error", onGone).on("close", onGone);
   });
 }
 
@@ -54,23 +59,23 @@ export function discard(req: IncomingMessage, timeoutMs = 60_000): void {
   req.resume();
 }
 
-const accepted = "application/json";
+const accepted = "application/json, application/x-www-form-urlencoded and multipart/form-data";
+const emptyObject = Buffer.from("{}");
 
 /**
- * Returns the body as JSON text. Throws a Refusal for what is no JSON by its type.
+ * Returns the body as a request. Throws a Refusal for what is neither JSON nor a form by its type.
  *
  * Clients forget the header (`curl -d '{…}'` says form, an SDK in a browser may say text): where the type is
- * missing, text or form, an opening brace decides. No body at all is the empty object, so that what is
- * missing is named.
+ * missing, text or form, an opening brace means JSON. No body at all is the empty object, so that what is missing
+ * is named.
  */
-export function jsonText(contentType: string | undefined, body: Buffer): Buffer {
-  const type = (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if (type === "application/json" || type.endsWith("+json")) return body.length === 0 ? emptyObject : body;
+export function requestOf(desc: DescMessage, contentType = "", body: Buffer): Wire {
+  const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (body.length === 0) return Wire.ofBytes(desc, emptyObject);
+  if (type === "application/json" || type.endsWith("+json")) return Wire.ofBytes(desc, body);
+  if (type === "multipart/form-data") return Wire.ofJson(desc, readMultipart(desc, contentType, body));
   const guessed = type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded";
   if (!guessed) throw unsupportedMediaType(accepted);
-  if (body.length === 0) return emptyObject;
-  if (!/^\s*\{/.test(body.toString("latin1", 0, 64))) throw unsupportedMediaType(accepted);
-  return body;
+  const isJson = /^\s*\{/.test(body.toString("latin1", 0, 64));
+  return isJson ? Wire.ofBytes(desc, body) : Wire.ofJson(desc, readForm(desc, body));
 }
-
-const emptyObject = Buffer.from("{}");

@@ -5,10 +5,12 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
+import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { methodNotAllowed, unknownPath } from "../errors.ts";
+import { type Outlet, writeProblem } from "./answers.ts";
 import { discard } from "./body.ts";
 import type { Readiness } from "./health.ts";
-import { type RestDoor, writeProblem } from "./rest.ts";
+import type { RestDoor } from "./rest.ts";
 import type { Routes } from "./routes.ts";
 import type { RpcDoor } from "./rpc.ts";
 
@@ -34,11 +36,12 @@ export function createDispatch(options: DispatchOptions): (req: IncomingMessage,
       res.destroy();
     };
     const match = routes.find(httpMethod, path);
-    if (match.kind === "found") rest(req, res, id, match.route, match.variables).catch(failed);
+    if (match.kind === "found") rest(req, res, { id, ...match }).catch(failed);
     else if (rpc.serves(path)) rpc.handle(req, res, id, path).catch(failed);
     else if (path === "/healthz" || path === "/readyz") probe(req, res, id, path === "/healthz" || readiness.isReady());
-    else if (match.kind === "method") refuse(req, res, id, methodNotAllowed(httpMethod, match.allowed));
-    else refuse(req, res, id, unknownPath(httpMethod, path));
+    else if (match.kind === "method")
+      refuse(req, { res, id, family: routes.familyNear(path) }, methodNotAllowed(httpMethod, match.allowed));
+    else refuse(req, { res, id, family: routes.familyNear(path) }, unknownPath(httpMethod, path));
   };
 }
 
@@ -50,7 +53,7 @@ function pathOf(url: string): string {
 function probe(req: IncomingMessage, res: ServerResponse, id: string, good: boolean): void {
   const get = req.method === "GET" || req.method === "HEAD";
   if (!get) {
-    refuse(req, res, id, methodNotAllowed(req.method ?? "", ["GET", "HEAD"]));
+    refuse(req, { res, id, family: Family.OPENAI }, methodNotAllowed(req.method ?? "", ["GET", "HEAD"]));
     return;
   }
   const body = JSON.stringify({ status: good ? "ok" : "draining" });
@@ -58,7 +61,7 @@ function probe(req: IncomingMessage, res: ServerResponse, id: string, good: bool
   res.end(req.method === "HEAD" ? undefined : body);
 }
 
-function refuse(req: IncomingMessage, res: ServerResponse, id: string, refusal: Error): void {
+function refuse(req: IncomingMessage, outlet: Outlet, refusal: Error): void {
   discard(req);
-  writeProblem(res, id, refusal);
+  writeProblem(outlet, refusal);
 }

@@ -3,6 +3,7 @@
  *
  * Healthy as long as the process answers; ready until it drains. Draining is for ever: the process ends after it.
  */
+import { once } from "node:events";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
@@ -59,11 +60,7 @@ export function healthService(readiness: Readiness, serviceNames: readonly strin
 }
 
 /** Resolves when one of the signals has fired. */
-function either(...signals: readonly AbortSignal[]): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of signals) {
-      if (signal.aborted) resolve();
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    }
-  });
+async function either(...signals: readonly AbortSignal[]): Promise<void> {
+  const any = AbortSignal.any([...signals]); // Held weakly by its sources: nothing is left behind on `draining`.
+  if (!any.aborted) await once(any, "abort");
 }

@@ -1,46 +1,104 @@
 /**
  * Refusals on the public wire, in the shape that the caller's family knows.
  *
- * OpenAI: `{"error":{"message","type","param","code"}}`, all four keys always there. An upstream's own error body
- * of the same family is passed on as it came.
+ * OpenAI: `{"error":{"message","type","param","code"}}`, all four keys always there. Anthropic:
+ * `{"type":"error","error":{"type","message"},"request_id"}`. An upstream's own error body of the same family is
+ * passed on as it came.
  */
+import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { Reason, type Refusal } from "../errors.ts";
 
-/** What the OpenAI API calls each reason: its type and code. */
-const openaiWords: Readonly<Partial<Record<Reason, readonly [type: string, code: string | null]>>> = {
-  [Reason.MALFORMED_BODY]: ["invalid_request_error", null],
-  [Reason.INVALID_TYPE]: ["invalid_request_error", "invalid_type"],
-  [Reason.INVALID_VALUE]: ["invalid_request_error", "invalid_value"],
-  [Reason.MISSING_FIELD]: ["invalid_request_error", "missing_required_parameter"],
-  [Reason.UNSUPPORTED_MEDIA_TYPE]: ["invalid_request_error", "unsupported_media_type"],
-  [Reason.REQUEST_TOO_LARGE]: ["invalid_request_error", "request_too_large"],
-  [Reason.REQUEST_TIMEOUT]: ["invalid_request_error", "timeout"],
-  [Reason.INVALID_API_KEY]: ["invalid_request_error", "invalid_api_key"],
-  [Reason.MODEL_NOT_FOUND]: ["invalid_request_error", "model_not_found"],
-  [Reason.UNKNOWN_PATH]: ["invalid_request_error", "unknown_url"],
-  [Reason.METHOD_NOT_ALLOWED]: ["invalid_request_error", "method_not_supported"],
-  [Reason.UPSTREAM_REFUSED]: ["server_error", "upstream_error"],
-  [Reason.UPSTREAM_FAILED]: ["server_error", "upstream_error"],
-  [Reason.UPSTREAM_TIMEOUT]: ["server_error", "timeout"],
-  [Reason.CANCELLED]: ["invalid_request_error", "cancelled"],
-};
-const openaiInternal = ["server_error", null] as const;
-
-/** Writes the error body. */
-export function problemBody(refusal: Refusal): Buffer {
-  if (refusal.upstreamBody) return refusal.upstreamBody;
-  const [type, code] = openaiWords[refusal.reason] ?? openaiInternal;
-  return errorJson(refusal, type, code);
+export interface Problem {
+  readonly status: number;
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Writes the payload of the frame that ends a broken stream. Its code is never null: clients read the status from it. */
-export function problemFrame(refusal: Refusal): Buffer {
-  if (refusal.upstreamBody) return refusal.upstreamBody;
-  const [type, code] = openaiWords[refusal.reason] ?? openaiInternal;
-  return errorJson(refusal, type, code === null || refusal.status >= 500 ? String(refusal.status) : code);
+/** Writes a refusal as an answer of its own. */
+export function problem(family: Family, refusal: Refusal, id: string): Problem {
+  // Anthropic's clients know an overloaded service by a status of the vendor's own.
+  const status = family === Family.ANTHROPIC && refusal.status === 503 ? 529 : refusal.status;
+  const { headers } = refusal;
+  const words = upstreamWords(family, refusal);
+  if (words) return { status, headers, body: words };
+  const body = family === Family.ANTHROPIC ? anthropicBody(refusal, id) : openaiBody(refusal, codeOf(refusal));
+  return { status, headers, body };
 }
 
-function errorJson(refusal: Refusal, type: string, code: string | null): Buffer {
-  const error = { message: refusal.message, type, param: refusal.param ?? null, code };
+/** Writes the payload of the frame that ends a broken stream. */
+export function problemFrame(family: Family, refusal: Refusal, id: string): Buffer {
+  const words = upstreamWords(family, refusal);
+  if (words) return words;
+  if (family === Family.ANTHROPIC) return anthropicBody(refusal, id);
+  // The code is never null: clients read the status from it.
+  const code = codeOf(refusal);
+  return openaiBody(refusal, code === null || refusal.status >= 500 ? String(refusal.status) : code);
+}
+
+function upstreamWords(family: Family, { upstream }: Refusal): Buffer | undefined {
+  return upstream?.family === family ? upstream.body : undefined;
+}
+
+function openaiBody(refusal: Refusal, code: string | null): Buffer {
+  const error = { message: refusal.message, type: openaiType(refusal), param: refusal.param ?? null, code };
   return Buffer.from(JSON.stringify({ error }));
+}
+
+function openaiType({ reason, status }: Refusal): string {
+  if (reason === Reason.UPSTREAM_REFUSED && status === 429) return "requests";
+  return status >= 500 ? "server_error" : "invalid_request_error";
+}
+
+/** What the OpenAI API calls each reason. */
+const openaiCodes: Readonly<Partial<Record<Reason, string>>> = {
+  [Reason.INVALID_TYPE]: "invalid_type",
+  [Reason.INVALID_VALUE]: "invalid_value",
+  [Reason.MISSING_FIELD]: "missing_required_parameter",
+  [Reason.UNSUPPORTED_MEDIA_TYPE]: "unsupported_media_type",
+  [Reason.REQUEST_TOO_LARGE]: "request_too_large",
+  [Reason.REQUEST_TIMEOUT]: "timeout",
+  [Reason.INVALID_API_KEY]: "invalid_api_key",
+  [Reason.MODEL_NOT_FOUND]: "model_not_found",
+  [Reason.UNKNOWN_PATH]: "unknown_url",
+  [Reason.METHOD_NOT_ALLOWED]: "method_not_supported",
+  [Reason.UPSTREAM_FAILED]: "upstream_error",
+  [Reason.UPSTREAM_TIMEOUT]: "timeout",
+  [Reason.CANCELLED]: "cancelled",
+  [Reason.WOULD_BE_DROPPED]: "unsupported_parameter",
+};
+
+/** What it calls an upstream's refusal in another family's words. */
+const openaiCodesByStatus: Readonly<Record<number, string>> = {
+  402: "insufficient_quota",
+  404: "model_not_found",
+  413: "request_too_large",
+  429: "rate_limit_exceeded",
+};
+
+function codeOf({ reason, status }: Refusal): string | null {
+  if (reason !== Reason.UPSTREAM_REFUSED) return openaiCodes[reason] ?? null;
+  return openaiCodesByStatus[status] ?? (status >= 500 ? "upstream_error" : null);
+}
+
+function anthropicBody(refusal: Refusal, id: string): Buffer {
+  const error = { type: anthropicType(refusal.status), message: refusal.vendorMessage ?? refusal.message };
+  return Buffer.from(JSON.stringify({ type: "error", error, request_id: id }));
+}
+
+/** What the Anthropic API calls each status. */
+const anthropicTypes: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  402: "billing_error",
+  403: "permission_error",
+  404: "not_found_error",
+  408: "timeout_error",
+  409: "conflict_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+  503: "overloaded_error",
+  504: "timeout_error",
+};
+
+function anthropicType(status: number): string {
+  return anthropicTypes[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
 }

@@ -12,7 +12,9 @@ import { compilePath, isLiteral, matchPath, type PathTemplate } from "./path.ts"
 export interface Route {
   readonly httpMethod: string;
   readonly template: PathTemplate;
-  readonly family: number;
+  readonly family: Family;
+  /** Whether who sends `anthropic-version` is of Anthropic's family all the same. */
+  readonly eitherFamily: boolean;
   unary?: DescMethod;
   stream?: DescMethod;
   /** The body's key that chooses the streaming RPC when true. */
@@ -27,13 +29,15 @@ export type Match =
 export interface Routes {
   readonly all: readonly Route[];
   find(httpMethod: string, path: string): Match;
+  /** Returns the family that a path looks like, where nothing is served at it: that of the longest path it goes on from. */
+  familyNear(path: string): Family;
 }
 
 /** Compiles the routes of these services. */
 export function compileRoutes(services: readonly DescService[]): Routes {
   const all: Route[] = [];
   for (const method of services.flatMap((service) => service.methods)) {
-    const { family, caller, selectedBy } = getOption(method, access);
+    const { family, caller } = getOption(method, access);
     if (caller === Caller.UNSPECIFIED) throw new Error(`${method} does not say who may call it`);
     if (!hasOption(method, http)) continue;
     if (family === Family.UNSPECIFIED) throw new Error(`${method} has a path but no family`);
@@ -44,12 +48,13 @@ export function compileRoutes(services: readonly DescService[]): Routes {
     for (const { pattern, body } of [rule, ...rule.additionalBindings]) {
       if (pattern.case === undefined || pattern.case === "custom")
         throw new Error(`${method} has a rule without a method`);
-      if (body !== "*") throw new Error(`${method} has a rule whose body is not "*"`);
-      addMethod(all, method, pattern.case.toUpperCase(), templateOf(method, pattern.value), family, selectedBy);
+      const whole = pattern.case === "get" || pattern.case === "delete" ? "" : "*";
+      if (body !== whole) throw new Error(`${method} has a rule for ${pattern.case} whose body is not "${whole}"`);
+      addMethod(all, method, pattern.case.toUpperCase(), templateOf(method, pattern.value));
     }
   }
   for (const route of all) checkRoute(route);
-  return { all, find: createFind(all) };
+  return { all, find: createFind(all), familyNear: (path) => familyNear(all, path) };
 }
 
 function templateOf(method: DescMethod, text: string): PathTemplate {
@@ -60,20 +65,14 @@ function templateOf(method: DescMethod, text: string): PathTemplate {
   }
 }
 
-function addMethod(
-  all: Route[],
-  method: DescMethod,
-  httpMethod: string,
-  template: PathTemplate,
-  family: number,
-  selectedBy: string,
-): void {
+function addMethod(all: Route[], method: DescMethod, httpMethod: string, template: PathTemplate): void {
+  const { family, selectedBy, eitherFamily } = getOption(method, access);
   for (const { name } of template.variables) {
     if (!method.input.fields.some((field) => field.name === name)) throw new Error(`${method} has no field {${name}}`);
   }
   let route = all.find((known) => known.httpMethod === httpMethod && sameShape(known.template, template));
   if (!route) {
-    route = { httpMethod, template, family };
+    route = { httpMethod, template, family, eitherFamily };
     all.push(route);
   }
   const slot = method.methodKind === "server_streaming" ? "stream" : "unary";
@@ -123,4 +122,14 @@ function createFind(all: readonly Route[]): Routes["find"] {
     }
     return allowed.size > 0 ? { kind: "method", allowed: [...allowed] } : { kind: "none" };
   };
+}
+
+function familyNear(all: readonly Route[], path: string): Family {
+  let longest: Route | undefined;
+  for (const route of all) {
+    const { text } = route.template;
+    const isNear = path === text || path.startsWith(`${text}/`);
+    if (isNear && text.length > (longest?.template.text.length ?? 0)) longest = route;
+  }
+  return longest?.family ?? Family.OPENAI;
 }

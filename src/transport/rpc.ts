@@ -5,7 +5,14 @@
  * body is read. A refusal becomes a ConnectError with an ErrorDetail.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { create, type DescMessage, type DescMethod, type DescService, type MessageShape } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  getOption,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -21,9 +28,10 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
+import { access } from "../../gen/modelgateway/v1/access_pb.ts";
 import { ErrorDetailSchema } from "../../gen/modelgateway/v1/errors_pb.ts";
 import type { Answer, Arrival, Caller, Way } from "../call.ts";
-import { asRefusal, internal, type Refusal } from "../errors.ts";
+import { asRefusal, internal, malformedBody, type Refusal } from "../errors.ts";
 import { binaryOptions } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { discard } from "./body.ts";
@@ -39,6 +47,8 @@ export interface RpcOptions {
   readonly services: readonly DescService[];
   readonly open: readonly OpenService[];
   readonly maxBytes: number;
+  /** How long the body of a call may take to arrive. Open services may wait for their callers. */
+  readonly bodyTimeoutMs: number;
   /** Ends the open services' endless streams; calls are left to finish. */
   readonly draining: AbortSignal;
 }
@@ -50,8 +60,10 @@ export interface RpcDoor {
 
 const callId = createContextKey("");
 const callerKey = createContextKey<Caller | undefined>(undefined);
+/** The call, once its message has been read. */
+const beganKey = createContextKey(false);
 
-export function createRpcDoor({ way, services, open, maxBytes, draining }: RpcOptions): RpcDoor {
+export function createRpcDoor({ way, services, open, maxBytes, bodyTimeoutMs, draining }: RpcOptions): RpcDoor {
   const router = createConnectRouter({
     acceptCompression: [compressionGzip, compressionBrotli],
     readMaxBytes: maxBytes,
@@ -66,6 +78,7 @@ export function createRpcDoor({ way, services, open, maxBytes, draining }: RpcOp
   };
   for (const service of services) router.service(service, implement(service, way), { requestGate });
   for (const { service, implementation } of open) router.service(service, implementation, { shutdownSignal: draining });
+  const isOurs = (service: DescService) => services.includes(service);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   return {
     serves: (path) => handlers.has(path),
@@ -80,7 +93,13 @@ export function createRpcDoor({ way, services, open, maxBytes, draining }: RpcOp
       // Left early, as a body over the limit is, the iteration of its own would destroy the request: what still comes
       // could not be read any more, and the connection would hang.
       const body = req.iterator({ destroyOnReturn: false });
-      const answer = await handler({ ...request, body });
+      const late = isOurs(handler.service) ? setTimeout(() => req.complete || req.destroy(), bodyTimeoutMs) : undefined;
+      const answer = await handler({ ...request, body }).finally(() => clearTimeout(late));
+      const caller = values.get(callerKey);
+      if (caller && !values.get(beganKey)) {
+        const header = (name: string) => request.header.get(name) ?? undefined;
+        way.abandon({ id, method: handler.method, header }, caller, malformedBody("it is no message of this RPC"));
+      }
       await universalResponseToNodeResponse(answer, res).catch((error) => {
         if (ConnectError.from(error).code !== Code.Aborted) throw error; // Aborted: the caller went away.
       });
@@ -98,6 +117,7 @@ function implement(service: DescService, way: Way): ServiceImpl<DescService> {
   ) => {
     const caller = context.values.get(callerKey);
     if (!caller) throw internal(new Error("a call without a caller"));
+    context.values.set(beganKey, true);
     const request = Wire.ofMessage(method.input, message);
     return way.handle({ ...arrivalOf(context), caller, request, signal });
   };
@@ -158,24 +178,19 @@ function asConnectError(error: unknown, context: HandlerContext): ConnectError {
   if (context.signal.aborted && reason instanceof ConnectError) return reason;
   const refusal = asRefusal(error);
   const metadata = new Headers(refusal.headers);
-  return new ConnectError(
-    refusal.message,
-    refusal.code,
-    metadata,
-    [detailOf(refusal, context.values.get(callId))],
-    refusal,
-  );
+  return new ConnectError(refusal.message, refusal.code, metadata, [detailOf(refusal, context)], refusal);
 }
 
-function detailOf(refusal: Refusal, requestId: string) {
+function detailOf({ reason, param = "", status, upstream }: Refusal, { method, values }: HandlerContext) {
+  const isOwn = upstream?.family === getOption(method, access).family;
   return {
     desc: ErrorDetailSchema,
     value: create(ErrorDetailSchema, {
-      reason: refusal.reason,
-      param: refusal.param ?? "",
-      requestId,
-      httpStatus: refusal.status,
-      upstreamBody: refusal.upstreamBody?.toString() ?? "",
+      reason,
+      param,
+      requestId: values.get(callId),
+      httpStatus: status,
+      upstreamBody: isOwn ? upstream.body.toString() : "",
     }),
   };
 }

@@ -1,7 +1,8 @@
 /**
- * JSON as it comes from outside: bytes to values, with everything refused that could not be kept or could do harm.
+ * JSON as it comes from outside: bytes to values, and the checks by which `read.ts` refuses what could not be kept or
+ * could do harm.
  *
- * Refused: bytes that are no UTF-8, text that is no JSON, a nesting deeper than `maxDepth`, strings that are no
+ * Refused are bytes that are no UTF-8, text that is no JSON, a nesting deeper than `maxDepth`, strings that are no
  * Unicode (lone surrogates), numbers that are too large for a double, and the key `__proto__`.
  */
 import { isUtf8 } from "node:buffer";

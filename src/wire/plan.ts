@@ -78,10 +78,22 @@ export function planOf(desc: DescMessage): MessagePlan {
   if (known) return known;
   const plan: MessagePlan = { desc, bare: undefined, members: [], byKey: new Map(), extra: undefined };
   plans.set(desc, plan); // Before its fields are read: message types may be recursive.
+  try {
+    compile(plan);
+  } catch (error) {
+    plans.delete(desc); // A plan that is cut short would let fields through as unknown keys.
+    throw error;
+  }
+  return plan;
+}
+
+function compile(plan: MessagePlan): void {
+  const { desc } = plan;
   for (const member of desc.members) {
     if (member.kind === "field" && getOption(member, wire).extra) {
       if (member.message?.typeName !== "google.protobuf.Struct")
         throw broken(member, "`extra` is no google.protobuf.Struct");
+      if (plan.extra) throw broken(member, "a second `extra`");
       plan.extra = member.localName;
       continue;
     }
@@ -94,7 +106,6 @@ export function planOf(desc: DescMessage): MessagePlan {
     if (!only || others.length > 0 || plan.extra) throw broken(desc, "a transparent message has one member");
     plan.bare = only;
   }
-  return plan;
 }
 
 function fieldPlan(field: DescField): FieldPlan {

@@ -123,11 +123,14 @@ function joinLines(lines: readonly Buffer[]): Buffer {
 const dataPrefix = Buffer.from("data: ");
 const frameEnd = Buffer.from("\n\n");
 
-/** Writes data-only frames, as the OpenAI family has them, in one piece. */
-export function dataFrames(payloads: readonly Buffer[]): Buffer {
-  const pieces: Buffer[] = [];
-  for (const payload of payloads) pieces.push(dataPrefix, onOneLine(payload), frameEnd);
-  return Buffer.concat(pieces);
+/** Returns the pieces of a data-only frame. */
+export function dataFrame(payload: Buffer): Buffer[] {
+  return [dataPrefix, onOneLine(payload), frameEnd];
+}
+
+/** Returns the pieces of a frame with its event's name. */
+export function eventFrame(event: string, payload: Buffer): Buffer[] {
+  return [Buffer.from(`event: ${event.replace(/[\r\n]/g, " ")}\n`), ...dataFrame(payload)];
 }
 
 /** JSON may hold line breaks between its tokens; a frame may not. */
@@ -135,6 +138,3 @@ function onOneLine(payload: Buffer): Buffer {
   if (!payload.includes(lf) && !payload.includes(cr)) return payload;
   return payload.map((byte) => (byte === lf || byte === cr ? space : byte)) as Buffer;
 }
-
-/** A comment frame, which clients skip: it keeps the connection from looking dead. */
-export const keepAlive = Buffer.from(": keep-alive\n\n");

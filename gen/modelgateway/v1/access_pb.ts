@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/access.proto.
  */
 export const file_modelgateway_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvYWNjZXNzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEibwoGQWNjZXNzEicKBmZhbWlseRgBIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5GYW1pbHkSJwoGY2FsbGVyGAIgASgOMhcubW9kZWxnYXRld2F5LnYxLkNhbGxlchITCgtzZWxlY3RlZF9ieRgDIAEoCSozCgZGYW1pbHkSFgoSRkFNSUxZX1VOU1BFQ0lGSUVEEAASEQoNRkFNSUxZX09QRU5BSRABKjAKBkNhbGxlchIWChJDQUxMRVJfVU5TUEVDSUZJRUQQABIOCgpDQUxMRVJfS0VZEAE6UQoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY24YDIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5BY2Nlc3NSBmFjY2Vzc2IGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvYWNjZXNzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEihgEKBkFjY2VzcxInCgZmYW1pbHkYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuRmFtaWx5EicKBmNhbGxlchgCIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5DYWxsZXISEwoLc2VsZWN0ZWRfYnkYAyABKAkSFQoNZWl0aGVyX2ZhbWlseRgEIAEoCCpJCgZGYW1pbHkSFgoSRkFNSUxZX1VOU1BFQ0lGSUVEEAASEQoNRkFNSUxZX09QRU5BSRABEhQKEEZBTUlMWV9BTlRIUk9QSUMQAiowCgZDYWxsZXISFgoSQ0FMTEVSX1VOU1BFQ0lGSUVEEAASDgoKQ0FMTEVSX0tFWRABOlEKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNuGAyABKAsyFy5tb2RlbGdhdGV3YXkudjEuQWNjZXNzUgZhY2Nlc3NiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Access is the part of an RPC's contract that doors and pipeline obey.
@@ -43,6 +43,13 @@ export type Access = Message<"modelgateway.v1.Access"> & {
    * @generated from field: string selected_by = 3;
    */
   selectedBy: string;
+
+  /**
+   * Serves clients of both families at one path: who sends `anthropic-version` is told of errors in Anthropic's way.
+   *
+   * @generated from field: bool either_family = 4;
+   */
+  eitherFamily: boolean;
 };
 
 /**
@@ -71,6 +78,13 @@ export const Family = {
    * @generated from enum value: FAMILY_OPENAI = 1;
    */
   OPENAI: 1,
+
+  /**
+   * Anthropic's API: `{"type":"error",…}` bodies, frames with their event's name, no word at the end.
+   *
+   * @generated from enum value: FAMILY_ANTHROPIC = 2;
+   */
+  ANTHROPIC: 2,
 } as const;
 
 /**

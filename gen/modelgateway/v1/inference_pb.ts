@@ -10,14 +10,24 @@ import { file_google_api_annotations } from "../../google/api/annotations_pb.ts"
 import { file_modelgateway_v1_access } from "./access_pb.ts";
 import type { ChatCompletionChunkSchema, ChatCompletionSchema, CreateChatCompletionRequestSchema } from "./chat_pb.ts";
 import { file_modelgateway_v1_chat } from "./chat_pb.ts";
+import type { CompletionSchema, CreateCompletionRequestSchema } from "./completions_pb.ts";
+import { file_modelgateway_v1_completions } from "./completions_pb.ts";
+import type { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "./embeddings_pb.ts";
+import { file_modelgateway_v1_embeddings } from "./embeddings_pb.ts";
+import type { CreateMessageRequestSchema, MessageSchema, MessageStreamEventSchema } from "./messages_pb.ts";
+import { file_modelgateway_v1_messages } from "./messages_pb.ts";
+import type { GetModelRequestSchema, ListModelsRequestSchema, ListModelsResponseSchema, ModelSchema } from "./models_pb.ts";
+import { file_modelgateway_v1_models } from "./models_pb.ts";
 
 /**
  * Describes the file modelgateway/v1/inference.proto.
  */
 export const file_modelgateway_v1_inference: GenFile = /*@__PURE__*/
-  fileDesc("Ch9tb2RlbGdhdGV3YXkvdjEvaW5mZXJlbmNlLnByb3RvEg9tb2RlbGdhdGV3YXkudjEywwIKEEluZmVyZW5jZVNlcnZpY2USjgEKFENyZWF0ZUNoYXRDb21wbGV0aW9uEiwubW9kZWxnYXRld2F5LnYxLkNyZWF0ZUNoYXRDb21wbGV0aW9uUmVxdWVzdBofLm1vZGVsZ2F0ZXdheS52MS5DaGF0Q29tcGxldGlvbiIn2rUYBAgBEAGC0+STAhk6ASoiFC92MS9jaGF0L2NvbXBsZXRpb25zEp0BChRTdHJlYW1DaGF0Q29tcGxldGlvbhIsLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVDaGF0Q29tcGxldGlvblJlcXVlc3QaJC5tb2RlbGdhdGV3YXkudjEuQ2hhdENvbXBsZXRpb25DaHVuayIv2rUYDAgBEAEaBnN0cmVhbYLT5JMCGToBKiIUL3YxL2NoYXQvY29tcGxldGlvbnMwAWIGcHJvdG8z", [file_google_api_annotations, file_modelgateway_v1_access, file_modelgateway_v1_chat]);
+  fileDesc("Ch9tb2RlbGdhdGV3YXkvdjEvaW5mZXJlbmNlLnByb3RvEg9tb2RlbGdhdGV3YXkudjEy0woKEEluZmVyZW5jZVNlcnZpY2USpgEKFENyZWF0ZUNoYXRDb21wbGV0aW9uEiwubW9kZWxnYXRld2F5LnYxLkNyZWF0ZUNoYXRDb21wbGV0aW9uUmVxdWVzdBofLm1vZGVsZ2F0ZXdheS52MS5DaGF0Q29tcGxldGlvbiI/2rUYBAgBEAGC0+STAjE6ASpaFjoBKiIRL2NoYXQvY29tcGxldGlvbnMiFC92MS9jaGF0L2NvbXBsZXRpb25zErUBChRTdHJlYW1DaGF0Q29tcGxldGlvbhIsLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVDaGF0Q29tcGxldGlvblJlcXVlc3QaJC5tb2RlbGdhdGV3YXkudjEuQ2hhdENvbXBsZXRpb25DaHVuayJH2rUYDAgBEAEaBnN0cmVhbYLT5JMCMToBKloWOgEqIhEvY2hhdC9jb21wbGV0aW9ucyIUL3YxL2NoYXQvY29tcGxldGlvbnMwARKBAQoNQ3JlYXRlTWVzc2FnZRIlLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVNZXNzYWdlUmVxdWVzdBoYLm1vZGVsZ2F0ZXdheS52MS5NZXNzYWdlIi/atRgECAIQAYLT5JMCIToBKloOOgEqIgkvbWVzc2FnZXMiDC92MS9tZXNzYWdlcxKWAQoNU3RyZWFtTWVzc2FnZRIlLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVNZXNzYWdlUmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5NZXNzYWdlU3RyZWFtRXZlbnQiN9q1GAwIAhABGgZzdHJlYW2C0+STAiE6ASpaDjoBKiIJL21lc3NhZ2VzIgwvdjEvbWVzc2FnZXMwARKQAQoQQ3JlYXRlQ29tcGxldGlvbhIoLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVDb21wbGV0aW9uUmVxdWVzdBobLm1vZGVsZ2F0ZXdheS52MS5Db21wbGV0aW9uIjXatRgECAEQAYLT5JMCJzoBKloROgEqIgwvY29tcGxldGlvbnMiDy92MS9jb21wbGV0aW9ucxKaAQoQU3RyZWFtQ29tcGxldGlvbhIoLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVDb21wbGV0aW9uUmVxdWVzdBobLm1vZGVsZ2F0ZXdheS52MS5Db21wbGV0aW9uIj3atRgMCAEQARoGc3RyZWFtgtPkkwInOgEqWhE6ASoiDC9jb21wbGV0aW9ucyIPL3YxL2NvbXBsZXRpb25zMAESkQEKEENyZWF0ZUVtYmVkZGluZ3MSKC5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlRW1iZWRkaW5nc1JlcXVlc3QaHi5tb2RlbGdhdGV3YXkudjEuRW1iZWRkaW5nTGlzdCIz2rUYBAgBEAGC0+STAiU6ASpaEDoBKiILL2VtYmVkZGluZ3MiDi92MS9lbWJlZGRpbmdzEn4KCkxpc3RNb2RlbHMSIi5tb2RlbGdhdGV3YXkudjEuTGlzdE1vZGVsc1JlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuTGlzdE1vZGVsc1Jlc3BvbnNlIifatRgGCAEQASABgtPkkwIXWgkSBy9tb2RlbHMSCi92MS9tb2RlbHMSfQoIR2V0TW9kZWwSIC5tb2RlbGdhdGV3YXkudjEuR2V0TW9kZWxSZXF1ZXN0GhYubW9kZWxnYXRld2F5LnYxLk1vZGVsIjfatRgGCAEQASABgtPkkwInWhESDy9tb2RlbHMve2lkPSoqfRISL3YxL21vZGVscy97aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_modelgateway_v1_access, file_modelgateway_v1_chat, file_modelgateway_v1_completions, file_modelgateway_v1_embeddings, file_modelgateway_v1_messages, file_modelgateway_v1_models]);
 
 /**
+ * InferenceService sends requests to generative models. Every RPC needs an API key, as
+ * `Authorization: Bearer <key>` in the headers (metadata) of the call.
  * InferenceService sends requests to generative models. Every RPC needs an API key, as
  * `Authorization: Bearer <key>` in the headers (metadata) of the call.
  *
@@ -49,6 +59,80 @@ export const InferenceService: GenService<{
     methodKind: "server_streaming";
     input: typeof CreateChatCompletionRequestSchema;
     output: typeof ChatCompletionChunkSchema;
+  },
+  /**
+   * Answers a conversation in Anthropic's format, whole. Source: Anthropic API reference, "Create a message".
+   *
+   * Served by every chat model: where its upstream speaks another format the request is translated, and what cannot
+   * be said there is named in the answer header `x-gateway-dropped`; with `x-gateway-strict: true` it is refused.
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.CreateMessage
+   */
+  createMessage: {
+    methodKind: "unary";
+    input: typeof CreateMessageRequestSchema;
+    output: typeof MessageSchema;
+  },
+  /**
+   * Answers a conversation in Anthropic's format, event by event: on the public wire the same path with
+   * `"stream": true`. Source: Anthropic API reference, "Streaming messages".
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.StreamMessage
+   */
+  streamMessage: {
+    methodKind: "server_streaming";
+    input: typeof CreateMessageRequestSchema;
+    output: typeof MessageStreamEventSchema;
+  },
+  /**
+   * Goes on with a text, whole. Source: SPEC 4.3; OpenAI API reference, "Create completion".
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.CreateCompletion
+   */
+  createCompletion: {
+    methodKind: "unary";
+    input: typeof CreateCompletionRequestSchema;
+    output: typeof CompletionSchema;
+  },
+  /**
+   * Goes on with a text piece by piece: on the public wire the same path with `"stream": true`.
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.StreamCompletion
+   */
+  streamCompletion: {
+    methodKind: "server_streaming";
+    input: typeof CreateCompletionRequestSchema;
+    output: typeof CompletionSchema;
+  },
+  /**
+   * Answers with the vectors of texts. Source: SPEC 4.4; OpenAI API reference, "Create embeddings".
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.CreateEmbeddings
+   */
+  createEmbeddings: {
+    methodKind: "unary";
+    input: typeof CreateEmbeddingsRequestSchema;
+    output: typeof EmbeddingListSchema;
+  },
+  /**
+   * Lists the models that the key may call. Source: OpenAI and Anthropic API references, "List models".
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.ListModels
+   */
+  listModels: {
+    methodKind: "unary";
+    input: typeof ListModelsRequestSchema;
+    output: typeof ListModelsResponseSchema;
+  },
+  /**
+   * Tells of one model. Refuses with NOT_FOUND for a model that the key may not call.
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.GetModel
+   */
+  getModel: {
+    methodKind: "unary";
+    input: typeof GetModelRequestSchema;
+    output: typeof ModelSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_modelgateway_v1_inference, 0);

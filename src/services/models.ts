@@ -1,0 +1,49 @@
+/** The models that a key may call, as both families list them. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { type ListModelsRequest, ListModelsResponseSchema, ModelSchema } from "../../gen/modelgateway/v1/models_pb.ts";
+import type { Answer } from "../call.ts";
+import type { Catalog, Model } from "../catalog.ts";
+import { Wire } from "../wire/wire.ts";
+
+export function listModels(
+  catalog: Catalog,
+  { limit, afterId, beforeId }: ListModelsRequest,
+): Answer<typeof ListModelsResponseSchema> {
+  const all = catalog.list();
+  const from = afterId === undefined ? 0 : all.findIndex(({ id }) => id === afterId) + 1;
+  const before = beforeId === undefined ? -1 : all.findIndex(({ id }) => id === beforeId);
+  const rest = all.slice(from, before === -1 ? undefined : before);
+  const page = rest.slice(0, limit);
+  const [first, last] = [page[0]?.id, page.at(-1)?.id];
+  const message = create(ListModelsResponseSchema, {
+    object: "list",
+    data: page.map(listed),
+    hasMore: page.length < rest.length,
+    ...(first === undefined || last === undefined ? {} : { firstId: first, lastId: last }),
+  });
+  return { kind: "whole", body: Wire.ofMessage(ListModelsResponseSchema, message) };
+}
+
+/** Throws a Refusal for a model that is not served. */
+export function getModel(catalog: Catalog, id: string): Answer<typeof ModelSchema> {
+  const message = create(ModelSchema, listed(catalog.get(id)));
+  return { kind: "whole", body: Wire.ofMessage(ModelSchema, message) };
+}
+
+function listed(model: Model): MessageInitShape<typeof ModelSchema> {
+  const { contextWindow, maxOutputTokens } = model;
+  return {
+    id: model.id,
+    object: "model",
+    created: BigInt(Math.floor(model.releasedAt / 1000)),
+    ownedBy: model.vendor || model.family,
+    type: "model",
+    displayName: model.id,
+    createdAt: new Date(model.releasedAt).toISOString().replace(".000Z", "Z"),
+    lifecycle: "active",
+    family: model.family,
+    kind: model.kind,
+    ...(contextWindow === undefined ? {} : { maxInputTokens: contextWindow }),
+    ...(maxOutputTokens === undefined ? {} : { maxTokens: maxOutputTokens }),
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * Writes answers over HTTP: whole, as a stream of server-sent events, or as a refusal, in the caller's family's form.
+ *
+ * The head of a stream is written with its first frame, so that what fails before is a real status; after a long
+ * silence it is written all the same. A slow reader is waited for, and so is its upstream.
+ */
+import type { ServerResponse } from "node:http";
+import type { Family } from "../../gen/modelgateway/v1/access_pb.ts";
+import type { Answer, AnswerHeaders } from "../call.ts";
+import { asRefusal, internal } from "../errors.ts";
+import { framesOf } from "./frames.ts";
+import { problem, problemFrame } from "./problems.ts";
+
+/** Where an answer goes. */
+export interface Outlet {
+  readonly res: ServerResponse;
+  /** The request id. */
+  readonly id: string;
+  readonly family: Family;
+}
+
+/** Writes an error, or ends the stream that has begun: with the family's error frame, and never with its end. */
+export function writeProblem({ res, id, family }: Outlet, error: unknown): void {
+  const refusal = asRefusal(error);
+  if (res.headersSent) {
+    res.end(framesOf(family).error(problemFrame(family, refusal, id)));
+    return;
+  }
+  const { status, headers, body } = problem(family, refusal, id);
+  writeBody(res, id, status, headers, body);
+}
+
+/** Writes the answer of a unary RPC. */
+export function writeWhole({ res, id }: Outlet, answer: Answer): void {
+  if (answer.kind !== "whole") throw internal(new Error("a unary RPC was answered with a stream"));
+  writeBody(res, id, 200, answer.headers ?? {}, answer.body.bytes());
+}
+
+function writeBody(res: ServerResponse, id: string, status: number, headers: AnswerHeaders, body: Buffer): void {
+  writeHead(res, id, status, { ...headers, "content-type": "application/json", "content-length": String(body.length) });
+  res.end(body);
+}
+
+function writeHead(res: ServerResponse, id: string, status: number, headers: AnswerHeaders): void {
+  res.writeHead(status, { ...headers, "x-request-id": id, "request-id": id });
+}
+
+const streamHeaders = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+  "x-accel-buffering": "no",
+};
+
+/** Fills silence from the call's beginning on: most of it comes before the first frame. */
+export async function writeStream(
+  { res, id, family }: Outlet,
+  answering: Promise<Answer>,
+  keepAliveMs: number,
+  gone: AbortSignal,
+): Promise<void> {
+  const { frames, end, keepAlive } = framesOf(family);
+  const open = (headers: AnswerHeaders = {}) => {
+    if (!res.headersSent) writeHead(res, id, 200, { ...headers, ...streamHeaders });
+  };
+  const silence = setTimeout(() => {
+    open();
+    if (!res.writableNeedDrain) res.write(keepAlive);
+    silence.refresh();
+  }, keepAliveMs);
+  try {
+    const answer = await answering;
+    if (answer.kind !== "stream") throw internal(new Error("a streaming RPC was answered whole"));
+    for await (const batch of answer.frames) {
+      if (gone.aborted) return;
+      open(answer.headers);
+      if (!res.write(frames(batch))) await drained(res, gone);
+      silence.refresh();
+    }
+    if (gone.aborted) return;
+    open(answer.headers);
+    res.end(end);
+  } finally {
+    clearTimeout(silence);
+  }
+}
+
+/** Waits until a slow reader has caught up, or is gone. */
+function drained(res: ServerResponse, gone: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      res.off("drain", settle);
+      res.off("close", settle);
+      resolve();
+    };
+    res.once("drain", settle);
+    res.once("close", settle);
+    if (gone.aborted) settle();
+  });
+}

@@ -1,0 +1,38 @@
+/**
+ * The frames of a stream on the public wire, as each family has them.
+ *
+ * OpenAI: data only, and `[DONE]` at the end. Anthropic: an event line that repeats the type, without which clients
+ * drop the frame; the last event is the end. Both keep a silent connection alive in their own way.
+ */
+import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
+import { dataFrame, eventFrame } from "../wire/sse.ts";
+import type { Wire } from "../wire/wire.ts";
+
+export interface FrameWriter {
+  /** Writes messages of the stream, in one piece. */
+  frames(batch: readonly Wire[]): Buffer;
+  /** Writes the payload of an error that ends the stream. */
+  error(payload: Buffer): Buffer;
+  /** Comes after the last message of a stream that did not break. */
+  readonly end: Buffer;
+  /** Comes while nothing happens. */
+  readonly keepAlive: Buffer;
+}
+
+const openai: FrameWriter = {
+  frames: (batch) => Buffer.concat(batch.flatMap((frame) => dataFrame(frame.bytes()))),
+  error: (payload) => Buffer.concat(dataFrame(payload)),
+  end: Buffer.from("data: [DONE]\n\n"),
+  keepAlive: Buffer.from(": keep-alive\n\n"),
+};
+
+const anthropic: FrameWriter = {
+  frames: (batch) => Buffer.concat(batch.flatMap((frame) => eventFrame(String(frame.json().type), frame.bytes()))),
+  error: (payload) => Buffer.concat(eventFrame("error", payload)),
+  end: Buffer.alloc(0),
+  keepAlive: Buffer.from('event: ping\ndata: {"type":"ping"}\n\n'),
+};
+
+export function framesOf(family: Family): FrameWriter {
+  return family === Family.ANTHROPIC ? anthropic : openai;
+}
