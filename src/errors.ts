@@ -31,6 +31,8 @@ const standings = {
   [Reason.CANCELLED]: [Code.Canceled, 499],
   [Reason.INTERNAL]: [Code.Internal, 500],
   [Reason.WOULD_BE_DROPPED]: [Code.InvalidArgument, 400],
+  [Reason.PREVIOUS_RESPONSE_NOT_FOUND]: [Code.NotFound, 400], // OpenAI's status for it.
+  [Reason.NOT_STORED]: [Code.NotFound, 404],
 } as const;
 
 /** A call that is not answered, and why. */
@@ -163,6 +165,24 @@ export function methodNotAllowed(method: string, allowed: readonly string[]): Re
 export function modelNotFound(model: string): Refusal {
   const message = `The model \`${model}\` does not exist or you do not have access to it.`;
   return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage: `model: ${model}` });
+}
+
+// What is kept.
+
+export function previousResponseNotFound(id: string): Refusal {
+  const message = `Previous response with id '${id}' not found.`;
+  return new Refusal(Reason.PREVIOUS_RESPONSE_NOT_FOUND, message, { param: "previous_response_id" });
+}
+
+export function responseNotFound(id: string): Refusal {
+  return new Refusal(Reason.NOT_STORED, `Response with id '${id}' not found.`, { param: "id" });
+}
+
+export function itemNotFound(id: string): Refusal {
+  const message =
+    `Item with id '${id}' not found. Items are not persisted when \`store\` is set to false, nor for ever. ` +
+    "Send the item itself, or remove it from your input.";
+  return new Refusal(Reason.NOT_STORED, message, { param: "input" });
 }
 
 // The upstream.

@@ -12,11 +12,14 @@ import { httpNotUnderstood, internal } from "./errors.ts";
 import { newId } from "./ids.ts";
 import { createAuthenticate } from "./pipeline/authenticate.ts";
 import { createComplete } from "./pipeline/complete.ts";
+import { withTokenCount } from "./pipeline/count-tokens.ts";
 import { observe } from "./pipeline/observe.ts";
 import { createValidate } from "./pipeline/validate.ts";
 import { createProviders, embeddedModels } from "./providers/index.ts";
 import { inferenceService } from "./services/inference.ts";
 import type { Storage } from "./storage/storage.ts";
+import { createAddresses } from "./transport/addresses.ts";
+import { createCors } from "./transport/cors.ts";
 import { createDispatch } from "./transport/dispatch.ts";
 import { createReadiness, healthService } from "./transport/health.ts";
 import { type Listener, listen } from "./transport/listen.ts";
@@ -48,10 +51,13 @@ export interface Gateway {
 export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const { config, storage, log, clock = Date.now, random = Math.random } = parts;
   const catalog = createCatalog(config.embeddedModels ? [...config.models, ...embeddedModels] : config.models);
-  const providers = createProviders(config.upstreams, clock);
+  const providers = new Map(
+    [...createProviders(config.upstreams, clock)].map(([name, provider]) => [name, withTokenCount(provider)]),
+  );
   const complete = createComplete({ catalog, providers, clock, random });
+  const responses = { store: storage.responses, clock, limits: config.responses };
   const services = [
-    serve(InferenceService, inferenceService({ catalog, complete, defaultModels: config.defaultModels })),
+    serve(InferenceService, inferenceService({ catalog, complete, defaultModels: config.defaultModels, responses })),
   ];
   const descriptors = services.map(({ service }) => service);
 
@@ -74,6 +80,8 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
       draining: readiness.draining,
     }),
     readiness,
+    addresses: createAddresses(config),
+    cors: createCors(config.corsOrigins),
     newRequestId: () => newId("req", clock()),
     log,
   });

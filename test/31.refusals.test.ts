@@ -254,7 +254,6 @@ describe("REST", () => {
     "an unknown path at the root": ["POST", `/${marker}`, unknownUrl],
     "an unknown path under /v1": ["POST", `/v1/${marker}`, unknownUrl],
     "an unknown path that is read": ["GET", "/_stainless_unknown_path", unknownUrl],
-    "the root": ["GET", "/", unknownUrl],
     "a path with a slash too many": ["POST", `${chatPath}/`, unknownUrl],
     "a path that leads out and in": ["POST", `/x/..${chatPath}`, unknownUrl],
     "a path that is no UTF-8": ["POST", "/v1/%ff%00", unknownUrl],

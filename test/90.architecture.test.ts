@@ -69,7 +69,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["call.ts", "catalog.ts", "errors.ts", "ids.ts", "secrets.ts", "wire"],
   ],
   pipeline: [
-    ...["families", "providers/provider.ts", "providers/operations.ts", "storage (types)"],
+    ...["families", "providers/provider.ts", "providers/operations.ts", "storage (types)", "tokens"],
     ...["call.ts", "catalog.ts", "errors.ts", "secrets.ts", "wire"],
   ],
   families: ["providers/operations.ts", "call.ts", "errors.ts", "wire"],
@@ -111,7 +111,7 @@ describe("imports", () => {
   });
 
   test("name a file that exists, a package, or generated code", () => {
-    const local = ({ target }: Import) => /\.(?:[cm]?[jt]s|json)$/.test(target) && !target.startsWith("gen/");
+    const local = ({ target }: Import) => /\.ts$/.test(target) && !target.startsWith("gen/");
     expect(faults((_, found) => local(found) && !isOurs(found))).toEqual([]);
   });
 

@@ -34,6 +34,14 @@ export interface Config {
   readonly embeddedModels: boolean;
   /** What is meant where a request names no model and need not. */
   readonly defaultModels: { readonly completion?: string | undefined; readonly embedding?: string | undefined };
+  /** The addresses under which the gateway is reached, where the operator names them. */
+  readonly publicUrls: { readonly [name in "root" | "direct" | "cdn" | "cn"]?: string | undefined };
+  /** Whose `X-Forwarded-*` headers are believed. */
+  readonly trustedProxies: readonly string[];
+  /** From which web pages the gateway may be called; `*` is any. */
+  readonly corsOrigins: readonly string[];
+  /** How long answers of `/v1/responses` are kept, how many an account has, and how large one may be. */
+  readonly responses: { readonly keepMs: number; readonly maxPerAccount: number; readonly maxBytes: number };
   readonly upstreams: readonly UpstreamConfig[];
   /** Every model with at least one target, by the time all files have been read. */
   readonly models: readonly ModelConfig[];
@@ -78,6 +86,14 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     drainMs: (written.drain_seconds ?? 30) * 1000,
     embeddedModels: written.embedded_models ?? !file,
     defaultModels: written.default_models ?? {},
+    responses: {
+      keepMs: (written.responses?.keep_hours ?? 24) * 3_600_000,
+      maxPerAccount: written.responses?.max_per_account ?? 1000,
+      maxBytes: written.responses?.max_bytes ?? 1024 * 1024,
+    },
+    publicUrls: written.public_urls ?? {},
+    trustedProxies: written.trusted_proxies ?? [],
+    corsOrigins: written.cors_origins ?? [],
     upstreams,
     models: models.filter(({ targets }) => targets.length > 0),
     catalogue,

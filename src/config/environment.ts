@@ -36,7 +36,7 @@ export function upstreamsOf(vendors: readonly VendorConfig[], environment: Envir
     if (!key && !address) return [];
     const base_url = address ? withSuffix(address, vendor.url_suffix ?? "") : vendor.base_url;
     const discover = vendor.discover_elsewhere === true && base_url !== vendor.base_url;
-    return [{ name: vendor.name, kind: "openai", base_url, api_key: key, discover }];
+    return [{ name: vendor.name, kind: vendor.kind, base_url, api_key: key, discover }];
   });
 }
 

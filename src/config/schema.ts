@@ -28,9 +28,17 @@ const price = z
   .regex(/^\d{1,9}(\.\d{1,6})?$/, 'expected a decimal with at most 6 places, as "1.10"')
   .transform(toMillionths);
 
+const network = z.union(
+  [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
+  "expected an address or a network, as 10.0.0.0/8",
+);
+const origin = z.union([z.literal("*"), urlSchema], "expected an origin, as https://app.example.com, or *");
+
+const upstreamKind = z.enum(["openai", "anthropic"]);
+
 const upstream = z.strictObject({
   name,
-  kind: z.enum(["openai", "anthropic"]),
+  kind: upstreamKind,
   base_url: urlSchema,
   api_key: credentialSchema.optional(),
   discover: z.boolean().optional(),
@@ -71,6 +79,7 @@ export const vendorsSchema = z.strictObject({
   vendors: z.array(
     z.strictObject({
       name,
+      kind: upstreamKind.default("openai"),
       base_url: urlSchema,
       key_variable: z.string(),
       url_variable: z.string().optional(),
@@ -95,7 +104,31 @@ export const fileSchema = z.strictObject({
   keep_alive_seconds: z.number().min(0.1).max(300).optional(),
   drain_seconds: z.number().min(0).max(3600).optional(),
   embedded_models: z.boolean().optional(),
-  default_models: z.strictObject({ completion: modelIdSchema.optional(), embedding: modelIdSchema.optional() }).optional(),
+  responses: z
+    .strictObject({
+      keep_hours: z.number().min(0.01).max(8784).optional(),
+      max_per_account: z.number().int().min(1).max(10_000).optional(),
+      max_bytes: z
+        .number()
+        .int()
+        .min(1024)
+        .max(64 * 1024 ** 2)
+        .optional(),
+    })
+    .optional(),
+  default_models: z
+    .strictObject({ completion: modelIdSchema.optional(), embedding: modelIdSchema.optional() })
+    .optional(),
+  public_urls: z
+    .strictObject({
+      root: urlSchema.optional(),
+      direct: urlSchema.optional(),
+      cdn: urlSchema.optional(),
+      cn: urlSchema.optional(),
+    })
+    .optional(),
+  trusted_proxies: z.array(network).optional(),
+  cors_origins: z.array(origin).optional(),
   upstreams: z.array(upstream).default([]),
   models: z.array(model).default([]),
 });

@@ -5,10 +5,16 @@ import type { Operation } from "../providers/operations.ts";
 import { chatToMessages } from "./chat-to-messages/index.ts";
 import { completionsToChat } from "./completions-to-chat/index.ts";
 import { messagesToChat } from "./messages-to-chat/index.ts";
+import { responsesToChat } from "./responses-to-chat/index.ts";
 import type { Translated, Translation, TranslationContext } from "./translation.ts";
 
 /** Their types differ in the operations between which they stand, which the look-up below keeps right. */
-const translations = [chatToMessages, messagesToChat, completionsToChat] as unknown as readonly Translation[];
+const translations = [
+  chatToMessages,
+  messagesToChat,
+  completionsToChat,
+  responsesToChat,
+] as unknown as readonly Translation[];
 
 /**
  * Returns the translations to apply, in turn, from this operation to one that is spoken: none where it is spoken

@@ -44,7 +44,7 @@ export function observe(way: Omit<Way, "abandon">, { log, clock }: ObserveOption
       try {
         const answer = await way.handle(call);
         if (answer.kind === "stream") {
-          return { kind: "stream", frames: watched(answer.frames, (error) => write(call, call.caller, begun, error)) };
+          return { ...answer, frames: watched(answer.frames, (error) => write(call, call.caller, begun, error)) };
         }
         write(call, call.caller, begun);
         return answer;

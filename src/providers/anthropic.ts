@@ -11,7 +11,7 @@ import { type Refusal, upstreamFailed, upstreamRefused, upstreamTimeout } from "
 import { type Dialect, type Follower, speakOver } from "./dialect.ts";
 import type { Attempt, Provider } from "./provider.ts";
 import { createUpstream } from "./upstream.ts";
-import { parsedBody, type UpstreamError } from "./upstream-error.ts";
+import { parsedBody, retryHeaders, type UpstreamError } from "./upstream-error.ts";
 
 export interface AnthropicOptions {
   /** With the version: `https://api.anthropic.com/v1`. */
@@ -91,7 +91,7 @@ const statuses: Readonly<Record<string, number>> = {
 function refusalOfError({ status, body, retryAfter }: UpstreamError): Refusal {
   const json = parsedBody(body);
   if (!json) return upstreamFailed(`it answered with status ${status}`);
-  return refusalOfWords(json, body, retryAfter === undefined ? {} : { "retry-after": retryAfter });
+  return refusalOfWords(json, body, retryHeaders(retryAfter));
 }
 
 /** The type tells more than the status: proxies on the way change the status. */

@@ -20,6 +20,8 @@ const embeddedUpstream = "embedded";
 export const embeddedModels: readonly ModelConfig[] = [
   embedded({ id: "embedded-chat", kind: "chat", context_window: 128_000, max_output_tokens: maxOutputTokens }),
   embedded({ id: "embedded-embedding", kind: "embedding", context_window: 128_000 }),
+  embedded({ id: "tts-1", kind: "speech" }),
+  embedded({ id: "tts-1-hd", kind: "speech" }),
 ];
 
 function embedded(model: Pick<ModelConfig, "id" | "kind" | "context_window" | "max_output_tokens">): ModelConfig {

@@ -9,7 +9,8 @@ import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { upstreamFailed, upstreamRefused } from "../errors.ts";
 import { Wire } from "../wire/wire.ts";
 import { type Dialect, type Follower, speakOver } from "./dialect.ts";
-import type { Attempt, Provider } from "./provider.ts";
+import { speakSpeech } from "./openai-speech.ts";
+import type { Attempt, Provider, Speak } from "./provider.ts";
 import { createUpstream } from "./upstream.ts";
 import { errorWords, refusalOfAnswer } from "./upstream-error.ts";
 
@@ -27,6 +28,8 @@ export function createOpenAiProvider({ baseUrl, apiKey }: OpenAiOptions): Provid
       chat: speakOver(upstream, dialect, "/chat/completions"),
       completions: speakOver(upstream, dialect, "/completions"),
       embeddings: speakOver(upstream, dialect, "/embeddings"),
+      // The form of the answer follows the attempt's, which types cannot say of a branch.
+      speech: speakSpeech(upstream, dialect) as Speak<"speech">,
     },
     close: () => upstream.close(),
   };

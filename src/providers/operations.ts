@@ -15,6 +15,11 @@ import {
   MessageStreamEventSchema,
   MessageTokenCountSchema,
 } from "../../gen/modelgateway/v1/messages_pb.ts";
+import {
+  CreateResponseRequestSchema,
+  ModelResponseSchema,
+  ResponseStreamEventSchema,
+} from "../../gen/modelgateway/v1/responses_pb.ts";
 import { CreateSpeechRequestSchema, SpeechChunkSchema, SpeechSchema } from "../../gen/modelgateway/v1/speech_pb.ts";
 
 /** The request of each operation, and its answer in either form. */
@@ -26,6 +31,7 @@ export const operations = {
     whole: MessageTokenCountSchema,
     stream: MessageTokenCountSchema,
   },
+  responses: { input: CreateResponseRequestSchema, whole: ModelResponseSchema, stream: ResponseStreamEventSchema },
   completions: { input: CreateCompletionRequestSchema, whole: CompletionSchema, stream: CompletionSchema },
   embeddings: { input: CreateEmbeddingsRequestSchema, whole: EmbeddingListSchema, stream: EmbeddingListSchema },
   speech: { input: CreateSpeechRequestSchema, whole: SpeechSchema, stream: SpeechChunkSchema },

@@ -21,13 +21,22 @@ export function refusalOfAnswer({ status, body, retryAfter }: UpstreamError): Re
   if (status === 401 || status === 403) return upstreamFailed("it refused the gateway's own credential");
   if (status === 408 || status === 504) return upstreamTimeout();
   const isCallers = (status >= 400 && status < 500) || status === 503;
-  const headers: Record<string, string> = retryAfter === undefined ? {} : { "retry-after": retryAfter };
+  const headers = retryHeaders(retryAfter);
   const words = errorWords(parsedBody(body));
   if (words) return upstreamRefused(isCallers ? status : 502, words, { family: Family.OPENAI, body }, headers);
   const message = `The upstream of this model answered with status ${status}.`;
   return isCallers
     ? upstreamRefused(status, { message, param: undefined }, undefined, headers)
     : upstreamFailed(`it answered with status ${status}`);
+}
+
+/**
+ * Returns the hint when to come back, in seconds from 1 to 60: some clients take no longer one, and others would sleep
+ * for days.
+ */
+export function retryHeaders(retryAfter: string | undefined): Record<string, string> {
+  const seconds = retryAfter === undefined ? Number.NaN : Math.ceil(Number(retryAfter));
+  return Number.isNaN(seconds) ? {} : { "retry-after": String(Math.min(60, Math.max(1, seconds))) };
 }
 
 /** Returns what an error body says, or undefined where it has not the family's shape. */

@@ -2,13 +2,17 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { EncodingFormat } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import type { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
-import type { Call, ServiceImplementation } from "../call.ts";
+import { SpeechChunkSchema } from "../../gen/modelgateway/v1/speech_pb.ts";
+import type { Answer, Call, Frames, ServiceImplementation } from "../call.ts";
 import type { Catalog, Model } from "../catalog.ts";
 import { encodeVectors } from "../families/embeddings-encoding.ts";
 import type { Complete } from "../pipeline/complete.ts";
+import { Wire } from "../wire/wire.ts";
 import { getModel, listModels } from "./models.ts";
+import { type ResponsesParts, responseMethods } from "./responses.ts";
 
 export interface InferenceParts {
+  readonly responses: Omit<ResponsesParts, "complete">;
   readonly catalog: Catalog;
   readonly complete: Complete;
   /** What is meant where a request names no model and need not; else the catalogue's first of the kind. */
@@ -16,7 +20,7 @@ export interface InferenceParts {
 }
 
 export function inferenceService(parts: InferenceParts): ServiceImplementation<typeof InferenceService> {
-  const { catalog, complete, defaultModels } = parts;
+  const { catalog, complete, defaultModels, responses } = parts;
   const completion = defaultModels.completion ?? firstOf(catalog, "chat");
   const embedding = defaultModels.embedding ?? firstOf(catalog, "embedding");
   return {
@@ -24,6 +28,7 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
     streamChatCompletion: (call) => complete({ operation: "chat", form: "stream", kind: "chat" }, call),
     createMessage: (call) => complete({ operation: "messages", form: "whole", kind: "chat" }, call),
     streamMessage: (call) => complete({ operation: "messages", form: "stream", kind: "chat" }, call),
+    countMessageTokens: (call) => complete({ operation: "count_tokens", form: "whole", kind: "chat" }, call),
     createCompletion(call) {
       const filled = withDefaults(call, { model: completion, prompt: "" });
       return complete({ operation: "completions", form: "whole", kind: "chat" }, filled);
@@ -39,6 +44,11 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
       const isBase64 = call.request.message().encodingFormat === EncodingFormat.BASE64;
       return { ...answer, body: encodeVectors(answer.body, isBase64 ? "base64" : "float") };
     },
+    ...responseMethods({ ...responses, complete }),
+    createSpeech: (call) => complete({ operation: "speech", form: "whole", kind: "speech" }, call),
+    async streamSpeech(call) {
+      return named(await complete({ operation: "speech", form: "stream", kind: "speech" }, call));
+    },
     listModels: async ({ request }) => listModels(catalog, request.message()),
     getModel: async ({ request }) => getModel(catalog, request.message().id ?? ""),
   };
@@ -53,4 +63,19 @@ function withDefaults<I extends DescMessage>(call: Call<I>, values: Readonly<Rec
   const json = call.request.json();
   const missing = Object.entries(values).filter(([key]) => (json[key] ?? null) === null);
   return missing.length === 0 ? call : { ...call, request: call.request.with(Object.fromEntries(missing)) };
+}
+
+/** Says of every piece of audio which event it is. */
+function named(answer: Answer<typeof SpeechChunkSchema>): Answer<typeof SpeechChunkSchema> {
+  return answer.kind === "stream" ? { ...answer, frames: namedFrames(answer.frames) } : answer;
+}
+
+async function* namedFrames(frames: Frames<typeof SpeechChunkSchema>): Frames<typeof SpeechChunkSchema> {
+  for await (const batch of frames) {
+    yield batch.map((frame) => {
+      const message = frame.message();
+      const type = message.usage ? "speech.audio.done" : "speech.audio.delta";
+      return Wire.ofMessage(SpeechChunkSchema, { ...message, type });
+    });
+  }
 }

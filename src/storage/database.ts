@@ -10,12 +10,13 @@ import Sqlite from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
 import { type MigrationProvider, Migrator } from "kysely/migration";
 import * as accountsAndKeys from "./migrations/0001-accounts-and-keys.ts";
+import * as responses from "./migrations/0002-responses.ts";
 import type { Tables } from "./schema.ts";
 
 export type Database = Kysely<Tables>;
 
 const migrations: MigrationProvider = {
-  getMigrations: async () => ({ "0001-accounts-and-keys": accountsAndKeys }),
+  getMigrations: async () => ({ "0001-accounts-and-keys": accountsAndKeys, "0002-responses": responses }),
 };
 
 /** What the operator can set right: told in one line, without a stack. */

@@ -10,6 +10,7 @@ export interface Tables {
   accounts: AccountTable;
   users: UserTable;
   api_keys: ApiKeyTable;
+  responses: ResponseTable;
 }
 
 /** Who pays. */
@@ -42,4 +43,18 @@ export interface ApiKeyTable {
   is_admin: Generated<number>;
   created_at: Fixed<number>;
   revoked_at: number | null;
+}
+
+/** An answer that is kept for later requests to go on from. */
+export interface ResponseTable {
+  id: Fixed<string>;
+  account_id: Fixed<string>;
+  /** The response that it went on from. */
+  previous_id: Fixed<string | null>;
+  created_at: Fixed<number>;
+  expires_at: number;
+  /** The items that were new in its request, as JSON; null where they were too large to keep. */
+  input: Fixed<string | null>;
+  /** The response as it was answered, as JSON. */
+  response: Fixed<string>;
 }

@@ -17,13 +17,15 @@ export interface Outlet {
   /** The request id. */
   readonly id: string;
   readonly family: Family;
+  /** How many messages of the stream have been written. */
+  sent?: number;
 }
 
 /** Writes an error, or ends the stream that has begun: with the family's error frame, and never with its end. */
-export function writeProblem({ res, id, family }: Outlet, error: unknown): void {
+export function writeProblem({ res, id, family, sent = 0 }: Outlet, error: unknown): void {
   const refusal = asRefusal(error);
   if (res.headersSent) {
-    res.end(framesOf(family).error(problemFrame(family, refusal, id)));
+    res.end(framesOf(family).error(problemFrame(family, refusal, id, sent)));
     return;
   }
   const { status, headers, body } = problem(family, refusal, id);
@@ -53,11 +55,12 @@ const streamHeaders = {
 
 /** Fills silence from the call's beginning on: most of it comes before the first frame. */
 export async function writeStream(
-  { res, id, family }: Outlet,
+  outlet: Outlet,
   answering: Promise<Answer>,
   keepAliveMs: number,
   gone: AbortSignal,
 ): Promise<void> {
+  const { res, id, family } = outlet;
   const { frames, end, keepAlive } = framesOf(family);
   const open = (headers: AnswerHeaders = {}) => {
     if (!res.headersSent) writeHead(res, id, 200, { ...headers, ...streamHeaders });
@@ -73,6 +76,7 @@ export async function writeStream(
     for await (const batch of answer.frames) {
       if (gone.aborted) return;
       open(answer.headers);
+      outlet.sent = (outlet.sent ?? 0) + batch.length;
       if (!res.write(frames(batch))) await drained(res, gone);
       silence.refresh();
     }
@@ -81,6 +85,31 @@ export async function writeStream(
     res.end(end);
   } finally {
     clearTimeout(silence);
+  }
+}
+
+/** Writes the bytes that a field of the stream's messages holds, one after another. */
+export async function writeBytes(
+  { res, id }: Outlet,
+  answering: Promise<Answer>,
+  field: string,
+  gone: AbortSignal,
+): Promise<void> {
+  const answer = await answering;
+  if (answer.kind !== "stream") throw internal(new Error("a streaming RPC was answered whole"));
+  try {
+    for await (const batch of answer.frames) {
+      for (const frame of batch) {
+        if (gone.aborted) return;
+        const piece = frame.message() as unknown as Readonly<Record<string, unknown>>;
+        if (!res.headersSent) writeHead(res, id, 200, { ...answer.headers, "content-type": String(piece.contentType) });
+        if (piece[field] !== undefined && !res.write(piece[field])) await drained(res, gone);
+      }
+    }
+    res.end();
+  } catch (error) {
+    if (!res.headersSent) throw error;
+    res.destroy(); // Bytes have no room for an error, but what is cut off cannot be taken for whole.
   }
 }
 

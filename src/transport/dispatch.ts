@@ -1,5 +1,5 @@
 /**
- * Finds what a request is for: a REST route, an RPC, a probe, or nothing.
+ * Finds what a request is for: a REST route, an RPC, a probe, the addresses, or nothing.
  *
  * Every answer carries `x-request-id`, also those of paths that nobody serves.
  */
@@ -7,8 +7,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { methodNotAllowed, unknownPath } from "../errors.ts";
+import type { Addresses } from "./addresses.ts";
 import { type Outlet, writeProblem } from "./answers.ts";
 import { discard } from "./body.ts";
+import type { Cors } from "./cors.ts";
 import type { Readiness } from "./health.ts";
 import type { RestDoor } from "./rest.ts";
 import type { Routes } from "./routes.ts";
@@ -19,12 +21,14 @@ export interface DispatchOptions {
   readonly rest: RestDoor;
   readonly rpc: RpcDoor;
   readonly readiness: Readiness;
+  readonly addresses: Addresses;
+  readonly cors: Cors;
   readonly newRequestId: () => string;
   readonly log: Logger;
 }
 
 export function createDispatch(options: DispatchOptions): (req: IncomingMessage, res: ServerResponse) => void {
-  const { routes, rest, rpc, readiness, newRequestId, log } = options;
+  const { routes, rest, rpc, readiness, addresses, cors, newRequestId, log } = options;
   return (req, res) => {
     const id = newRequestId();
     const httpMethod = req.method ?? "";
@@ -35,13 +39,19 @@ export function createDispatch(options: DispatchOptions): (req: IncomingMessage,
       log.error({ err: error, request_id: id }, "a door failed");
       res.destroy();
     };
+    if (cors.handle(req, res)) return;
     const match = routes.find(httpMethod, path);
+    const familyNear = () => routes.familyNear(path, req.headers["anthropic-version"] !== undefined);
     if (match.kind === "found") rest(req, res, { id, ...match }).catch(failed);
     else if (rpc.serves(path)) rpc.handle(req, res, id, path).catch(failed);
-    else if (path === "/healthz" || path === "/readyz") probe(req, res, id, path === "/healthz" || readiness.isReady());
-    else if (match.kind === "method")
-      refuse(req, { res, id, family: routes.familyNear(path) }, methodNotAllowed(httpMethod, match.allowed));
-    else refuse(req, { res, id, family: routes.familyNear(path) }, unknownPath(httpMethod, path));
+    else if (path === "/") tell(req, { res, id, family: Family.OPENAI }, 200, addresses.describe(req));
+    else if (path === "/healthz") tell(req, { res, id, family: Family.OPENAI }, 200, { status: "ok" });
+    else if (path === "/readyz") {
+      const ready = readiness.isReady();
+      tell(req, { res, id, family: Family.OPENAI }, ready ? 200 : 503, { status: ready ? "ok" : "draining" });
+    } else if (match.kind === "method")
+      refuse(req, { res, id, family: familyNear() }, methodNotAllowed(httpMethod, match.allowed));
+    else refuse(req, { res, id, family: familyNear() }, unknownPath(httpMethod, path));
   };
 }
 
@@ -50,15 +60,15 @@ function pathOf(url: string): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-function probe(req: IncomingMessage, res: ServerResponse, id: string, good: boolean): void {
-  const get = req.method === "GET" || req.method === "HEAD";
-  if (!get) {
-    refuse(req, { res, id, family: Family.OPENAI }, methodNotAllowed(req.method ?? "", ["GET", "HEAD"]));
+/** Answers what needs no key, to GET and HEAD. */
+function tell(req: IncomingMessage, outlet: Outlet, status: number, json: object): void {
+  const { res, id } = outlet;
+  if (req.method !== "GET" && req.method !== "HEAD") {
+    refuse(req, outlet, methodNotAllowed(req.method ?? "", ["GET", "HEAD"]));
     return;
   }
-  const body = JSON.stringify({ status: good ? "ok" : "draining" });
-  res.writeHead(good ? 200 : 503, { "content-type": "application/json", "x-request-id": id });
-  res.end(req.method === "HEAD" ? undefined : body);
+  res.writeHead(status, { "content-type": "application/json", "x-request-id": id });
+  res.end(req.method === "HEAD" ? undefined : JSON.stringify(json));
 }
 
 function refuse(req: IncomingMessage, outlet: Outlet, refusal: Error): void {

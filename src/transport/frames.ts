@@ -2,7 +2,8 @@
  * The frames of a stream on the public wire, as each family has them.
  *
  * OpenAI: data only, and `[DONE]` at the end. Anthropic: an event line that repeats the type, without which clients
- * drop the frame; the last event is the end. Both keep a silent connection alive in their own way.
+ * drop the frame; the last event is the end. OpenAI's responses have event lines too. Each keeps a silent connection
+ * alive in its own way.
  */
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { dataFrame, eventFrame } from "../wire/sse.ts";
@@ -33,6 +34,10 @@ const anthropic: FrameWriter = {
   keepAlive: Buffer.from('event: ping\ndata: {"type":"ping"}\n\n'),
 };
 
+/** Its last event is the end, and an error is an event among others. */
+const responses: FrameWriter = { ...anthropic, keepAlive: openai.keepAlive };
+
 export function framesOf(family: Family): FrameWriter {
+  if (family === Family.RESPONSES) return responses;
   return family === Family.ANTHROPIC ? anthropic : openai;
 }

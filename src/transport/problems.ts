@@ -25,8 +25,9 @@ export function problem(family: Family, refusal: Refusal, id: string): Problem {
   return { status, headers, body };
 }
 
-/** Writes the payload of the frame that ends a broken stream. */
-export function problemFrame(family: Family, refusal: Refusal, id: string): Buffer {
+/** Writes the payload of the frame that ends a broken stream, after so many messages. */
+export function problemFrame(family: Family, refusal: Refusal, id: string, sent: number): Buffer {
+  if (family === Family.RESPONSES) return responsesEvent(refusal, sent);
   const words = upstreamWords(family, refusal);
   if (words) return words;
   if (family === Family.ANTHROPIC) return anthropicBody(refusal, id);
@@ -36,7 +37,15 @@ export function problemFrame(family: Family, refusal: Refusal, id: string): Buff
 }
 
 function upstreamWords(family: Family, { upstream }: Refusal): Buffer | undefined {
-  return upstream?.family === family ? upstream.body : undefined;
+  const spoken = family === Family.RESPONSES ? Family.OPENAI : family;
+  return upstream?.family === spoken ? upstream.body : undefined;
+}
+
+/** An error is an event of the stream, flat and numbered as the others. */
+function responsesEvent(refusal: Refusal, sent: number): Buffer {
+  const code = codeOf(refusal) ?? (refusal.status >= 500 ? "server_error" : "invalid_request_error");
+  const event = { type: "error", code, message: refusal.message, param: refusal.param ?? null, sequence_number: sent };
+  return Buffer.from(JSON.stringify(event));
 }
 
 function openaiBody(refusal: Refusal, code: string | null): Buffer {
@@ -65,6 +74,7 @@ const openaiCodes: Readonly<Partial<Record<Reason, string>>> = {
   [Reason.UPSTREAM_TIMEOUT]: "timeout",
   [Reason.CANCELLED]: "cancelled",
   [Reason.WOULD_BE_DROPPED]: "unsupported_parameter",
+  [Reason.PREVIOUS_RESPONSE_NOT_FOUND]: "previous_response_not_found",
 };
 
 /** What it calls an upstream's refusal in another family's words. */
@@ -81,9 +91,17 @@ function codeOf({ reason, status }: Refusal): string | null {
 }
 
 function anthropicBody(refusal: Refusal, id: string): Buffer {
-  const error = { type: anthropicType(refusal.status), message: refusal.vendorMessage ?? refusal.message };
+  const { status, reason, message, vendorMessage = message } = refusal;
+  const code = anthropicCodes[reason];
+  const details = code === undefined ? {} : { details: { error_code: code } };
+  const error = { type: anthropicType(status), message: vendorMessage, ...details };
   return Buffer.from(JSON.stringify({ type: "error", error, request_id: id }));
 }
+
+/** What the Anthropic API calls the reasons upon which its clients act; of what it stores, only threads are asked for. */
+const anthropicCodes: Readonly<Partial<Record<Reason, string>>> = {
+  [Reason.NOT_STORED]: "thread_not_found",
+};
 
 /** What the Anthropic API calls each status. */
 const anthropicTypes: Readonly<Record<number, string>> = {

@@ -11,7 +11,7 @@ import type { Way } from "../call.ts";
 import { unsupportedMediaType } from "../errors.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
-import { writeProblem, writeStream, writeWhole } from "./answers.ts";
+import { writeBytes, writeProblem, writeStream, writeWhole } from "./answers.ts";
 import { type BodyLimits, discard, readBody, requestOf } from "./body.ts";
 import { readForm } from "./form.ts";
 import type { Route } from "./routes.ts";
@@ -50,8 +50,11 @@ export function createRestDoor({ way, body: limits, keepAliveMs }: RestOptions):
         throw error;
       });
       const answering = way.handle({ ...arrival, method, caller, request, signal: gone.signal });
-      if (method.methodKind === "server_streaming") await writeStream(outlet, answering, keepAliveMs, gone.signal);
-      else {
+      if (route.bodyField !== "" && request.json().stream_format !== "sse") {
+        await writeBytes(outlet, answering, route.bodyField, gone.signal);
+      } else if (method.methodKind === "server_streaming") {
+        await writeStream(outlet, answering, keepAliveMs, gone.signal);
+      } else {
         const answer = await answering;
         if (!gone.signal.aborted) writeWhole(outlet, answer);
       }

@@ -17,6 +17,8 @@ export interface Route {
   readonly eitherFamily: boolean;
   unary?: DescMethod;
   stream?: DescMethod;
+  /** The bytes field of the stream's messages that are the public answer. */
+  readonly bodyField: string;
   /** The body's key that chooses the streaming RPC when true. */
   selectedBy?: string;
 }
@@ -29,8 +31,11 @@ export type Match =
 export interface Routes {
   readonly all: readonly Route[];
   find(httpMethod: string, path: string): Match;
-  /** Returns the family that a path looks like, where nothing is served at it: that of the longest path it goes on from. */
-  familyNear(path: string): Family;
+  /**
+   * Returns the family that a path looks like, where nothing is served at it: that of the longest path it goes on from.
+   * Paths of either family are Anthropic's for who sends `anthropic-version`.
+   */
+  familyNear(path: string, versioned?: boolean): Family;
 }
 
 /** Compiles the routes of these services. */
@@ -54,7 +59,7 @@ export function compileRoutes(services: readonly DescService[]): Routes {
     }
   }
   for (const route of all) checkRoute(route);
-  return { all, find: createFind(all), familyNear: (path) => familyNear(all, path) };
+  return { all, find: createFind(all), familyNear: (path, versioned) => familyNear(all, path, versioned) };
 }
 
 function templateOf(method: DescMethod, text: string): PathTemplate {
@@ -66,13 +71,13 @@ function templateOf(method: DescMethod, text: string): PathTemplate {
 }
 
 function addMethod(all: Route[], method: DescMethod, httpMethod: string, template: PathTemplate): void {
-  const { family, selectedBy, eitherFamily } = getOption(method, access);
+  const { family, selectedBy, eitherFamily, bodyField } = getOption(method, access);
   for (const { name } of template.variables) {
     if (!method.input.fields.some((field) => field.name === name)) throw new Error(`${method} has no field {${name}}`);
   }
   let route = all.find((known) => known.httpMethod === httpMethod && sameShape(known.template, template));
   if (!route) {
-    route = { httpMethod, template, family, eitherFamily };
+    route = { httpMethod, template, family, eitherFamily, bodyField };
     all.push(route);
   }
   const slot = method.methodKind === "server_streaming" ? "stream" : "unary";
@@ -124,12 +129,13 @@ function createFind(all: readonly Route[]): Routes["find"] {
   };
 }
 
-function familyNear(all: readonly Route[], path: string): Family {
+function familyNear(all: readonly Route[], path: string, versioned = false): Family {
   let longest: Route | undefined;
   for (const route of all) {
     const { text } = route.template;
     const isNear = path === text || path.startsWith(`${text}/`);
     if (isNear && text.length > (longest?.template.text.length ?? 0)) longest = route;
   }
+  if (longest?.eitherFamily && versioned) return Family.ANTHROPIC;
   return longest?.family ?? Family.OPENAI;
 }

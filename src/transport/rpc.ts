@@ -119,7 +119,9 @@ function implement(service: DescService, way: Way): ServiceImpl<DescService> {
     if (!caller) throw internal(new Error("a call without a caller"));
     context.values.set(beganKey, true);
     const request = Wire.ofMessage(method.input, message);
-    return way.handle({ ...arrivalOf(context), caller, request, signal });
+    const answered = await way.handle({ ...arrivalOf(context), caller, request, signal });
+    for (const [name, value] of Object.entries(answered.headers ?? {})) context.responseHeader.set(name, value);
+    return answered;
   };
   const implementations: Record<string, unknown> = {};
   for (const method of service.methods) {

@@ -72,3 +72,25 @@ export function upstreamAt(base_url: string, api_key = "upstream-key"): Partial<
   ];
   return { upstreams, models, embeddedModels: false };
 }
+
+/** Configuration that serves `embedded-chat` of another gateway by its Messages API, under the same name. */
+export function behindAnthropic(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): Partial<Config> {
+  return anthropicUpstreamAt(upstream.baseUrl, upstream.apiKey);
+}
+
+/** Configuration that serves `embedded-chat` from an address that speaks Anthropic's API. */
+export function anthropicUpstreamAt(base_url: string, api_key = "upstream-key"): Partial<Config> {
+  return { ...upstreamAt(base_url, api_key), upstreams: [{ name: "far", kind: "anthropic", base_url, api_key }] };
+}
+
+/** The same configuration, serving `embedded-embedding` from the same upstream besides. */
+export function withEmbeddings(config: Partial<Config>): Partial<Config> {
+  const model: ModelConfig = {
+    id: "embedded-embedding",
+    aliases: [],
+    family: "embedded",
+    kind: "embedding",
+    targets: [{ upstream: "far", model: "embedded-embedding", priority: 0, weight: 1 }],
+  };
+  return { ...config, models: [...(config.models ?? []), model] };
+}

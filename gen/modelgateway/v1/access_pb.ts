@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/access.proto.
  */
 export const file_modelgateway_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvYWNjZXNzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEihgEKBkFjY2VzcxInCgZmYW1pbHkYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuRmFtaWx5EicKBmNhbGxlchgCIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5DYWxsZXISEwoLc2VsZWN0ZWRfYnkYAyABKAkSFQoNZWl0aGVyX2ZhbWlseRgEIAEoCCpJCgZGYW1pbHkSFgoSRkFNSUxZX1VOU1BFQ0lGSUVEEAASEQoNRkFNSUxZX09QRU5BSRABEhQKEEZBTUlMWV9BTlRIUk9QSUMQAiowCgZDYWxsZXISFgoSQ0FMTEVSX1VOU1BFQ0lGSUVEEAASDgoKQ0FMTEVSX0tFWRABOlEKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNuGAyABKAsyFy5tb2RlbGdhdGV3YXkudjEuQWNjZXNzUgZhY2Nlc3NiBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvYWNjZXNzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEimgEKBkFjY2VzcxInCgZmYW1pbHkYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuRmFtaWx5EicKBmNhbGxlchgCIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5DYWxsZXISEwoLc2VsZWN0ZWRfYnkYAyABKAkSFQoNZWl0aGVyX2ZhbWlseRgEIAEoCBISCgpib2R5X2ZpZWxkGAUgASgJKl8KBkZhbWlseRIWChJGQU1JTFlfVU5TUEVDSUZJRUQQABIRCg1GQU1JTFlfT1BFTkFJEAESFAoQRkFNSUxZX0FOVEhST1BJQxACEhQKEEZBTUlMWV9SRVNQT05TRVMQAyowCgZDYWxsZXISFgoSQ0FMTEVSX1VOU1BFQ0lGSUVEEAASDgoKQ0FMTEVSX0tFWRABOlEKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNuGAyABKAsyFy5tb2RlbGdhdGV3YXkudjEuQWNjZXNzUgZhY2Nlc3NiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Access is the part of an RPC's contract that doors and pipeline obey.
@@ -50,6 +50,14 @@ export type Access = Message<"modelgateway.v1.Access"> & {
    * @generated from field: bool either_family = 4;
    */
   eitherFamily: boolean;
+
+  /**
+   * On a streaming RPC: the bytes field whose pieces, one after another, are its public answer, under the media type
+   * that the field `content_type` of the first message names. A request with `"stream_format": "sse"` gets events.
+   *
+   * @generated from field: string body_field = 5;
+   */
+  bodyField: string;
 };
 
 /**
@@ -85,6 +93,14 @@ export const Family = {
    * @generated from enum value: FAMILY_ANTHROPIC = 2;
    */
   ANTHROPIC: 2,
+
+  /**
+   * OpenAI's responses: errors as OpenAI's; frames with their event's name, no word at the end, and errors among them
+   * as flat events that count on.
+   *
+   * @generated from enum value: FAMILY_RESPONSES = 3;
+   */
+  RESPONSES: 3,
 } as const;
 
 /**

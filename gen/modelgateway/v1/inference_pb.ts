@@ -14,16 +14,20 @@ import type { CompletionSchema, CreateCompletionRequestSchema } from "./completi
 import { file_modelgateway_v1_completions } from "./completions_pb.ts";
 import type { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "./embeddings_pb.ts";
 import { file_modelgateway_v1_embeddings } from "./embeddings_pb.ts";
-import type { CreateMessageRequestSchema, MessageSchema, MessageStreamEventSchema } from "./messages_pb.ts";
+import type { CountMessageTokensRequestSchema, CreateMessageRequestSchema, MessageSchema, MessageStreamEventSchema, MessageTokenCountSchema } from "./messages_pb.ts";
 import { file_modelgateway_v1_messages } from "./messages_pb.ts";
 import type { GetModelRequestSchema, ListModelsRequestSchema, ListModelsResponseSchema, ModelSchema } from "./models_pb.ts";
 import { file_modelgateway_v1_models } from "./models_pb.ts";
+import type { CreateResponseRequestSchema, DeletedResponseSchema, DeleteResponseRequestSchema, GetResponseRequestSchema, ModelResponseSchema, ResponseStreamEventSchema } from "./responses_pb.ts";
+import { file_modelgateway_v1_responses } from "./responses_pb.ts";
+import type { CreateSpeechRequestSchema, SpeechChunkSchema, SpeechSchema } from "./speech_pb.ts";
+import { file_modelgateway_v1_speech } from "./speech_pb.ts";
 
 /**
  * Describes the file modelgateway/v1/inference.proto.
  */
 export const file_modelgateway_v1_inference: GenFile = /*@__PURE__*/
-  fileDesc("Ch9tb2RlbGdhdGV3YXkvdjEvaW5mZXJlbmNlLnByb3RvEg9tb2RlbGdhdGV3YXkudjEy0woKEEluZmVyZW5jZVNlcnZpY2USpgEKFENyZWF0ZUNoYXRDb21wbGV0aW9uEiwubW9kZWxnYXRld2F5LnYxLkNyZWF0ZUNoYXRDb21wbGV0aW9uUmVxdWVzdBofLm1vZGVsZ2F0ZXdheS52MS5DaGF0Q29tcGxldGlvbiI/2rUYBAgBEAGC0+STAjE6ASpaFjoBKiIRL2NoYXQvY29tcGxldGlvbnMiFC92MS9jaGF0L2NvbXBsZXRpb25zErUBChRTdHJlYW1DaGF0Q29tcGxldGlvbhIsLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVDaGF0Q29tcGxldGlvblJlcXVlc3QaJC5tb2RlbGdhdGV3YXkudjEuQ2hhdENvbXBsZXRpb25DaHVuayJH2rUYDAgBEAEaBnN0cmVhbYLT5JMCMToBKloWOgEqIhEvY2hhdC9jb21wbGV0aW9ucyIUL3YxL2NoYXQvY29tcGxldGlvbnMwARKBAQoNQ3JlYXRlTWVzc2FnZRIlLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVNZXNzYWdlUmVxdWVzdBoYLm1vZGVsZ2F0ZXdheS52MS5NZXNzYWdlIi/atRgECAIQAYLT5JMCIToBKloOOgEqIgkvbWVzc2FnZXMiDC92MS9tZXNzYWdlcxKWAQoNU3RyZWFtTWVzc2FnZRIlLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVNZXNzYWdlUmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5NZXNzYWdlU3RyZWFtRXZlbnQiN9q1GAwIAhABGgZzdHJlYW2C0+STAiE6ASpaDjoBKiIJL21lc3NhZ2VzIgwvdjEvbWVzc2FnZXMwARKQAQoQQ3JlYXRlQ29tcGxldGlvbhIoLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVDb21wbGV0aW9uUmVxdWVzdBobLm1vZGVsZ2F0ZXdheS52MS5Db21wbGV0aW9uIjXatRgECAEQAYLT5JMCJzoBKloROgEqIgwvY29tcGxldGlvbnMiDy92MS9jb21wbGV0aW9ucxKaAQoQU3RyZWFtQ29tcGxldGlvbhIoLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVDb21wbGV0aW9uUmVxdWVzdBobLm1vZGVsZ2F0ZXdheS52MS5Db21wbGV0aW9uIj3atRgMCAEQARoGc3RyZWFtgtPkkwInOgEqWhE6ASoiDC9jb21wbGV0aW9ucyIPL3YxL2NvbXBsZXRpb25zMAESkQEKEENyZWF0ZUVtYmVkZGluZ3MSKC5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlRW1iZWRkaW5nc1JlcXVlc3QaHi5tb2RlbGdhdGV3YXkudjEuRW1iZWRkaW5nTGlzdCIz2rUYBAgBEAGC0+STAiU6ASpaEDoBKiILL2VtYmVkZGluZ3MiDi92MS9lbWJlZGRpbmdzEn4KCkxpc3RNb2RlbHMSIi5tb2RlbGdhdGV3YXkudjEuTGlzdE1vZGVsc1JlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuTGlzdE1vZGVsc1Jlc3BvbnNlIifatRgGCAEQASABgtPkkwIXWgkSBy9tb2RlbHMSCi92MS9tb2RlbHMSfQoIR2V0TW9kZWwSIC5tb2RlbGdhdGV3YXkudjEuR2V0TW9kZWxSZXF1ZXN0GhYubW9kZWxnYXRld2F5LnYxLk1vZGVsIjfatRgGCAEQASABgtPkkwInWhESDy9tb2RlbHMve2lkPSoqfRISL3YxL21vZGVscy97aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_modelgateway_v1_access, file_modelgateway_v1_chat, file_modelgateway_v1_completions, file_modelgateway_v1_embeddings, file_modelgateway_v1_messages, file_modelgateway_v1_models]);
+  fileDesc("Ch9tb2RlbGdhdGV3YXkvdjEvaW5mZXJlbmNlLnByb3RvEg9tb2RlbGdhdGV3YXkudjEywRIKEEluZmVyZW5jZVNlcnZpY2USpgEKFENyZWF0ZUNoYXRDb21wbGV0aW9uEiwubW9kZWxnYXRld2F5LnYxLkNyZWF0ZUNoYXRDb21wbGV0aW9uUmVxdWVzdBofLm1vZGVsZ2F0ZXdheS52MS5DaGF0Q29tcGxldGlvbiI/2rUYBAgBEAGC0+STAjE6ASpaFjoBKiIRL2NoYXQvY29tcGxldGlvbnMiFC92MS9jaGF0L2NvbXBsZXRpb25zErUBChRTdHJlYW1DaGF0Q29tcGxldGlvbhIsLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVDaGF0Q29tcGxldGlvblJlcXVlc3QaJC5tb2RlbGdhdGV3YXkudjEuQ2hhdENvbXBsZXRpb25DaHVuayJH2rUYDAgBEAEaBnN0cmVhbYLT5JMCMToBKloWOgEqIhEvY2hhdC9jb21wbGV0aW9ucyIUL3YxL2NoYXQvY29tcGxldGlvbnMwARKBAQoNQ3JlYXRlTWVzc2FnZRIlLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVNZXNzYWdlUmVxdWVzdBoYLm1vZGVsZ2F0ZXdheS52MS5NZXNzYWdlIi/atRgECAIQAYLT5JMCIToBKloOOgEqIgkvbWVzc2FnZXMiDC92MS9tZXNzYWdlcxKWAQoNU3RyZWFtTWVzc2FnZRIlLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVNZXNzYWdlUmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5NZXNzYWdlU3RyZWFtRXZlbnQiN9q1GAwIAhABGgZzdHJlYW2C0+STAiE6ASpaDjoBKiIJL21lc3NhZ2VzIgwvdjEvbWVzc2FnZXMwARKvAQoSQ291bnRNZXNzYWdlVG9rZW5zEioubW9kZWxnYXRld2F5LnYxLkNvdW50TWVzc2FnZVRva2Vuc1JlcXVlc3QaIi5tb2RlbGdhdGV3YXkudjEuTWVzc2FnZVRva2VuQ291bnQiSdq1GAQIAhABgtPkkwI7OgEqWhs6ASoiFi9tZXNzYWdlcy9jb3VudF90b2tlbnMiGS92MS9tZXNzYWdlcy9jb3VudF90b2tlbnMSkAEKEENyZWF0ZUNvbXBsZXRpb24SKC5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlQ29tcGxldGlvblJlcXVlc3QaGy5tb2RlbGdhdGV3YXkudjEuQ29tcGxldGlvbiI12rUYBAgBEAGC0+STAic6ASpaEToBKiIML2NvbXBsZXRpb25zIg8vdjEvY29tcGxldGlvbnMSmgEKEFN0cmVhbUNvbXBsZXRpb24SKC5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlQ29tcGxldGlvblJlcXVlc3QaGy5tb2RlbGdhdGV3YXkudjEuQ29tcGxldGlvbiI92rUYDAgBEAEaBnN0cmVhbYLT5JMCJzoBKloROgEqIgwvY29tcGxldGlvbnMiDy92MS9jb21wbGV0aW9uczABEpEBChBDcmVhdGVFbWJlZGRpbmdzEigubW9kZWxnYXRld2F5LnYxLkNyZWF0ZUVtYmVkZGluZ3NSZXF1ZXN0Gh4ubW9kZWxnYXRld2F5LnYxLkVtYmVkZGluZ0xpc3QiM9q1GAQIARABgtPkkwIlOgEqWhA6ASoiCy9lbWJlZGRpbmdzIg4vdjEvZW1iZWRkaW5ncxJXCgxDcmVhdGVTcGVlY2gSJC5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlU3BlZWNoUmVxdWVzdBoXLm1vZGVsZ2F0ZXdheS52MS5TcGVlY2giCNq1GAQIARABEpQBCgxTdHJlYW1TcGVlY2gSJC5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlU3BlZWNoUmVxdWVzdBocLm1vZGVsZ2F0ZXdheS52MS5TcGVlY2hDaHVuayI+2rUYCwgDEAEqBWF1ZGlvgtPkkwIpOgEqWhI6ASoiDS9hdWRpby9zcGVlY2giEC92MS9hdWRpby9zcGVlY2gwARJ+CgpMaXN0TW9kZWxzEiIubW9kZWxnYXRld2F5LnYxLkxpc3RNb2RlbHNSZXF1ZXN0GiMubW9kZWxnYXRld2F5LnYxLkxpc3RNb2RlbHNSZXNwb25zZSIn2rUYBggBEAEgAYLT5JMCF1oJEgcvbW9kZWxzEgovdjEvbW9kZWxzEn0KCEdldE1vZGVsEiAubW9kZWxnYXRld2F5LnYxLkdldE1vZGVsUmVxdWVzdBoWLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbCI32rUYBggBEAEgAYLT5JMCJ1oREg8vbW9kZWxzL3tpZD0qKn0SEi92MS9tb2RlbHMve2lkPSoqfRKLAQoOQ3JlYXRlUmVzcG9uc2USJi5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlUmVzcG9uc2VSZXF1ZXN0Gh4ubW9kZWxnYXRld2F5LnYxLk1vZGVsUmVzcG9uc2UiMdq1GAQIAxABgtPkkwIjOgEqWg86ASoiCi9yZXNwb25zZXMiDS92MS9yZXNwb25zZXMSmwEKDlN0cmVhbVJlc3BvbnNlEiYubW9kZWxnYXRld2F5LnYxLkNyZWF0ZVJlc3BvbnNlUmVxdWVzdBokLm1vZGVsZ2F0ZXdheS52MS5SZXNwb25zZVN0cmVhbUV2ZW50IjnatRgMCAMQARoGc3RyZWFtgtPkkwIjOgEqWg86ASoiCi9yZXNwb25zZXMiDS92MS9yZXNwb25zZXMwARKJAQoLR2V0UmVzcG9uc2USIy5tb2RlbGdhdGV3YXkudjEuR2V0UmVzcG9uc2VSZXF1ZXN0Gh4ubW9kZWxnYXRld2F5LnYxLk1vZGVsUmVzcG9uc2UiNdq1GAQIAxABgtPkkwInWhESDy9yZXNwb25zZXMve2lkfRISL3YxL3Jlc3BvbnNlcy97aWR9EpEBCg5EZWxldGVSZXNwb25zZRImLm1vZGVsZ2F0ZXdheS52MS5EZWxldGVSZXNwb25zZVJlcXVlc3QaIC5tb2RlbGdhdGV3YXkudjEuRGVsZXRlZFJlc3BvbnNlIjXatRgECAMQAYLT5JMCJ1oRKg8vcmVzcG9uc2VzL3tpZH0qEi92MS9yZXNwb25zZXMve2lkfWIGcHJvdG8z", [file_google_api_annotations, file_modelgateway_v1_access, file_modelgateway_v1_chat, file_modelgateway_v1_completions, file_modelgateway_v1_embeddings, file_modelgateway_v1_messages, file_modelgateway_v1_models, file_modelgateway_v1_responses, file_modelgateway_v1_speech]);
 
 /**
  * InferenceService sends requests to generative models. Every RPC needs an API key, as
@@ -85,6 +89,18 @@ export const InferenceService: GenService<{
     output: typeof MessageStreamEventSchema;
   },
   /**
+   * Counts the tokens that a request would have as input. Source: Anthropic API reference, "Count tokens".
+   *
+   * Free. An estimate where the model's upstream does not count.
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.CountMessageTokens
+   */
+  countMessageTokens: {
+    methodKind: "unary";
+    input: typeof CountMessageTokensRequestSchema;
+    output: typeof MessageTokenCountSchema;
+  },
+  /**
    * Goes on with a text, whole. Source: SPEC 4.3; OpenAI API reference, "Create completion".
    *
    * @generated from rpc modelgateway.v1.InferenceService.CreateCompletion
@@ -115,6 +131,26 @@ export const InferenceService: GenService<{
     output: typeof EmbeddingListSchema;
   },
   /**
+   * Speaks a text, and answers with the whole audio. Source: SPEC 4.5; OpenAI API reference, "Create speech".
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.CreateSpeech
+   */
+  createSpeech: {
+    methodKind: "unary";
+    input: typeof CreateSpeechRequestSchema;
+    output: typeof SpeechSchema;
+  },
+  /**
+   * Speaks a text, and answers with the audio as it is made: on the public wire the bytes themselves, or events.
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.StreamSpeech
+   */
+  streamSpeech: {
+    methodKind: "server_streaming";
+    input: typeof CreateSpeechRequestSchema;
+    output: typeof SpeechChunkSchema;
+  },
+  /**
    * Lists the models that the key may call. Source: OpenAI and Anthropic API references, "List models".
    *
    * @generated from rpc modelgateway.v1.InferenceService.ListModels
@@ -133,6 +169,51 @@ export const InferenceService: GenService<{
     methodKind: "unary";
     input: typeof GetModelRequestSchema;
     output: typeof ModelSchema;
+  },
+  /**
+   * Answers a conversation as a response, whole, and keeps it for later requests to go on from unless `store` is
+   * false. Source: OpenAI API reference, "Create a model response".
+   *
+   * Served by every chat model, by translation: what cannot be said to it is named in the answer header
+   * `x-gateway-dropped`; with `x-gateway-strict: true` it is refused.
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.CreateResponse
+   */
+  createResponse: {
+    methodKind: "unary";
+    input: typeof CreateResponseRequestSchema;
+    output: typeof ModelResponseSchema;
+  },
+  /**
+   * Answers a conversation as a response, event by event: on the public wire the same path with `"stream": true`.
+   * Source: OpenAI API reference, "Responses: streaming events".
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.StreamResponse
+   */
+  streamResponse: {
+    methodKind: "server_streaming";
+    input: typeof CreateResponseRequestSchema;
+    output: typeof ResponseStreamEventSchema;
+  },
+  /**
+   * Tells of a response of the key's account that is kept. Refuses with NOT_FOUND for any other.
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.GetResponse
+   */
+  getResponse: {
+    methodKind: "unary";
+    input: typeof GetResponseRequestSchema;
+    output: typeof ModelResponseSchema;
+  },
+  /**
+   * Forgets a response of the key's account. Refuses with NOT_FOUND for one that is not kept.
+   *
+   * @generated from rpc modelgateway.v1.InferenceService.DeleteResponse
+   */
+  deleteResponse: {
+    methodKind: "unary";
+    input: typeof DeleteResponseRequestSchema;
+    output: typeof DeletedResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_modelgateway_v1_inference, 0);

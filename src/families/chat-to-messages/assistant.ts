@@ -73,13 +73,18 @@ function callBlocks(message: ChatMessage, path: string, calls: Calls, dropped: D
 }
 
 function callBlock(call: ToolCall, path: string, calls: Calls, dropped: Dropped): JsonObject | undefined {
-  const { id = "", function: called, custom, extra } = call;
+  const { id: callerId = "", function: called, custom, extra } = call;
+  const definition = called ?? custom;
+  if (!definition) {
+    dropped.add(path);
+    return undefined;
+  }
   dropped.addExtra(extra, path);
-  dropped.addExtra((called ?? custom)?.extra, `${path}.${called ? "function" : "custom"}`);
+  dropped.addExtra(definition.extra, `${path}.${called ? "function" : "custom"}`);
   const input = called
     ? argumentsOf(called.arguments ?? "", `${path}.function.arguments`, dropped)
     : { input: custom?.input ?? "" };
-  return toolUse({ callerId: id, name: (called ?? custom)?.name ?? "", input }, path, calls, dropped);
+  return toolUse({ callerId, name: definition.name ?? "", input }, path, calls, dropped);
 }
 
 interface Use {

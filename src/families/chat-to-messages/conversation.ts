@@ -19,6 +19,8 @@ export interface Conversation {
   readonly turns: readonly Turn[];
 }
 
+/** The keys beside those of the schema that every message may have. */
+const marks = ["cache_control"];
 const interrupted = "The tool call was interrupted: there is no result.";
 
 export function conversationOf(messages: readonly ChatMessage[], dropped: Dropped): Conversation {
@@ -41,25 +43,22 @@ class ConversationBuilder {
     switch (message.role) {
       case Role.SYSTEM:
       case Role.DEVELOPER:
-        this.#nameRest(message, path, ["cache_control"]);
+        this.#nameRest(message, path, marks);
         this.#system.push(...this.#marked(contentBlocks(message, path, "system", this.#dropped), message, path));
         return;
       case Role.USER:
-        this.#nameRest(message, path, ["cache_control"]);
+        this.#nameRest(message, path, marks);
         this.#turn("user").blocks.push(
           ...this.#marked(contentBlocks(message, path, "user", this.#dropped), message, path),
         );
         return;
       case Role.ASSISTANT:
-        this.#nameRest(message, path, ["cache_control", "thinking_blocks"]);
+        this.#nameRest(message, path, [...marks, "thinking_blocks"]);
         this.#assistant(message, path);
         return;
       case Role.TOOL:
       case Role.FUNCTION:
-        this.#dropped.addExtra(message.extra, path, [
-          "cache_control",
-          ...(isErrorOf(message) === undefined ? [] : ["is_error"]),
-        ]);
+        this.#dropped.addExtra(message.extra, path, isErrorOf(message) === undefined ? marks : [...marks, "is_error"]);
         this.#result(message, path);
         return;
     }

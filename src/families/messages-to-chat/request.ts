@@ -15,6 +15,7 @@ import { reasoningEffortOf } from "./effort.ts";
 import { fieldsSet } from "./fields.ts";
 import { responseFormatOf } from "./format.ts";
 import { shortened, type ToolNames } from "./names.ts";
+import { refuseLostThread } from "./thread.ts";
 import { toolChoiceOf, toolsOf } from "./tools.ts";
 
 /** Throws a Refusal. Puts the paths of what it leaves out into `unsaid`, where no table can tell. */
@@ -24,6 +25,7 @@ export function chatRequestOf(
   names: ToolNames,
   unsaid: Set<string>,
 ): JsonObject {
+  refuseLostThread(request);
   for (let i = maxStops; i < request.stopSequences.length; i++) unsaid.add(`stop_sequences[${i}]`);
   const stops = stopsOf(request);
   const tools = toolsOf(request.tools, names, unsaid);

@@ -12,6 +12,7 @@ import { wholeAnswer } from "./answer.ts";
 import { outcomeOf } from "./chat.ts";
 import { embed } from "./embeddings/index.ts";
 import { prelude, simulationOf } from "./simulate.ts";
+import { createSpeech } from "./speech/index.ts";
 import { streamedAnswer } from "./stream.ts";
 
 export interface EmbeddedOptions {
@@ -20,12 +21,17 @@ export interface EmbeddedOptions {
 }
 
 export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
+  const speech = createSpeech();
   const chat = (attempt: Attempt<"chat">) => answerChat(attempt, options);
   return {
     // The form of the answer follows the attempt's, which types cannot say of a branch.
-    speaks: { chat: chat as Speak<"chat">, embeddings: embed as Speak<"embeddings"> },
-    // Nothing outlives its call.
-    close: async () => {},
+    speaks: {
+      chat: chat as Speak<"chat">,
+      embeddings: embed as Speak<"embeddings">,
+      speech: speech.speak as Speak<"speech">,
+    },
+    // Of all else nothing outlives its call.
+    close: () => speech.close(),
   };
 }
 

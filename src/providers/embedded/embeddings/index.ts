@@ -8,9 +8,9 @@
 import { EmbeddingListSchema } from "../../../../gen/modelgateway/v1/embeddings_pb.ts";
 import type { Answer } from "../../../call.ts";
 import { invalidValue } from "../../../errors.ts";
+import { loadTokenizer } from "../../../tokens/tokenizer.ts";
 import { Wire } from "../../../wire/wire.ts";
 import type { Attempt } from "../../provider.ts";
-import { loadTokenizer } from "../../../tokens/tokenizer.ts";
 import { type EmbeddedInput, inputsOf } from "./inputs.ts";
 import { Pace } from "./pace.ts";
 import { vectorOf } from "./vector.ts";

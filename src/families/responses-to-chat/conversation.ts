@@ -1,0 +1,119 @@
+/**
+ * Instructions and items → the messages of a chat.
+ *
+ * What the model made between two messages of others is one message of its own (`turn.ts`). A tool's result holds text
+ * only: its images and files come after all results in a row, in a message of the user's that says whose they are.
+ * Items of kinds that only their vendor knows are left out and named. References have been resolved before.
+ */
+import { Role } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import {
+  type CreateResponseRequest,
+  type ResponseItem,
+  ResponseItemType as Type,
+} from "../../../gen/modelgateway/v1/responses_pb.ts";
+import { invalidValue, itemNotFound, missingField } from "../../errors.ts";
+import type { JsonObject } from "../../wire/json.ts";
+import type { Dropped } from "../chat-to-messages/dropped.ts";
+import { chatPart, contentOf, isText } from "./content.ts";
+import { Turn } from "./turn.ts";
+
+/** Throws a Refusal for what a chat model must not do without. */
+export function conversationOf({ instructions, input }: CreateResponseRequest, dropped: Dropped): JsonObject[] {
+  const conversation = new Conversation(dropped);
+  if (instructions) conversation.add({ role: "system", content: instructions });
+  if (input.case === "inputText") conversation.add({ role: "user", content: input.value });
+  const items = input.case === "inputItems" ? input.value.items : [];
+  for (const [i, item] of items.entries()) conversation.take(item, `input[${i}]`);
+  return conversation.end();
+}
+
+const roles: Readonly<Partial<Record<Role, string>>> = {
+  [Role.SYSTEM]: "system",
+  [Role.DEVELOPER]: "developer",
+  [Role.USER]: "user",
+};
+
+class Conversation {
+  readonly #dropped: Dropped;
+  readonly #messages: JsonObject[] = [];
+  #turn: Turn | undefined;
+  /** What came with the results of the last tools besides text. */
+  #attached: JsonObject[] = [];
+
+  constructor(dropped: Dropped) {
+    this.#dropped = dropped;
+  }
+
+  add(message: JsonObject): void {
+    this.#endTurn();
+    this.#endResults();
+    this.#messages.push(message);
+  }
+
+  end(): JsonObject[] {
+    this.#endTurn();
+    this.#endResults();
+    return this.#messages.length > 0 ? this.#messages : [{ role: "user", content: "" }];
+  }
+
+  take(item: ResponseItem, path: string): void {
+    switch (item.type) {
+      case Type.FUNCTION_CALL:
+      case Type.CUSTOM_TOOL_CALL:
+        this.#turnFor(path).call(item, path);
+        return;
+      case Type.FUNCTION_CALL_OUTPUT:
+      case Type.CUSTOM_TOOL_CALL_OUTPUT:
+        this.#result(item, path);
+        return;
+      case Type.REASONING:
+        this.#turnFor(path, true).reason(item, path, this.#dropped);
+        return;
+      case Type.ITEM_REFERENCE:
+        throw itemNotFound(item.id ?? "");
+    }
+    if (typeof item.extra?.type === "string") this.#dropped.add(path);
+    else this.#message(item, path);
+  }
+
+  #message(item: ResponseItem, path: string): void {
+    const { role, content } = item;
+    if (role === Role.ASSISTANT) {
+      this.#turnFor(path, true).say(item);
+      return;
+    }
+    if (role === undefined) throw missingField(`${path}.role`);
+    const word = roles[role];
+    if (!word) throw invalidValue(`${path}.role`, "expected user, assistant, system or developer");
+    const said = content.case === "contentParts" ? contentOf(content.value.parts, `${path}.content`) : content.value;
+    this.add({ role: word, content: said ?? "" });
+  }
+
+  #turnFor(path: string, begins = false): Turn {
+    if (begins && this.#turn?.isClosed) this.#endTurn();
+    this.#endResults();
+    this.#turn ??= new Turn(path);
+    return this.#turn;
+  }
+
+  #result({ callId, output }: ResponseItem, path: string): void {
+    if (!callId) throw missingField(`${path}.call_id`);
+    this.#endTurn();
+    const parts = output.case === "outputParts" ? output.value.parts : [];
+    const text = output.case === "outputText" ? output.value : parts.filter(isText).map((part) => part.text ?? "");
+    this.#messages.push({ role: "tool", tool_call_id: callId, content: [text].flat().join("\n") });
+    const others = parts.flatMap((part, i) => (isText(part) ? [] : [chatPart(part, `${path}.output[${i}]`)]));
+    if (others.length === 0) return;
+    this.#attached.push({ type: "text", text: `Attached to the result of ${callId}:` }, ...others);
+  }
+
+  #endTurn(): void {
+    if (this.#turn) this.#messages.push(...this.#turn.message(this.#dropped));
+    this.#turn = undefined;
+  }
+
+  #endResults(): void {
+    if (this.#attached.length > 0) this.#messages.push({ role: "user", content: this.#attached });
+    this.#attached = [];
+  }
+}

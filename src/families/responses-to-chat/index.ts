@@ -1,0 +1,42 @@
+/**
+ * From responses to chat completions: served by every chat model, also where its upstream has responses of its own, so
+ * that what is kept is the gateway's and outlives a change of upstream.
+ *
+ * It knows nothing of what is kept: references to earlier responses and items have been resolved before. What a chat
+ * model cannot be told is left out and named; what it must not do without is refused with its path.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import type { Answer, Frames } from "../../call.ts";
+import type { Form, Output } from "../../providers/operations.ts";
+import type { Wire } from "../../wire/wire.ts";
+import { Dropped } from "../chat-to-messages/dropped.ts";
+import type { Translation } from "../translation.ts";
+import { chatRequestOf } from "./request.ts";
+import { type Origin, originOf } from "./response.ts";
+import { eventsOf, responseOf } from "./stream.ts";
+import { customToolsOf } from "./tools.ts";
+
+export const responsesToChat: Translation<"responses", "chat"> = {
+  from: "responses",
+  to: "chat",
+  translate(request, context) {
+    const dropped = new Dropped();
+    const chat = chatRequestOf(request, context, dropped);
+    const origin = originOf(request, context, customToolsOf(request.message()));
+    return {
+      request: chat,
+      dropped: dropped.inOrderOf(request),
+      answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
+        translated(answer, origin) as Answer<Output<"responses", F>>,
+    };
+  },
+};
+
+/** The form of the answer is the one asked for, which types cannot say of a branch. */
+function translated(answer: Answer, origin: Origin): Answer<DescMessage> {
+  if (answer.kind === "whole") {
+    return { kind: "whole", body: responseOf(answer.body as Wire<typeof ChatCompletionSchema>, origin) };
+  }
+  return { kind: "stream", frames: eventsOf(answer.frames as Frames<typeof ChatCompletionChunkSchema>, origin) };
+}

@@ -1,0 +1,101 @@
+/**
+ * What a chat model says, piece by piece → the items of a response and the events that tell of them.
+ *
+ * Reasoning and messages follow one another: each ends when the model goes on to something else. Calls stay open until
+ * the answer ends, for their pieces may come in any order. The same pieces make the same items, whole or streamed.
+ */
+import type { AssistantMessage, LogProbs } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { spokenIn } from "../messages-to-chat/spoken.ts";
+import { Calls } from "./calls.ts";
+import { CallItem, type Item, type ItemStatus, ReasoningItem } from "./items.ts";
+import { MessageItem } from "./message.ts";
+
+export class Output {
+  readonly #answerId: string;
+  readonly #items: Item[] = [];
+  readonly #calls: Calls;
+  /** Items by their place, as they ended. */
+  readonly #ended = new Map<Item, JsonObject>();
+  #prose: ReasoningItem | MessageItem | undefined;
+  refused = false;
+
+  constructor(answerId: string, customTools: ReadonlySet<string>) {
+    this.#answerId = answerId;
+    this.#calls = new Calls((id, name) => {
+      const kind = customTools.has(name) ? "custom" : "function";
+      const index = this.#items.length;
+      const item = new CallItem(index, answerId, kind, id || `call_${answerId}_${index}`, name);
+      this.#items.push(item);
+      return item;
+    });
+  }
+
+  take(message: AssistantMessage | undefined, logprobs: LogProbs | undefined): JsonObject[] {
+    const { reasoning, text, refusal, calls } = spokenIn(message);
+    const blocks = message?.extra?.thinking_blocks;
+    const events = [...this.#reason(reasoning, Array.isArray(blocks) ? blocks : [])];
+    events.push(...this.#say(text, logprobs, refusal));
+    if (message && this.#prose instanceof MessageItem) events.push(...this.#prose.cite(message.annotations));
+    if (calls.length > 0) events.push(...this.#endProse("completed"));
+    for (const call of calls) events.push(...this.#calls.take(call));
+    return events;
+  }
+
+  /** Ends what is open. `status` is that of the last item. */
+  end(status: ItemStatus): JsonObject[] {
+    const events = this.#calls.end();
+    const open = this.#items.filter((item) => !this.#ended.has(item));
+    const last = this.#items.at(-1);
+    for (const item of open) events.push(...this.#end(item, item === last ? status : "completed"));
+    return events;
+  }
+
+  /** Returns the items that have ended. */
+  json(): JsonObject[] {
+    return this.#items.map((item) => this.#ended.get(item)).filter((json) => json !== undefined);
+  }
+
+  #reason(text: string, blocks: readonly JsonValue[]): JsonObject[] {
+    if (text === "" && blocks.length === 0) return [];
+    const events: JsonObject[] = [];
+    let item = this.#prose;
+    if (!(item instanceof ReasoningItem)) {
+      item = new ReasoningItem(this.#items.length, this.#answerId);
+      events.push(...this.#begin(item));
+    }
+    item.seal(blocks);
+    return [...events, ...item.say(text)];
+  }
+
+  #say(text: string, logprobs: LogProbs | undefined, refusal: string): JsonObject[] {
+    if (text === "" && refusal === "") return [];
+    this.refused ||= refusal !== "";
+    const events: JsonObject[] = [];
+    let item = this.#prose;
+    if (!(item instanceof MessageItem)) {
+      item = new MessageItem(this.#items.length, this.#answerId);
+      events.push(...this.#begin(item));
+    }
+    return [...events, ...item.say(text, logprobs), ...item.refuse(refusal)];
+  }
+
+  #begin(item: ReasoningItem | MessageItem): JsonObject[] {
+    const ended = this.#endProse("completed");
+    this.#items.push(item);
+    this.#prose = item;
+    return [...ended, ...item.begin()];
+  }
+
+  #endProse(status: ItemStatus): JsonObject[] {
+    const item = this.#prose;
+    this.#prose = undefined;
+    return item ? this.#end(item, status) : [];
+  }
+
+  #end(item: Item, status: ItemStatus): JsonObject[] {
+    const events = item.end(status);
+    this.#ended.set(item, item.json(status));
+    return events;
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * A vendor's signed thinking ↔ the text in `encrypted_content`, which callers keep and send back unread.
+ *
+ * It is no secret and not encrypted: the signature inside is what its vendor trusts. Text that another server made is
+ * not understood.
+ */
+import type { JsonValue } from "../../wire/json.ts";
+
+const mark = "thinking:";
+
+export function sealed(blocks: readonly JsonValue[]): string {
+  return mark + Buffer.from(JSON.stringify(blocks)).toString("base64url");
+}
+
+export function unsealed(text: string): JsonValue[] | undefined {
+  if (!text.startsWith(mark)) return undefined;
+  try {
+    const blocks = JSON.parse(Buffer.from(text.slice(mark.length), "base64url").toString()) as JsonValue;
+    return Array.isArray(blocks) ? blocks : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * The items that the model made one after another → one message of the assistant's.
+ *
+ * Its reasoning comes first, then what it said, then its calls, for chat has the calls and their results side by side.
+ * Reasoning goes back as `reasoning_content`, which some models want with their calls, and as the vendor's own signed
+ * blocks where there are any. Reasoning that nothing follows is left out.
+ */
+import { type ResponseItem, ResponseItemType } from "../../../gen/modelgateway/v1/responses_pb.ts";
+import { missingField } from "../../errors.ts";
+import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import type { Dropped } from "../chat-to-messages/dropped.ts";
+import { fieldsSet } from "../messages-to-chat/fields.ts";
+import { isText } from "./content.ts";
+import { unsealed } from "./seal.ts";
+
+export class Turn {
+  readonly #path: string;
+  readonly #reasoning: string[] = [];
+  readonly #blocks: JsonValue[] = [];
+  readonly #texts: string[] = [];
+  #refusal = "";
+  readonly #calls: JsonObject[] = [];
+
+  /** `path` is that of the first of its items. */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Whether a message or reasoning that comes now belongs to the next turn. */
+  get isClosed(): boolean {
+    return this.#calls.length === 0 && (this.#texts.length > 0 || this.#refusal !== "");
+  }
+
+  say({ content }: ResponseItem): void {
+    if (content.case === "contentText") this.#texts.push(content.value);
+    if (content.case !== "contentParts") return;
+    const { parts } = content.value;
+    const text = parts
+      .filter(isText)
+      .map((part) => part.text ?? "")
+      .join("");
+    this.#refusal += parts.map(({ refusal = "" }) => refusal).join("");
+    if (text !== "") this.#texts.push(text);
+  }
+
+  reason({ summary, content, encryptedContent }: ResponseItem, path: string, dropped: Dropped): void {
+    const full = content.case === "contentParts" ? content.value.parts : [];
+    this.#reasoning.push(...(full.length > 0 ? full : summary).map(({ text = "" }) => text).filter(Boolean));
+    if (encryptedContent === undefined) return;
+    const blocks = unsealed(encryptedContent);
+    if (blocks) this.#blocks.push(...blocks);
+    else dropped.add(`${path}.encrypted_content`);
+  }
+
+  call({ type, callId, name, arguments: text = "", input = "" }: ResponseItem, path: string): void {
+    if (!callId) throw missingField(`${path}.call_id`);
+    if (!name) throw missingField(`${path}.name`);
+    const isCustom = type === ResponseItemType.CUSTOM_TOOL_CALL;
+    const called = isCustom ? { custom: { name, input } } : { function: { name, arguments: text } };
+    this.#calls.push({ id: callId, type: isCustom ? "custom" : "function", ...called });
+  }
+
+  /** Returns its message, if it has one. */
+  message(dropped: Dropped): JsonObject[] {
+    const says = this.#texts.length > 0;
+    if (!says && this.#refusal === "" && this.#calls.length === 0) {
+      if (this.#reasoning.length > 0 || this.#blocks.length > 0) dropped.add(this.#path);
+      return [];
+    }
+    const message = fieldsSet({
+      role: "assistant",
+      content: says ? this.#texts.join("\n") : null,
+      refusal: this.#refusal || undefined,
+      reasoning_content: this.#reasoning.length > 0 ? this.#reasoning.join("\n\n") : undefined,
+      thinking_blocks: this.#blocks.length > 0 ? this.#blocks : undefined,
+      tool_calls: this.#calls.length > 0 ? this.#calls : undefined,
+    });
+    return [message];
+  }
+}

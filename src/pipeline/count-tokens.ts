@@ -1,0 +1,28 @@
+/**
+ * Counts the tokens of a messages request in this process, for upstreams that do not count: an estimate, by the
+ * tokenizer of another vendor, and free.
+ */
+import { CreateMessageRequestSchema, MessageTokenCountSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
+import type { Answer } from "../call.ts";
+import { messagesToChat } from "../families/messages-to-chat/index.ts";
+import type { Attempt, Provider, Speak } from "../providers/provider.ts";
+import { promptTokens } from "../tokens/prompt.ts";
+import { loadTokenizer } from "../tokens/tokenizer.ts";
+import { Wire } from "../wire/wire.ts";
+
+/** Lets a provider count here where it does not itself. */
+export function withTokenCount(provider: Provider): Provider {
+  return { ...provider, speaks: { count_tokens: countTokens as Speak<"count_tokens">, ...provider.speaks } };
+}
+
+async function countTokens({
+  request,
+  signal,
+}: Attempt<"count_tokens">): Promise<Answer<typeof MessageTokenCountSchema>> {
+  // A request to count is one to answer without a bound, which the translation wants.
+  const asked = Wire.ofJson(CreateMessageRequestSchema, { ...request.json(), max_tokens: 1 });
+  const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0 } as const;
+  const { request: conversation } = messagesToChat.translate(asked, context);
+  const input_tokens = await promptTokens(conversation, await loadTokenizer(), signal);
+  return { kind: "whole", body: Wire.ofJson(MessageTokenCountSchema, { input_tokens }) };
+}

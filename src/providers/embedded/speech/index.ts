@@ -1,0 +1,62 @@
+/**
+ * The embedded speech models `tts-1` and `tts-1-hd`: real speech and real encoders, in a worker thread.
+ *
+ * Sound goes out while the rest is still spoken. The same request gives the same bytes. `docs/embedded-speech.md`
+ * tells what the voices and formats are.
+ */
+import { create } from "@bufbuild/protobuf";
+import { SpeechChunkSchema, SpeechSchema, SpeechUsageSchema } from "../../../../gen/modelgateway/v1/speech_pb.ts";
+import type { Answer } from "../../../call.ts";
+import { Wire } from "../../../wire/wire.ts";
+import type { Form, Output } from "../../operations.ts";
+import type { Attempt } from "../../provider.ts";
+import { finish } from "./finish.ts";
+import type { Job } from "./job.ts";
+import { contentTypes, jobOf } from "./request.ts";
+import { createStudio, type StudioOptions } from "./studio.ts";
+
+export interface Speech {
+  speak(attempt: Attempt<"speech">): Promise<Answer<Output<"speech", Form>>>;
+  /** Waits for what runs, then ends the worker. */
+  close(): Promise<void>;
+}
+
+type Sound = AsyncGenerator<Uint8Array, number>;
+type Chunk = Wire<typeof SpeechChunkSchema>;
+
+export function createSpeech(options: StudioOptions = {}): Speech {
+  const studio = createStudio(options);
+  return {
+    async speak({ request, model, form, signal }) {
+      const job = jobOf(request.message(), model);
+      const sound = studio.perform(job, signal);
+      if (form === "stream") return { kind: "stream", frames: chunksOf(sound, job) };
+      return { kind: "whole", body: await wholeOf(sound, job) };
+    },
+    close: () => studio.close(),
+  };
+}
+
+async function wholeOf(sound: Sound, { format }: Job): Promise<Wire<typeof SpeechSchema>> {
+  const pieces: Uint8Array[] = [];
+  let next = await sound.next();
+  for (; !next.done; next = await sound.next()) pieces.push(next.value);
+  const audio = Buffer.concat(pieces);
+  finish(audio, format, next.value);
+  return Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType: contentTypes[format], audio }));
+}
+
+async function* chunksOf(sound: Sound, { format, text }: Job): AsyncGenerator<readonly Chunk[]> {
+  let contentType: string | undefined = contentTypes[format];
+  for await (const audio of sound) {
+    yield [chunk({ audio, ...(contentType ? { contentType } : {}) })];
+    contentType = undefined;
+  }
+  const characters = [...text].length;
+  const usage = create(SpeechUsageSchema, { inputTokens: characters, outputTokens: 0, totalTokens: characters });
+  yield [chunk({ usage })];
+}
+
+function chunk(init: Parameters<typeof create<typeof SpeechChunkSchema>>[1] & object): Chunk {
+  return Wire.ofMessage(SpeechChunkSchema, create(SpeechChunkSchema, init));
+}

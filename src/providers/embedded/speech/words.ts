@@ -1,0 +1,60 @@
+/**
+ * Any text → printable ASCII that an English speaker can read aloud.
+ *
+ * Letters lose their accents, typographic signs become plain ones, a few signs become words. A run of what is left
+ * (other scripts, emoji) becomes a comma: a short pause. Marks, controls and other unseen characters are dropped.
+ */
+
+const plain: Readonly<Record<string, string>> = {
+  ...{ "‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"' },
+  ...{ "–": "-", "‐": "-", "‑": "-", "−": "-", "—": ", ", "•": ", ", "⁄": "/", "。": ". ", "、": ", " },
+  ...{ ß: "ss", æ: "ae", Æ: "AE", œ: "oe", Œ: "OE", ø: "o", Ø: "O", đ: "d", Đ: "D", ð: "d", Ð: "D" },
+  ...{ ł: "l", Ł: "L", þ: "th", Þ: "Th", ı: "i", ħ: "h", "×": " times ", "÷": " divided by ", "°": " degrees " },
+  ...{ "€": " euros ", "£": " pounds ", "¥": " yen ", "©": " copyright ", "®": "", "™": "" },
+};
+
+export interface Words {
+  /** What can be said; empty where nothing can. */
+  readonly words: string;
+  /** How many characters have a sound or a meaning that could not be said. */
+  readonly unsaid: number;
+}
+
+export function wordsOf(text: string): Words {
+  let unsaid = 0;
+  let words = "";
+  for (const character of signsInOrder(text)) {
+    const spoken = spokenForm(character);
+    if (spoken === undefined) unsaid += 1;
+    words += spoken ?? ", ";
+  }
+  const tidy = words
+    .replace(/(\w) *\n\s*\n\s*/g, "$1. ")
+    .replace(/\s+/g, " ")
+    .replace(/(?:\s*,)+(?=\s*[.!?,;:](?:\s|$))/g, "")
+    .replace(/\s+(?=[.!?,;:](?:\s|$))/g, "")
+    .replace(/^[\s,]+/, "")
+    .trim();
+  return { words: hasSound(tidy) ? tidy : "", unsaid };
+}
+
+/** Whether more than punctuation is there. */
+export function hasSound(words: string): boolean {
+  return /[^\s.,;:!?'"()[\]{}\-_`\\/]/.test(words);
+}
+
+/** Puts the sign of a currency behind its amount, as it is spoken. */
+function signsInOrder(text: string): string {
+  return text.replace(/([€£¥])\s?(\d[\d.,]*\d|\d)/g, "$2$1");
+}
+
+/** Returns undefined for what cannot be said. */
+function spokenForm(character: string): string | undefined {
+  if (/[\n\x20-\x7e]/.test(character)) return character;
+  const known = plain[character];
+  if (known !== undefined) return known;
+  if (/[\p{Z}\p{Cc}]/u.test(character)) return " ";
+  if (/[\p{M}\p{C}]/u.test(character)) return "";
+  const parts = [...character.normalize("NFKD")].map((part) => plain[part] ?? part);
+  return parts.join("").replace(/[^\x20-\x7e]/g, "") || undefined;
+}

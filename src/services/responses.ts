@@ -1,0 +1,123 @@
+/**
+ * Responses: answered by the pipeline like any model call, with what is kept put in before and kept after.
+ *
+ * An answer is kept when it is complete, before its caller has the last of it, so that a request that goes on from it
+ * finds it; one that fails or breaks off is not kept. An answer larger than the bound is given and not kept, and says so
+ * in its `store`. Where keeping fails, the call does: its caller would go on from what is not there.
+ */
+
+import type { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
+import type { CreateResponseRequestSchema, ResponseStreamEventSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
+import { DeletedResponseSchema, ModelResponseSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
+import type { Call, Frames, ServiceImplementation } from "../call.ts";
+import { invalidValue, responseNotFound } from "../errors.ts";
+import type { Complete } from "../pipeline/complete.ts";
+import type { ResponseStore } from "../storage/responses.ts";
+import type { JsonObject } from "../wire/json.ts";
+import { Wire } from "../wire/wire.ts";
+import { type Resolved, resolve } from "./responses-input.ts";
+
+export interface ResponsesParts {
+  readonly complete: Complete;
+  readonly store: ResponseStore;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  readonly limits: ResponseLimits;
+}
+
+export interface ResponseLimits {
+  readonly keepMs: number;
+  readonly maxPerAccount: number;
+  /** The largest response, and the largest input, in bytes of JSON. */
+  readonly maxBytes: number;
+}
+
+type Implemented = "createResponse" | "streamResponse" | "getResponse" | "deleteResponse";
+type CreateCall = Call<typeof CreateResponseRequestSchema>;
+
+export function responseMethods(
+  parts: ResponsesParts,
+): Pick<ServiceImplementation<typeof InferenceService>, Implemented> {
+  const { complete, store, clock } = parts;
+  return {
+    async createResponse(call) {
+      const resolved = await prepared(call, parts);
+      const asked = { ...call, request: resolved.request };
+      const answer = await complete({ operation: "responses", form: "whole", kind: "chat" }, asked);
+      if (answer.kind !== "whole") return answer;
+      const json = await keep(answer.body.json(), resolved, call, parts);
+      return { ...answer, body: Wire.ofJson(ModelResponseSchema, json) };
+    },
+    async streamResponse(call) {
+      const resolved = await prepared(call, parts);
+      const asked = { ...call, request: resolved.request };
+      const answer = await complete({ operation: "responses", form: "stream", kind: "chat" }, asked);
+      if (answer.kind !== "stream") return answer;
+      return { ...answer, frames: keeping(answer.frames, (json) => keep(json, resolved, call, parts)) };
+    },
+    async getResponse({ request, caller }) {
+      const { id = "", stream } = request.message();
+      if (stream) throw invalidValue("stream", "a kept response is told whole");
+      const [kept] = await store.find(caller.accountId, [id], clock());
+      if (!kept) throw responseNotFound(id);
+      return { kind: "whole", body: Wire.ofBytes(ModelResponseSchema, Buffer.from(kept.response)) };
+    },
+    async deleteResponse({ request, caller }) {
+      const { id = "" } = request.message();
+      if (!(await store.delete(caller.accountId, id, clock()))) throw responseNotFound(id);
+      return { kind: "whole", body: Wire.ofJson(DeletedResponseSchema, { id, object: "response", deleted: true }) };
+    },
+  };
+}
+
+/** Refuses what the gateway does not do, and resolves what refers to kept responses. */
+async function prepared({ request, caller }: CreateCall, { store, clock }: ResponsesParts): Promise<Resolved> {
+  const { conversation, background } = request.message();
+  if (conversation.case !== undefined) {
+    throw invalidValue("conversation", "the gateway keeps no conversations; use previous_response_id");
+  }
+  if (background) throw invalidValue("background", "every response is answered in the foreground");
+  return resolve(request, caller.accountId, store, clock());
+}
+
+/** Passes a stream on, and keeps the response that it ends in before its end is told. */
+async function* keeping(
+  frames: Frames<typeof ResponseStreamEventSchema>,
+  kept: (response: JsonObject) => Promise<JsonObject>,
+): Frames<typeof ResponseStreamEventSchema> {
+  for await (const batch of frames) {
+    const last = batch.at(-1);
+    const type = last?.json().type;
+    if (!last || (type !== "response.completed" && type !== "response.incomplete")) {
+      yield batch;
+      continue;
+    }
+    const response = await kept(last.json().response as JsonObject);
+    yield [...batch.slice(0, -1), last.with({ response })];
+  }
+}
+
+/** Keeps a response if its caller wants it. Returns it as it is answered. */
+async function keep(
+  response: JsonObject,
+  { items, previousId }: Resolved,
+  { request, caller }: CreateCall,
+  { store, clock, limits }: ResponsesParts,
+): Promise<JsonObject> {
+  if (request.message().store === false) return response;
+  const text = JSON.stringify(response);
+  if (Buffer.byteLength(text) > limits.maxBytes) return { ...response, store: false };
+  const input = JSON.stringify(items);
+  const now = clock();
+  const row = {
+    id: response.id as string,
+    account_id: caller.accountId,
+    previous_id: previousId,
+    created_at: now,
+    expires_at: now + limits.keepMs,
+    input: Buffer.byteLength(input) > limits.maxBytes ? null : input,
+    response: text,
+  };
+  await store.insert(row, limits.maxPerAccount);
+  return response;
+}

@@ -1,0 +1,72 @@
+/**
+ * Under which addresses the gateway is reached: those that the operator names, else the one that a request came to.
+ *
+ * `X-Forwarded-Host` and `X-Forwarded-Proto` are believed from the proxies that the operator lists, and from nobody
+ * else: anybody can send them.
+ */
+import type { IncomingMessage } from "node:http";
+import { BlockList, isIPv6 } from "node:net";
+
+export interface PublicUrls {
+  readonly root?: string | undefined;
+  readonly direct?: string | undefined;
+  readonly cdn?: string | undefined;
+  readonly cn?: string | undefined;
+}
+
+export interface AddressOptions {
+  readonly publicUrls: PublicUrls;
+  /** Addresses and networks: `10.0.0.1`, `10.0.0.0/8`. */
+  readonly trustedProxies: readonly string[];
+}
+
+export interface Addresses {
+  /** Returns the address of the whole service, without a slash at its end. */
+  rootUrl(req: IncomingMessage): string;
+  /** Tells all addresses, as `GET /` does. */
+  describe(req: IncomingMessage): Readonly<Record<string, string>>;
+}
+
+/** Throws where a proxy is no address and no network. */
+export function createAddresses({ publicUrls, trustedProxies }: AddressOptions): Addresses {
+  const proxies = new BlockList();
+  for (const proxy of trustedProxies) {
+    const [address = "", bits] = proxy.split("/");
+    const family = isIPv6(address) ? "ipv6" : "ipv4";
+    if (bits === undefined) proxies.addAddress(address, family);
+    else proxies.addSubnet(address, Number(bits), family);
+  }
+  const rootUrl = (req: IncomingMessage) => publicUrls.root ?? requestedUrl(req, isTrusted(req, proxies));
+  return {
+    rootUrl,
+    describe(req) {
+      const root = rootUrl(req);
+      const { direct, cdn, cn } = publicUrls;
+      return {
+        name: "model-gateway",
+        root_url: root,
+        base_url: `${root}/v1`,
+        ...(direct ? { direct_url: direct } : {}),
+        ...(cdn ? { cdn_url: cdn } : {}),
+        ...(cn ? { cn_url: cn } : {}),
+      };
+    },
+  };
+}
+
+function isTrusted({ socket }: IncomingMessage, proxies: BlockList): boolean {
+  const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, "");
+  return address !== undefined && proxies.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+}
+
+function requestedUrl({ headers }: IncomingMessage, trusted: boolean): string {
+  const forwarded = (name: string) =>
+    trusted
+      ? String(headers[name] ?? "")
+          .split(",", 1)[0]
+          ?.trim()
+      : "";
+  const host = forwarded("x-forwarded-host") || headers.host || headers[":authority"] || "localhost";
+  const proto = forwarded("x-forwarded-proto") === "https" ? "https" : "http";
+  return `${proto}://${host}`;
+}

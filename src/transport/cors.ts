@@ -1,0 +1,48 @@
+/**
+ * Cross-origin requests from browsers: answered for the origins that the operator lists, and for no others.
+ *
+ * Source: the Fetch standard, "CORS protocol". Credentials are keys in headers, never cookies, so `*` is a fair entry.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+export interface Cors {
+  /**
+   * Marks the answer for the request's origin. Returns true where the request was a preflight, which is answered
+   * with that.
+   */
+  handle(req: IncomingMessage, res: ServerResponse): boolean;
+}
+
+/** What a script may read of an answer, besides the few headers that it always may. */
+const exposed = [
+  ...["x-request-id", "request-id", "retry-after", "retry-after-ms", "x-should-retry"],
+  ...["requests", "tokens"].flatMap((unit) =>
+    ["limit", "remaining", "reset"].map((what) => `x-ratelimit-${what}-${unit}`),
+  ),
+  ...["x-gateway-dropped", "grpc-status", "grpc-message", "grpc-status-details-bin"],
+].join(", ");
+
+const preflightSeconds = "7200";
+
+export function createCors(origins: readonly string[]): Cors {
+  const listed = new Set(origins);
+  return {
+    handle(req, res) {
+      const { origin } = req.headers;
+      if (origin === undefined || !(listed.has("*") || listed.has(origin))) return false;
+      res.setHeader("access-control-allow-origin", origin);
+      res.setHeader("vary", "origin");
+      const method = req.headers["access-control-request-method"];
+      if (req.method !== "OPTIONS" || method === undefined) {
+        res.setHeader("access-control-expose-headers", exposed);
+        return false;
+      }
+      const asked = req.headers["access-control-request-headers"];
+      res.setHeader("access-control-allow-methods", method);
+      if (asked !== undefined) res.setHeader("access-control-allow-headers", asked);
+      res.setHeader("access-control-max-age", preflightSeconds);
+      res.writeHead(204).end();
+      return true;
+    },
+  };
+}
