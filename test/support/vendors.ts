@@ -1,0 +1,140 @@
+/**
+ * What upstreams of either family say, for scripted ones: answers, streams and errors in their vendors' form.
+ *
+ *   upstream.script = answerAsOpenAi;      // or answerAsAnthropic: a short answer to whatever is asked
+ */
+import { eventStream, type ScriptedExchange } from "./scripted-upstream.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Writes events as Anthropic does. */
+export function anthropicFrames(...events: readonly Json[]): string {
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+}
+
+/** Writes chunks as OpenAI does; the word that ends them is the caller's to add. */
+export function openaiFrames(...chunks: readonly Json[]): string {
+  return chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
+}
+
+export const done = "data: [DONE]\n\n";
+
+export function anthropicError(type: string, message: string): Json {
+  return { type: "error", error: { type, message }, request_id: "req_of_the_vendor" };
+}
+
+export function openaiError(type: string, message: string, code: string | null = null): Json {
+  return { error: { message, type, param: null, code } };
+}
+
+// OpenAI.
+
+const chatUsage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
+
+export function chatAnswer(message: Json, finish_reason: string | null = "stop", more: Json = {}): Json {
+  const choices = [{ index: 0, message: { role: "assistant", ...message }, logprobs: null, finish_reason }];
+  return {
+    id: "chatcmpl-v1",
+    object: "chat.completion",
+    created: 1,
+    model: "v-chat",
+    choices,
+    usage: chatUsage,
+    ...more,
+  };
+}
+
+export function chatChunk(delta: Json, finish_reason: string | null = null, more: Json = {}): Json {
+  const choices = [{ index: 0, delta, logprobs: null, finish_reason }];
+  return { id: "chatcmpl-v1", object: "chat.completion.chunk", created: 1, model: "v-chat", choices, ...more };
+}
+
+export function usageChunk(): Json {
+  return { ...chatChunk({}), choices: [], usage: chatUsage };
+}
+
+export const helloChunks: readonly Json[] = [
+  chatChunk({ role: "assistant", content: "" }),
+  chatChunk({ content: "Hel" }),
+  chatChunk({ content: "lo" }),
+  chatChunk({}, "stop"),
+];
+
+export function completionPiece(text: string, finish_reason: string | null = null, more: Json = {}): Json {
+  const choices = [{ text, index: 0, logprobs: null, finish_reason }];
+  return { id: "cmpl-v1", object: "text_completion", created: 1, model: "v-text", choices, ...more };
+}
+
+const vectors: Json = {
+  object: "list",
+  model: "v-embedding",
+  data: [{ object: "embedding", index: 0, embedding: [0.5, -0.5] }],
+  usage: { prompt_tokens: 1, total_tokens: 1 },
+};
+
+/** Says hello to whatever is asked. */
+export function answerAsOpenAi(exchange: ScriptedExchange): void {
+  const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+  const isCompletion = exchange.path === "/v1/completions";
+  if (exchange.path === "/v1/embeddings") exchange.json(200, vectors);
+  else if (!stream && isCompletion) exchange.json(200, completionPiece("Hello", "stop", { usage: chatUsage }));
+  else if (!stream) exchange.json(200, chatAnswer({ content: "Hello" }));
+  else if (isCompletion) exchange.stream(completionPiece("Hel"), completionPiece("lo", "stop"), { ...usageOfText });
+  else exchange.stream(...helloChunks, usageChunk());
+}
+
+const usageOfText = { ...completionPiece(""), choices: [], usage: chatUsage };
+
+// Anthropic.
+
+export function messageAnswer(
+  content: readonly Json[],
+  stop_reason: string | null = "end_turn",
+  more: Json = {},
+): Json {
+  const head = { id: "msg_v1", type: "message", role: "assistant", model: "v-messages" };
+  return { ...head, content, stop_reason, stop_sequence: null, usage: { input_tokens: 9, output_tokens: 2 }, ...more };
+}
+
+export function messageStart(): Json {
+  const message = messageAnswer([], null, { usage: { input_tokens: 9, output_tokens: 0 } });
+  return { type: "message_start", message };
+}
+
+/** The events of one block: its head, its pieces, its end. */
+export function blockEvents(index: number, content_block: Json, ...deltas: readonly Json[]): Json[] {
+  return [
+    { type: "content_block_start", index, content_block },
+    ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
+    { type: "content_block_stop", index },
+  ];
+}
+
+export function messageEnd(stop_reason = "end_turn"): Json[] {
+  return [
+    { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 2 } },
+    { type: "message_stop" },
+  ];
+}
+
+export const helloEvents: readonly Json[] = [
+  messageStart(),
+  ...blockEvents(
+    0,
+    { type: "text", text: "" },
+    { type: "text_delta", text: "Hel" },
+    { type: "text_delta", text: "lo" },
+  ),
+  ...messageEnd(),
+];
+
+/** Says hello to whatever is asked. */
+export function answerAsAnthropic(exchange: ScriptedExchange): void {
+  const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+  if (exchange.path === "/v1/messages/count_tokens") exchange.json(200, { input_tokens: 9 });
+  else if (!stream) exchange.json(200, messageAnswer([{ type: "text", text: "Hello" }]));
+  else {
+    exchange.head(200, eventStream);
+    exchange.end(anthropicFrames(...helloEvents));
+  }
+}
