@@ -225,3 +225,18 @@ describe("a body that is no JSON object is malformed, and has no path", () => {
     strictEqual(fault.path, "");
   });
 });
+
+describe("more than is read is refused before it is built", () => {
+  const many = (length: number, item: (i: number) => string) => Array.from({ length }, (_, i) => item(i)).join();
+
+  test.each([
+    ["messages", "messages", `{"messages":[${many(20_001, () => "{}")}]}`],
+    ["members of the request", "", `{${many(20_001, (i) => `"k${i}":0`)}}`],
+    ["members of metadata", "metadata", `{"metadata":{${many(20_001, (i) => `"k${i}":""`)}}}`],
+    ["members of what no schema knows", "vendor", `{"vendor":{${many(20_001, (i) => `"k${i}":0`)}}}`],
+  ])("%s", (_, path, body) => {
+    const fault = faultOf(body);
+    strictEqual(fault.path, path);
+    strictEqual(fault.message, "expected at most 20000 members");
+  });
+});

@@ -46,7 +46,7 @@ function anthropicDialect(apiKey: string | undefined): Dialect {
     },
     body: requestBody,
     refusal: refusalOfError,
-    errorIn: (json, bytes) => (json.type === "error" ? refusalOfWords(json, bytes, {}) : undefined),
+    errorIn: (json, bytes) => (json.type === "error" ? refusalOfWords(json, bytes) : undefined),
     follow: followEvents,
   };
 }
@@ -91,11 +91,11 @@ const statuses: Readonly<Record<string, number>> = {
 function refusalOfError({ status, body, retryAfter }: UpstreamError): Refusal {
   const json = parsedBody(body);
   if (!json) return upstreamFailed(`it answered with status ${status}`);
-  return refusalOfWords(json, body, retryHeaders(retryAfter));
+  return refusalOfWords(json, body, status, retryAfter);
 }
 
 /** The type tells more than the status: proxies on the way change the status. */
-function refusalOfWords(json: JsonObject, body: Buffer, headers: Record<string, string>): Refusal {
+function refusalOfWords(json: JsonObject, body: Buffer, answered = 502, retryAfter?: string): Refusal {
   const error = json.error as JsonObject | undefined;
   const type = String(error?.type);
   if (type === "authentication_error" || type === "permission_error") {
@@ -104,5 +104,6 @@ function refusalOfWords(json: JsonObject, body: Buffer, headers: Record<string, 
   if (type === "timeout_error") return upstreamTimeout();
   if (typeof error?.message !== "string") return upstreamFailed("it answered with an error");
   const words = { message: error.message, param: undefined };
-  return upstreamRefused(statuses[type] ?? 502, words, { family: Family.ANTHROPIC, body }, headers);
+  const status = statuses[type] ?? (answered < 500 ? answered : 502);
+  return upstreamRefused(status, words, { family: Family.ANTHROPIC, body }, retryHeaders(status, retryAfter));
 }

@@ -21,7 +21,7 @@ export function refusalOfAnswer({ status, body, retryAfter }: UpstreamError): Re
   if (status === 401 || status === 403) return upstreamFailed("it refused the gateway's own credential");
   if (status === 408 || status === 504) return upstreamTimeout();
   const isCallers = (status >= 400 && status < 500) || status === 503;
-  const headers = retryHeaders(retryAfter);
+  const headers = retryHeaders(status, retryAfter);
   const words = errorWords(parsedBody(body));
   if (words) return upstreamRefused(isCallers ? status : 502, words, { family: Family.OPENAI, body }, headers);
   const message = `The upstream of this model answered with status ${status}.`;
@@ -34,9 +34,12 @@ export function refusalOfAnswer({ status, body, retryAfter }: UpstreamError): Re
  * Returns the hint when to come back, in seconds from 1 to 60: some clients take no longer one, and others would sleep
  * for days.
  */
-export function retryHeaders(retryAfter: string | undefined): Record<string, string> {
-  const seconds = retryAfter === undefined ? Number.NaN : Math.ceil(Number(retryAfter));
-  return Number.isNaN(seconds) ? {} : { "retry-after": String(Math.min(60, Math.max(1, seconds))) };
+export function retryHeaders(status: number, retryAfter: string | undefined): Record<string, string> {
+  const asSeconds = Number(retryAfter ?? Number.NaN);
+  const asDate = (Date.parse(retryAfter ?? "") - Date.now()) / 1000;
+  const seconds = Number.isNaN(asSeconds) ? asDate : asSeconds;
+  if (!Number.isNaN(seconds)) return { "retry-after": String(Math.min(60, Math.max(1, Math.ceil(seconds)))) };
+  return status === 429 || status === 503 ? { "retry-after": "1" } : {};
 }
 
 /** Returns what an error body says, or undefined where it has not the family's shape. */

@@ -115,12 +115,14 @@ const runs = new RegExp(
   "gu",
 );
 
-/** Yields the text in slices: they end where a run has reached its longest and, in long texts, before a space. */
+/** Yields the text in slices: they end where a run has reached its longest and, in long texts, before a space, if one
+ *  comes in time. */
 function* slices(text: string): Generator<string> {
   let from = 0;
   for (const { 0: run, index } of text.matchAll(runs)) {
     const isLong = run.length >= longestRun;
-    if (!isLong && (index - from < breath || run[0] !== " ")) continue;
+    const isLate = index - from >= 2 * breath;
+    if (!isLong && !isLate && (index - from < breath || run[0] !== " ")) continue;
     const to = isLong ? index + run.length : index;
     yield text.slice(from, to);
     from = to;

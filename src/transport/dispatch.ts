@@ -55,7 +55,9 @@ export function createDispatch(options: DispatchOptions): (req: IncomingMessage,
   };
 }
 
+/** A proxy's request may name the whole address. */
 function pathOf(url: string): string {
+  if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url).pathname : url;
   const query = url.indexOf("?");
   return query === -1 ? url : url.slice(0, query);
 }

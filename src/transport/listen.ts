@@ -29,6 +29,9 @@ export interface Listener {
   close(graceMs: number): Promise<void>;
 }
 
+/** The most streams that one HTTP/2 connection has open at a time; clients wait, or open another. */
+const maxConcurrentStreams = 250;
+
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 export async function listen(options: ListenOptions): Promise<Listener> {
@@ -54,7 +57,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     handle,
   );
   // Its requests and responses have the same shape for all that the doors use.
-  const http2 = createHttp2Server(options.handle as unknown as Parameters<typeof createHttp2Server>[1]);
+  const http2 = createHttp2Server(
+    { settings: { maxConcurrentStreams } },
+    options.handle as unknown as Parameters<typeof createHttp2Server>[1],
+  );
   const sessions = trackSessions(http2);
   const undecided = new Set<Socket>();
   const [serveHttp1] = http1.listeners("connection") as ((socket: Socket) => void)[];

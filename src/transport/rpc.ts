@@ -47,7 +47,7 @@ export interface RpcOptions {
   readonly services: readonly DescService[];
   readonly open: readonly OpenService[];
   readonly maxBytes: number;
-  /** How long the body of a call may take to arrive. Open services may wait for their callers. */
+  /** How long the body of a call may take to arrive. */
   readonly bodyTimeoutMs: number;
   /** Ends the open services' endless streams; calls are left to finish. */
   readonly draining: AbortSignal;
@@ -57,6 +57,9 @@ export interface RpcDoor {
   serves(path: string): boolean;
   handle(req: IncomingMessage, res: ServerResponse, id: string, path: string): Promise<void>;
 }
+
+/** The largest message that an open service reads: nobody need show a key for it. */
+const openMaxBytes = 64 * 1024;
 
 const callId = createContextKey("");
 const callerKey = createContextKey<Caller | undefined>(undefined);
@@ -77,8 +80,9 @@ export function createRpcDoor({ way, services, open, maxBytes, bodyTimeoutMs, dr
     }
   };
   for (const service of services) router.service(service, implement(service, way), { requestGate });
-  for (const { service, implementation } of open) router.service(service, implementation, { shutdownSignal: draining });
-  const isOurs = (service: DescService) => services.includes(service);
+  for (const { service, implementation } of open) {
+    router.service(service, implementation, { shutdownSignal: draining, readMaxBytes: openMaxBytes });
+  }
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   return {
     serves: (path) => handlers.has(path),
@@ -93,7 +97,9 @@ export function createRpcDoor({ way, services, open, maxBytes, bodyTimeoutMs, dr
       // Left early, as a body over the limit is, the iteration of its own would destroy the request: what still comes
       // could not be read any more, and the connection would hang.
       const body = req.iterator({ destroyOnReturn: false });
-      const late = isOurs(handler.service) ? setTimeout(() => req.complete || req.destroy(), bodyTimeoutMs) : undefined;
+      // A bidirectional stream, as reflection is, has no end of its body to wait for.
+      const ends = handler.method.methodKind !== "bidi_streaming";
+      const late = ends ? setTimeout(() => req.complete || req.destroy(), bodyTimeoutMs) : undefined;
       const answer = await handler({ ...request, body }).finally(() => clearTimeout(late));
       const caller = values.get(callerKey);
       if (caller && !values.get(beganKey)) {

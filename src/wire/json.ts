@@ -14,6 +14,9 @@ export type { JsonObject, JsonValue };
 /** The deepest nesting of lists and objects that is read. */
 export const maxDepth = 100;
 
+/** The most members of an object, and the most messages of a list, that are read: each costs far more than its bytes. */
+export const maxMembers = 20_000;
+
 /** Limits for protobuf readers of messages that hold JSON: a level of JSON takes up to three of protobuf. */
 export const binaryOptions = { recursionLimit: 3 * maxDepth + 20 };
 
@@ -45,10 +48,17 @@ export function checkRaw(value: JsonValue, depth: number): void {
     for (const item of value) checkRaw(item, depth + 1);
     return;
   }
-  for (const key of Object.keys(value)) {
+  const keys = Object.keys(value);
+  checkCount(keys.length);
+  for (const key of keys) {
     checkKey(key);
     checkRaw(value[key] as JsonValue, depth + 1);
   }
+}
+
+/** Throws where there are more members, or messages, than are read. */
+export function checkCount(count: number): void {
+  if (count > maxMembers) throw new WireFault("type", `expected at most ${maxMembers} members`);
 }
 
 /** Throws unless the text is Unicode. */

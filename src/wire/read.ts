@@ -7,7 +7,7 @@
  */
 import { create, type DescMessage, type JsonObject, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
 import { WireFault } from "./fault.ts";
-import { checkKey, checkNumber, checkRaw, checkText, jsonType, maxDepth } from "./json.ts";
+import { checkCount, checkKey, checkNumber, checkRaw, checkText, jsonType, maxDepth } from "./json.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "./plan.ts";
 
 export interface ReadOptions {
@@ -32,7 +32,9 @@ function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options:
   }
   if (jsonType(json) !== "object") throw expected("an object", json);
   let extra: JsonObject | undefined;
-  for (const key of Object.keys(json as JsonObject)) {
+  const keys = Object.keys(json as JsonObject);
+  checkCount(keys.length);
+  for (const key of keys) {
     const value = (json as JsonObject)[key] as JsonValue;
     try {
       if (readMember(plan.byKey.get(key), target, value, depth, options)) continue;
@@ -95,11 +97,14 @@ function readShape(field: FieldPlan, value: JsonValue, depth: number, options: R
   if (field.shape === "one") return readValue(field.value, value, depth, options);
   if (field.shape === "list") {
     if (!Array.isArray(value)) throw expected("a list", value);
+    if (field.value.kind === "message") checkCount(value.length);
     return value.map((item, i) => under(i, () => readValue(field.value, item, depth + 1, options)));
   }
   if (jsonType(value) !== "object") throw expected("an object", value);
   const map: Record<string, unknown> = {};
-  for (const [key, item] of Object.entries(value as JsonObject)) {
+  const entries = Object.entries(value as JsonObject);
+  checkCount(entries.length);
+  for (const [key, item] of entries) {
     map[key] = under(key, () => {
       checkKey(key);
       return readValue(field.value, item, depth + 1, options);

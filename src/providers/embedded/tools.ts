@@ -37,6 +37,9 @@ interface Rule {
   readonly allowed: readonly Callable[];
 }
 
+/** The most calls in one answer. */
+const maxCalls = 128;
+
 /** Whether the request speaks the oldest form, `functions`, which has room for one call. */
 export function isLegacy(request: CreateChatCompletionRequest): boolean {
   return request.tools.length === 0 && request.functions.length > 0;
@@ -47,8 +50,9 @@ export function plannedCalls(request: CreateChatCompletionRequest): PlannedCall[
   const text = lastUserText(request.messages);
   const chosen = chosenTools(request, text);
   const single = request.parallelToolCalls === false || isLegacy(request);
-  const names = callables(request).map((tool) => tool.name);
-  return chosen.slice(0, single ? 1 : undefined).map((tool) => plan(tool, text, names));
+  if (chosen.length === 0) return [];
+  const topic = topicOf(text, [...new Set(callables(request).map((tool) => tool.name))]);
+  return chosen.slice(0, single ? 1 : maxCalls).map((tool) => plan(tool, text, topic));
 }
 
 function chosenTools(request: CreateChatCompletionRequest, text: string): readonly Callable[] {
@@ -59,10 +63,10 @@ function chosenTools(request: CreateChatCompletionRequest, text: string): readon
   return request.messages.at(-1)?.role === Role.USER ? named : [];
 }
 
-function plan(tool: Callable, text: string, names: readonly string[]): PlannedCall {
+function plan(tool: Callable, text: string, topic: string): PlannedCall {
   if (tool.kind === "custom") return { kind: "custom", name: tool.name, input: text };
   const schema = tool.schema ?? { type: "object", properties: {} };
-  const value = instanceOf(schema, { word: topicOf(text, names), object: true });
+  const value = instanceOf(schema, { word: topic, object: true });
   if (value === undefined) throw invalidValue(tool.path, "no value that fits this schema was found");
   return { kind: "function", name: tool.name, input: JSON.stringify(value) };
 }
