@@ -43,7 +43,7 @@ const places = {
 type Place = keyof typeof places;
 
 const everywhere = Object.keys(places) as Place[];
-/** Anthropic's API has no embeddings, and no message without text. */
+/** Anthropic's API has no embeddings, and no message without text; it counts more kinds of input. */
 const elsewhere = everywhere.slice(0, 2);
 
 interface Answered {
@@ -87,6 +87,29 @@ const answered: Readonly<Partial<Record<EndpointName, Record<string, Answered>>>
     },
     "usage on the stream": { request: { ...hi, stream_options: { include_usage: true } } },
     "what an upstream may not know": { request: { ...hi, seed: 7 } },
+  },
+  responses: {
+    "plain text": { request: { model, input: hello, store: false }, alikeIn: elsewhere },
+    "items, under instructions": {
+      request: { model, instructions: "Be brief.", input: [{ role: "user", content: "say one two" }], store: false },
+      alikeIn: elsewhere,
+    },
+    "an answer cut at its bound": {
+      request: { model, input: hello, max_output_tokens: 16, store: false },
+      alikeIn: elsewhere,
+    },
+    "a tool that must be called": {
+      request: {
+        model,
+        input: "What is it like in Oslo?",
+        tools: [
+          { type: "function", name: "get_weather", parameters: weather.input_schema as JsonObject, strict: false },
+        ],
+        tool_choice: "required",
+        store: false,
+      },
+      alikeIn: elsewhere,
+    },
   },
   messages: {
     "plain text": { request: hi },
@@ -245,6 +268,15 @@ const refused: Readonly<Partial<Record<EndpointName, Record<string, Refused>>>> 
       param: "suffix",
       places: everywhere.filter((place) => place !== "an upstream of OpenAI's family"),
     },
+  },
+  responses: {
+    "an unknown model": { request: { model: "nobody/knows:it", input: "hi" }, ...unknown("model") },
+    "a response to go on from that is not kept": {
+      request: { model, input: "hi", previous_response_id: "resp_none" },
+      status: 400,
+      param: "previous_response_id",
+    },
+    "no key": { request: { model, input: "hi" }, ...noKey },
   },
   embeddings: {
     "an unknown model": { request: { model: "nobody/knows:it" }, ...unknown("model") },

@@ -17,7 +17,15 @@ import { type SseFrame, SseReader } from "../../src/wire/sse.ts";
 import { writeMessage } from "../../src/wire/write.ts";
 import type { TestGateway } from "./gateway.ts";
 
-export type EndpointName = "chat" | "messages" | "count_tokens" | "completions" | "embeddings" | "models" | "model";
+export type EndpointName =
+  | "chat"
+  | "messages"
+  | "count_tokens"
+  | "completions"
+  | "responses"
+  | "embeddings"
+  | "models"
+  | "model";
 
 export interface Endpoint {
   readonly name: EndpointName;
@@ -50,6 +58,7 @@ export const endpoints: Readonly<Record<EndpointName, Endpoint>> = {
     stream: rpc.streamCompletion,
     forms: true,
   }),
+  responses: post("responses", "/responses", { whole: rpc.createResponse, stream: rpc.streamResponse }),
   embeddings: post("embeddings", "/embeddings", { whole: rpc.createEmbeddings, forms: true }),
   models: {
     ...post("models", "", { whole: rpc.listModels }),
@@ -208,11 +217,12 @@ function refusedBody(body: Buffer, status: number): NonNullable<EndpointOutcome[
   };
 }
 
-/** Takes out what names this answer and no other. */
+const ownId = /^(msg_|cmpl-|chatcmpl-|resp_|fc_|rs_|ctc_)\w+$/;
+
+/** Takes out what names this answer and its items, and no other. */
 function settled(answer: JsonObject): JsonObject {
-  const id = typeof answer.id === "string" ? { id: answer.id.replace(/^(msg_|cmpl-|chatcmpl-)\w+$/, "$1…") } : {};
-  const message = answer.message ? { message: settled(answer.message as JsonObject) } : {};
-  return { ...answer, ...id, ...message };
+  const settle = (_: string, value: unknown) => (typeof value === "string" ? value.replace(ownId, "$1…") : value);
+  return JSON.parse(JSON.stringify(answer), settle) as JsonObject;
 }
 
 // RPC.
