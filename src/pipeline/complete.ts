@@ -6,11 +6,10 @@
  * `x-gateway-strict: true` is refused instead, before anything is sent.
  */
 import type { Answer, AnswerHeaders, Call } from "../call.ts";
-import type { Catalog, Model, Target } from "../catalog.ts";
+import type { Catalog, Target } from "../catalog.ts";
 import { internal, modelNotFound, wouldBeDropped } from "../errors.ts";
 import { translateAlong, wayTo } from "../families/index.ts";
-import type { Translation } from "../families/translation.ts";
-import type { Form, Input, Operation, Output } from "../providers/operations.ts";
+import { type Form, type Input, type Operation, type Output, operations } from "../providers/operations.ts";
 import type { Provider, Speak } from "../providers/provider.ts";
 import { route } from "./route.ts";
 
@@ -24,38 +23,33 @@ export interface CompleteOptions {
   readonly random: () => number;
 }
 
-/** What a model endpoint asks of the pipeline. */
-export interface Ask<O extends Operation, F extends Form> {
-  readonly operation: O;
-  readonly form: F;
-  readonly kind: Model["kind"];
-}
-
+/** Answers an operation, in the form that is asked for. */
 export type Complete = <O extends Operation, F extends Form>(
-  ask: Ask<O, F>,
+  asked: O,
+  form: F,
   call: Call<Input<O>>,
 ) => Promise<Answer<Output<O, F>>>;
 
 export function createComplete({ catalog, providers, clock, random }: CompleteOptions): Complete {
-  return async <O extends Operation, F extends Form>(ask: Ask<O, F>, call: Call<Input<O>>) => {
+  return async <O extends Operation, F extends Form>(asked: O, form: F, call: Call<Input<O>>) => {
     const { id, header, signal } = call;
-    const asked = call.request.message().model ?? "";
-    const model = catalog.find(asked, ask.kind);
+    const name = call.request.message().model ?? "";
+    const model = catalog.find(name, operations[asked].kind);
     const target = route(model, random);
     const provider = providerOf(target, providers);
-    const way = wayTo(ask.operation, (operation) => provider.speaks[operation] !== undefined);
-    if (!way) throw modelNotFound(asked);
+    const way = wayTo(asked, (operation) => provider.speaks[operation] !== undefined);
+    if (!way) throw modelNotFound(name);
     const translated = translateAlong(way, call.request, {
-      form: ask.form,
+      form,
       maxOutputTokens: model.maxOutputTokens,
       answerId: id.replace(/^req_/, ""),
       now: Math.floor(clock() / 1000),
     });
     const headers = droppedHeaders(translated.dropped, header("x-gateway-strict"));
-    const operation = spokenAt(way, ask.operation);
+    const operation = way.at(-1)?.to ?? asked;
     const speak = provider.speaks[operation] as Speak<Operation>;
     const { request } = translated;
-    const answer = await speak({ id, operation, form: ask.form, request, model: target.model, header, signal });
+    const answer = await speak({ id, operation, form, request, model: target.model, header, signal });
     return { ...translated.answer(answer), ...(headers ? { headers } : {}) } as Answer<Output<O, F>>;
   };
 }
@@ -64,10 +58,6 @@ function providerOf({ upstream }: Target, providers: CompleteOptions["providers"
   const provider = providers.get(upstream);
   if (!provider) throw internal(new Error(`no provider for the upstream ${upstream}`));
   return provider;
-}
-
-function spokenAt(way: readonly Translation[], asked: Operation): Operation {
-  return way.at(-1)?.to ?? asked;
 }
 
 /** The longest value of the header, in characters: some proxies refuse longer heads. */

@@ -22,19 +22,40 @@ import {
 } from "../../gen/modelgateway/v1/responses_pb.ts";
 import { CreateSpeechRequestSchema, SpeechChunkSchema, SpeechSchema } from "../../gen/modelgateway/v1/speech_pb.ts";
 
-/** The request of each operation, and its answer in either form. */
+/** The kind of model that each operation asks, its request, and its answer in either form. */
 export const operations = {
-  chat: { input: CreateChatCompletionRequestSchema, whole: ChatCompletionSchema, stream: ChatCompletionChunkSchema },
-  messages: { input: CreateMessageRequestSchema, whole: MessageSchema, stream: MessageStreamEventSchema },
+  chat: {
+    kind: "chat",
+    input: CreateChatCompletionRequestSchema,
+    whole: ChatCompletionSchema,
+    stream: ChatCompletionChunkSchema,
+  },
+  messages: { kind: "chat", input: CreateMessageRequestSchema, whole: MessageSchema, stream: MessageStreamEventSchema },
   count_tokens: {
+    kind: "chat",
     input: CountMessageTokensRequestSchema,
     whole: MessageTokenCountSchema,
     stream: MessageTokenCountSchema,
   },
-  responses: { input: CreateResponseRequestSchema, whole: ModelResponseSchema, stream: ResponseStreamEventSchema },
-  completions: { input: CreateCompletionRequestSchema, whole: CompletionSchema, stream: CompletionSchema },
-  embeddings: { input: CreateEmbeddingsRequestSchema, whole: EmbeddingListSchema, stream: EmbeddingListSchema },
-  speech: { input: CreateSpeechRequestSchema, whole: SpeechSchema, stream: SpeechChunkSchema },
+  responses: {
+    kind: "chat",
+    input: CreateResponseRequestSchema,
+    whole: ModelResponseSchema,
+    stream: ResponseStreamEventSchema,
+  },
+  completions: {
+    kind: "chat",
+    input: CreateCompletionRequestSchema,
+    whole: CompletionSchema,
+    stream: CompletionSchema,
+  },
+  embeddings: {
+    kind: "embedding",
+    input: CreateEmbeddingsRequestSchema,
+    whole: EmbeddingListSchema,
+    stream: EmbeddingListSchema,
+  },
+  speech: { kind: "speech", input: CreateSpeechRequestSchema, whole: SpeechSchema, stream: SpeechChunkSchema },
 } as const;
 
 export type Operation = keyof typeof operations;

@@ -24,30 +24,30 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
   const completion = defaultModels.completion ?? firstOf(catalog, "chat");
   const embedding = defaultModels.embedding ?? firstOf(catalog, "embedding");
   return {
-    createChatCompletion: (call) => complete({ operation: "chat", form: "whole", kind: "chat" }, call),
-    streamChatCompletion: (call) => complete({ operation: "chat", form: "stream", kind: "chat" }, call),
-    createMessage: (call) => complete({ operation: "messages", form: "whole", kind: "chat" }, call),
-    streamMessage: (call) => complete({ operation: "messages", form: "stream", kind: "chat" }, call),
-    countMessageTokens: (call) => complete({ operation: "count_tokens", form: "whole", kind: "chat" }, call),
+    createChatCompletion: (call) => complete("chat", "whole", call),
+    streamChatCompletion: (call) => complete("chat", "stream", call),
+    createMessage: (call) => complete("messages", "whole", call),
+    streamMessage: (call) => complete("messages", "stream", call),
+    countMessageTokens: (call) => complete("count_tokens", "whole", call),
     createCompletion(call) {
       const filled = withDefaults(call, { model: completion, prompt: "" });
-      return complete({ operation: "completions", form: "whole", kind: "chat" }, filled);
+      return complete("completions", "whole", filled);
     },
     streamCompletion(call) {
       const filled = withDefaults(call, { model: completion, prompt: "" });
-      return complete({ operation: "completions", form: "stream", kind: "chat" }, filled);
+      return complete("completions", "stream", filled);
     },
     async createEmbeddings(call) {
       const filled = withDefaults(call, { model: embedding, input: "" });
-      const answer = await complete({ operation: "embeddings", form: "whole", kind: "embedding" }, filled);
+      const answer = await complete("embeddings", "whole", filled);
       if (answer.kind !== "whole") return answer;
       const isBase64 = call.request.message().encodingFormat === EncodingFormat.BASE64;
       return { ...answer, body: encodeVectors(answer.body, isBase64 ? "base64" : "float") };
     },
     ...responseMethods({ ...responses, complete }),
-    createSpeech: (call) => complete({ operation: "speech", form: "whole", kind: "speech" }, call),
+    createSpeech: (call) => complete("speech", "whole", call),
     async streamSpeech(call) {
-      return named(await complete({ operation: "speech", form: "stream", kind: "speech" }, call));
+      return named(await complete("speech", "stream", call));
     },
     listModels: async ({ request }) => listModels(catalog, request.message()),
     getModel: async ({ request }) => getModel(catalog, request.message().id ?? ""),

@@ -43,7 +43,7 @@ export function responseMethods(
     async createResponse(call) {
       const resolved = await prepared(call, parts);
       const asked = { ...call, request: resolved.request };
-      const answer = await complete({ operation: "responses", form: "whole", kind: "chat" }, asked);
+      const answer = await complete("responses", "whole", asked);
       if (answer.kind !== "whole") return answer;
       const json = await keep(answer.body.json(), resolved, call, parts);
       return { ...answer, body: Wire.ofJson(ModelResponseSchema, json) };
@@ -51,7 +51,7 @@ export function responseMethods(
     async streamResponse(call) {
       const resolved = await prepared(call, parts);
       const asked = { ...call, request: resolved.request };
-      const answer = await complete({ operation: "responses", form: "stream", kind: "chat" }, asked);
+      const answer = await complete("responses", "stream", asked);
       if (answer.kind !== "stream") return answer;
       return { ...answer, frames: keeping(answer.frames, (json) => keep(json, resolved, call, parts)) };
     },
