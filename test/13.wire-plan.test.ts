@@ -163,7 +163,9 @@ describe("a descriptor that would lose JSON is refused", () => {
   });
 
   test("and none of the gateway's own is", () => {
-    for (const messages of Object.values(operations)) for (const desc of Object.values(messages)) planOf(desc);
+    for (const { input, whole, stream } of Object.values(operations)) {
+      for (const desc of [input, whole, stream]) planOf(desc);
+    }
   });
 });
 

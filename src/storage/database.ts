@@ -6,6 +6,7 @@
  */
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
 import { type MigrationProvider, Migrator } from "kysely/migration";
@@ -14,6 +15,9 @@ import * as responses from "./migrations/0002-responses.ts";
 import type { Tables } from "./schema.ts";
 
 export type Database = Kysely<Tables>;
+
+/** How long a writer waits for another. */
+const lockTimeoutMs = 5000;
 
 const migrations: MigrationProvider = {
   getMigrations: async () => ({ "0001-accounts-and-keys": accountsAndKeys, "0002-responses": responses }),
@@ -31,8 +35,8 @@ export async function openDatabase(path: string): Promise<Database> {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     // SQLite gives its own new files the mode of this one.
     closeSync(openSync(path, "a", 0o600));
-    sqlite = new Sqlite(path, { timeout: 5000 });
-    sqlite.pragma("journal_mode = WAL");
+    sqlite = new Sqlite(path, { timeout: lockTimeoutMs });
+    await useWal(sqlite);
     sqlite.pragma("synchronous = NORMAL");
     sqlite.pragma("foreign_keys = ON");
     const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: sqlite }) });
@@ -42,6 +46,21 @@ export async function openDatabase(path: string): Promise<Database> {
     sqlite?.close();
     if (error instanceof StorageError) throw error;
     throw new StorageError(`the database ${path} cannot be opened: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/**
+ * Turns WAL mode on. Of processes that open a new file at once, one does, and to the others SQLite says "busy" without
+ * the wait that it has for every other lock.
+ */
+async function useWal(sqlite: Sqlite.Database): Promise<void> {
+  for (const deadline = Date.now() + lockTimeoutMs; ; await setTimeout(10)) {
+    try {
+      sqlite.pragma("journal_mode = WAL");
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== "SQLITE_BUSY" || Date.now() > deadline) throw error;
+    }
   }
 }
 
