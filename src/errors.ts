@@ -185,6 +185,11 @@ export function itemNotFound(id: string): Refusal {
   return new Refusal(Reason.NOT_STORED, message, { param: "input" });
 }
 
+export function threadNotFound(): Refusal {
+  const message = "No thread was found for this `previous_message_id`. Send the whole conversation.";
+  return new Refusal(Reason.NOT_STORED, message, { param: "thread.previous_message_id" });
+}
+
 // The upstream.
 
 /** The upstream's own refusal, passed on word for word. `status` is the one that the caller sees. */

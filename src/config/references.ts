@@ -7,7 +7,7 @@
 import type { Fault, Path, YamlDocument } from "./document.ts";
 
 /** The name under which the embedded models are served. */
-const reservedUpstream = "embedded";
+export const embeddedUpstream = "embedded";
 
 export function checkReferences(file: string, document: YamlDocument, faults: Fault[]): void {
   const fault = (path: Path, message: string) => faults.push({ file, line: document.lineOf(path), message });
@@ -39,7 +39,7 @@ function namesOf(document: YamlDocument, fault: (path: Path, message: string) =>
     const path = ["upstreams", i, "name"];
     const written = document.writtenAt(path);
     if (names.has(name)) fault(path, `upstreams[${i}].name: a second upstream "${written}"`);
-    if (name === reservedUpstream) fault(path, `upstreams[${i}].name: "${written}" names the embedded models`);
+    if (name === embeddedUpstream) fault(path, `upstreams[${i}].name: "${written}" names the embedded models`);
     names.add(name);
   }
   return names;

@@ -2,6 +2,7 @@
  * Upstream kind → provider; the only list of them.
  */
 import { type ModelConfig, targetAt, type UpstreamConfig } from "../config/config.ts";
+import { embeddedUpstream } from "../config/references.ts";
 import { createAnthropicProvider } from "./anthropic.ts";
 import { maxOutputTokens } from "./embedded/chat.ts";
 import { createEmbeddedProvider } from "./embedded/index.ts";
@@ -12,9 +13,6 @@ const kinds: Readonly<Record<UpstreamConfig["kind"], (config: UpstreamConfig) =>
   anthropic: ({ base_url, api_key }) => createAnthropicProvider({ baseUrl: base_url, apiKey: api_key }),
   openai: ({ base_url, api_key }) => createOpenAiProvider({ baseUrl: base_url, apiKey: api_key }),
 };
-
-/** The upstream name under which the embedded models are served. */
-const embeddedUpstream = "embedded";
 
 /** The models that need no upstream, for a fresh machine and for tests. They cost nothing. */
 export const embeddedModels: readonly ModelConfig[] = [

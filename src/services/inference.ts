@@ -1,11 +1,10 @@
 /** The model endpoints: each names its operation and leaves the rest to the pipeline. */
 import type { DescMessage } from "@bufbuild/protobuf";
-import { EncodingFormat } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import type { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { SpeechChunkSchema } from "../../gen/modelgateway/v1/speech_pb.ts";
 import type { Answer, Call, Frames, ServiceImplementation } from "../call.ts";
 import type { Catalog, Model } from "../catalog.ts";
-import { encodeVectors } from "../families/embeddings-encoding.ts";
+import { encodeVectors, formatAskedFor } from "../families/embeddings-encoding.ts";
 import type { Complete } from "../pipeline/complete.ts";
 import { Wire } from "../wire/wire.ts";
 import { getModel, listModels } from "./models.ts";
@@ -41,8 +40,7 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
       const filled = withDefaults(call, { model: embedding, input: "" });
       const answer = await complete("embeddings", "whole", filled);
       if (answer.kind !== "whole") return answer;
-      const isBase64 = call.request.message().encodingFormat === EncodingFormat.BASE64;
-      return { ...answer, body: encodeVectors(answer.body, isBase64 ? "base64" : "float") };
+      return { ...answer, body: encodeVectors(answer.body, formatAskedFor(call.request)) };
     },
     ...responseMethods({ ...responses, complete }),
     createSpeech: (call) => complete("speech", "whole", call),

@@ -6,16 +6,12 @@
  * its SDK sends the whole conversation again.
  */
 import type { CreateMessageRequest } from "../../../gen/modelgateway/v1/messages_pb.ts";
-import { Reason, Refusal } from "../../errors.ts";
+import { threadNotFound } from "../../errors.ts";
 import { type JsonObject, jsonType } from "../../wire/json.ts";
 
 /** Throws a Refusal where the request goes on from a thread. */
 export function refuseLostThread({ extra }: CreateMessageRequest): void {
   const thread = extra?.thread ?? null;
   if (jsonType(thread) !== "object" || (thread as JsonObject).type !== "continue") return;
-  throw new Refusal(
-    Reason.NOT_STORED,
-    "No thread was found for this `previous_message_id`. Send the whole conversation.",
-    { param: "thread.previous_message_id" },
-  );
+  throw threadNotFound();
 }
