@@ -43,6 +43,11 @@ export interface GatewayParts {
 export interface Gateway {
   readonly host: string;
   readonly port: number;
+  /**
+   * Loads what the first calls of the models served would wait for, while calls are taken. Resolves when nothing is left
+   * to load; never rejects.
+   */
+  warm(): Promise<void>;
   /** Stops accepting, finishes what runs, at most for the configured time, and lets go of everything but storage. */
   close(): Promise<void>;
 }
@@ -94,6 +99,17 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   return {
     host: listener.host,
     port: listener.port,
+    async warm() {
+      const targets = catalog.list().flatMap((model) => model.targets);
+      const modelsAt = (name: string) => targets.filter(({ upstream }) => upstream === name).map(({ model }) => model);
+      await Promise.all(
+        [...providers].map(async ([upstream, { warm }]) => {
+          if (!warm || modelsAt(upstream).length === 0) return;
+          await warm(modelsAt(upstream));
+          log.debug({ upstream }, "warm");
+        }),
+      );
+    },
     async close() {
       readiness.drain();
       await listener.close(config.drainMs);

@@ -23,6 +23,8 @@ export async function runGateway(
   try {
     const gateway = await start(await discoverModels(config, log), storage, log);
     const asked = signalled();
+    // Calls are taken meanwhile.
+    void gateway.warm();
     try {
       await ready(gateway, storage);
       await asked;

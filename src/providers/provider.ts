@@ -33,6 +33,11 @@ export type Speak<O extends Operation> = <F extends Form>(attempt: Attempt<O, F>
 
 export interface Provider {
   readonly speaks: { readonly [O in Operation]?: Speak<O> };
+  /**
+   * Loads what the first calls of these models, by their names at the upstream, would wait for. Resolves when nothing
+   * is left to load. What fails is left to those calls.
+   */
+  warm?(models: readonly string[]): Promise<void>;
   /** Waits for what runs, then lets go of every connection. */
   close(): Promise<void>;
 }

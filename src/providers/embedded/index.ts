@@ -12,7 +12,7 @@ import { wholeAnswer } from "./answer.ts";
 import { outcomeOf } from "./chat.ts";
 import { embed } from "./embeddings/index.ts";
 import { prelude, simulationOf } from "./simulate.ts";
-import { createSpeech } from "./speech/index.ts";
+import { createSpeech, isSpeechModel } from "./speech/index.ts";
 import { streamedAnswer } from "./stream.ts";
 
 export interface EmbeddedOptions {
@@ -29,6 +29,10 @@ export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
       chat: chat as Speak<"chat">,
       embeddings: embed as Speak<"embeddings">,
       speech: speech.speak as Speak<"speech">,
+    },
+    async warm(models) {
+      // A caller that needs it tries again, and is told.
+      if (models.some(isSpeechModel)) await speech.warm().catch(() => {});
     },
     // Of all else nothing outlives its call.
     close: () => speech.close(),

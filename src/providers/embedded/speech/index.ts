@@ -15,17 +15,31 @@ import type { Job } from "./job.ts";
 import { contentTypes, jobOf } from "./request.ts";
 import { createStudio, type StudioOptions } from "./studio.ts";
 
+export { isSpeechModel } from "./request.ts";
+
 export interface Speech {
   speak(attempt: Attempt<"speech">): Promise<Answer<Output<"speech", Form>>>;
+  /** Starts the worker and loads what the first sound needs. Rejects where that fails, or the worker is closed meanwhile. */
+  warm(): Promise<void>;
   /** Waits for what runs, then ends the worker. */
   close(): Promise<void>;
 }
+
+/** Said to nobody, so that nobody waits for what it loads: the voices, and the encoder of the default format. */
+const warmUp: Job = {
+  text: "It is 7 o'clock, and all is well.",
+  voice: "alloy",
+  speed: 1,
+  format: "mp3",
+  quality: "standard",
+};
 
 type Sound = AsyncGenerator<Uint8Array, number>;
 type Chunk = Wire<typeof SpeechChunkSchema>;
 
 export function createSpeech(options: StudioOptions = {}): Speech {
   const studio = createStudio(options);
+  const closing = new AbortController();
   return {
     async speak({ request, model, form, signal }) {
       const job = jobOf(request.message(), model);
@@ -33,7 +47,13 @@ export function createSpeech(options: StudioOptions = {}): Speech {
       if (form === "stream") return { kind: "stream", frames: chunksOf(sound, job) };
       return { kind: "whole", body: await wholeOf(sound, job) };
     },
-    close: () => studio.close(),
+    async warm() {
+      for await (const piece of studio.perform(warmUp, closing.signal)) void piece;
+    },
+    close() {
+      closing.abort();
+      return studio.close();
+    },
   };
 }
 

@@ -3,7 +3,7 @@
  *
  * A step is short: it speaks at most one piece of the text and codes at most a second of sound.
  */
-import { createEncoder } from "./encoders/encoder.ts";
+import { createEncoder, makeAhead } from "./encoders/encoder.ts";
 import type { Flite } from "./flite.ts";
 import { type Job, sampleRate } from "./job.ts";
 import { render } from "./render.ts";
@@ -16,7 +16,10 @@ export async function* perform(job: Job, flite: Flite): Performance {
     let samples = 0;
     for (const sound of render(job, flite)) {
       for (let at = 0; at < sound.length; at += sampleRate) {
-        yield await encoder.encode(sound.slice(at, at + sampleRate));
+        const bytes = await encoder.encode(sound.slice(at, at + sampleRate));
+        // Only now: it would have held up the first bytes.
+        makeAhead(job);
+        yield bytes;
       }
       samples += sound.length;
     }

@@ -12,6 +12,10 @@ const qualities = new Map<string, Quality>([
   ["tts-1-hd", "high"],
 ]);
 
+export function isSpeechModel(model: string): boolean {
+  return qualities.has(model);
+}
+
 const formats: Readonly<Record<SpeechFormat, Format>> = {
   [SpeechFormat.UNSPECIFIED]: "mp3",
   [SpeechFormat.MP3]: "mp3",

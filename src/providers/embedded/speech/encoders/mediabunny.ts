@@ -72,14 +72,23 @@ async function createPacketEncoder(quality: Quality, coding: Coding): Promise<En
   output.addAudioTrack(source);
   await output.start();
 
+  async function add(samples: Int16Array<ArrayBuffer>): Promise<void> {
+    const timestamp = samplesIn / sampleRate;
+    samplesIn += samples.length;
+    const format = { format: "s16", numberOfChannels: 1, sampleRate } as const;
+    const sample = new mediabunny.AudioSample({ data: samples, ...format, timestamp });
+    await source.add(sample);
+    sample.close();
+  }
+
+  // The thread starts with the first sample, and that one is known before a word is spoken: every sound begins silent.
+  await add(new Int16Array(1));
+  let known = 1;
+
   return {
     async encode(samples) {
-      const timestamp = samplesIn / sampleRate;
-      samplesIn += samples.length;
-      const format = { format: "s16", numberOfChannels: 1, sampleRate } as const;
-      const sample = new mediabunny.AudioSample({ data: samples, ...format, timestamp });
-      await source.add(sample);
-      sample.close();
+      if (samples.length > known) await add(samples.subarray(known));
+      known = 0;
       while (samplesOut < samplesIn - lookAhead) {
         await new Promise<void>((resolve) => {
           progress = resolve;
