@@ -131,6 +131,42 @@ describe("a union takes any JSON type once", () => {
   );
 });
 
+describe("a union of two lists, one of numbers, chooses by the first item", () => {
+  const types = compile({
+    Union: object(oneof("value", message("list", ".t.Items"), message("numbers", ".t.Numbers")), extra()),
+    Items: bare(list(message("items", ".t.Item"))),
+    Item: bare(oneof("item", string("text"), message("numbers", ".t.Numbers"))),
+    Numbers: bare(list({ name: "items", type: Type.UINT32 })),
+  });
+  const read = (value: JsonValue) => readMessage(types("Union"), { value }, { lenient: false });
+
+  test.each([
+    [[1, 2], "numbers"],
+    [[0], "numbers"],
+    [["a"], "list"],
+    [[[1], "a", []], "list"],
+    [[], "list"],
+  ])("%j is the %s", (value, chosen) => {
+    const desc = types("Union");
+    const message = read(value);
+    deepStrictEqual((message as unknown as { value: { case: string } }).value.case, chosen);
+    deepStrictEqual(writeMessage(desc, fromBinary(desc, toBinary(desc, message))), { value });
+  });
+
+  test("and another item is its fault", () => {
+    for (const value of [
+      [1, "a"],
+      ["a", 1],
+      [[1], 1],
+      [1, [1]],
+      [1, -1],
+    ]) {
+      throws(() => read(value), { path: "value[1]" });
+    }
+    throws(() => read(1), { path: "value", message: "expected a list, got a number" });
+  });
+});
+
 describe("a descriptor that would lose JSON is refused", () => {
   const members: [why: string, broken: Field | Oneof][] = [
     ["a field without presence needs `always`", string("text")],
@@ -143,6 +179,7 @@ describe("a descriptor that would lose JSON is refused", () => {
     ["two members read string", oneof("value", string("a"), string("b"))],
     ["two members read object", oneof("value", message("a", struct), message("b", ".t.Other"))],
     ["two members read list", oneof("value", message("a", ".t.List"), message("b", ".t.List"))],
+    ["two members read list of numbers", oneof("value", message("a", ".t.Numbers"), message("b", ".t.Numbers"))],
     ["a oneof is untagged", { ...oneof("value", string("a")), tagged: true }],
   ];
 
@@ -151,6 +188,7 @@ describe("a descriptor that would lose JSON is refused", () => {
       Broken: object(broken),
       Other: object(extra()),
       List: bare(list(string("items"))),
+      Numbers: bare(list({ name: "items", type: Type.UINT32 })),
     });
     throws(() => planOf(types("Broken")), { message: new RegExp(`t\\.Broken.* cannot be written .*: ${why}`) });
   });

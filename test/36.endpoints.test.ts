@@ -256,7 +256,7 @@ const refused: Readonly<Partial<Record<EndpointName, Record<string, Refused>>>> 
   completions: {
     "an unknown model": { request: { model: "nobody/knows:it" }, ...unknown("model") },
     "a model of another kind": { request: { model: "embedded-embedding" }, ...unknown("model") },
-    "two prompts to a chat model": { request: { model, prompt: ["one", "two"] }, status: 400, param: "prompt" },
+    "tokens to a chat model": { request: { model, prompt: [[1, 2], [3]] }, status: 400, param: "prompt" },
     "a temperature out of bounds": { request: { model, temperature: 2.5 }, status: 400, param: "temperature" },
     "no texts": { request: { model, n: 0 }, status: 400, param: "n" },
     "no key": { request: { model }, ...noKey },

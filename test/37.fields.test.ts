@@ -10,8 +10,10 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
 import { compileRoutes } from "../src/transport/routes.ts";
-import { asJson } from "./support/endpoints.ts";
-import { startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { asJson, doorsOf, endpoints } from "./support/endpoints.ts";
+import { startTestGateway, type TestGateway, upstreamAt } from "./support/gateway.ts";
+import { startScriptedUpstream } from "./support/scripted-upstream.ts";
+import { completionPiece } from "./support/vendors.ts";
 
 /** The texts of a form's field, in their order: several by repetition. */
 type Texts = string | readonly string[];
@@ -70,6 +72,12 @@ const strangeTexts: Readonly<Record<string, Row>> = {
   "of 100,000 characters": { json: "a ".repeat(50_000) },
 };
 
+/** One text of so many tokens. */
+function manyTokens(count: number): { readonly json: number[]; readonly form: string } {
+  const json = Array.from({ length: count }, (_, i) => i % 7);
+  return { json, form: JSON.stringify(json) };
+}
+
 const completions: SpecEndpoint = {
   section: "4.3",
   path: "/completions",
@@ -93,7 +101,12 @@ const completions: SpecEndpoint = {
         "that is a number": { json: 7, form: null, refused: wrong("prompt") },
         "that is an object": { json: { a: "b" }, form: null, refused: wrong("prompt") },
         "that is a list of truths": { json: [true], form: null, refused: wrong("prompt[0]") },
-        "that is two, for a chat model": { json: ["a", "b"], form: ["a", "b"], refused: wrong("prompt") },
+        "that is two": { json: ["a", "b"], form: ["a", "b"] },
+        "of 2048 texts": { json: Array(2048).fill("a"), form: Array(2048).fill("a") },
+        "of 2049 texts": { json: Array(2049).fill("a"), form: Array(2049).fill("a"), refused: wrong("prompt") },
+        "of tokens, for a chat model": { json: [1, 2], form: "[1,2]", refused: wrong("prompt") },
+        "of one token too many": { ...manyTokens(1_000_001), refused: wrong("prompt") },
+        "of tokens and texts": { json: [1, "a"], form: null, refused: wrong("prompt[1]") },
       },
     },
     {
@@ -153,11 +166,25 @@ const embeddings: SpecEndpoint = {
         "that is a list of tokens": { json: [1, 2, 3], form: "[1,2,3]" },
         "of 2048 texts": { json: Array(2048).fill("a"), form: Array(2048).fill("a") },
         "of 2049 texts": { json: Array(2049).fill("a"), form: Array(2049).fill("a"), refused: wrong("input") },
+        "of 2048 lists of tokens": { json: Array(2048).fill([1]), form: JSON.stringify(Array(2048).fill([1])) },
+        "of 2049 lists of tokens": {
+          ...{ json: Array(2049).fill([1]), form: JSON.stringify(Array(2049).fill([1])) },
+          refused: wrong("input"),
+        },
+        "of 2049 tokens": manyTokens(2049),
+        "of 1,000,000 tokens": manyTokens(1_000_000),
+        "of 1,000,001 tokens": { ...manyTokens(1_000_001), refused: wrong("input") },
+        "of 1,000,001 tokens among others": {
+          json: ["a", manyTokens(1_000_001).json],
+          form: null,
+          refused: wrong("input[1]"),
+        },
         "that is an empty list": { json: [], form: null, refused: wrong("input") },
         "that is a number": { json: 7, form: null, refused: wrong("input") },
         "that is an object": { json: { a: "b" }, form: null, refused: wrong("input") },
         "with a token below 0": { json: [-1], form: null, refused: wrong("input[0]") },
-        "of texts and tokens": { json: ["a", 1], form: null, refused: wrong("input") },
+        "of texts and tokens": { json: ["a", 1], form: null, refused: wrong("input[1]") },
+        "of tokens and texts": { json: [1, "a"], form: null, refused: wrong("input[1]") },
       },
     },
     {
@@ -365,6 +392,46 @@ for (const { section, path, sound, fields } of tables) {
     });
   });
 }
+
+describe("the bounds of lists and of tokens are the same by every RPC", () => {
+  const rows: Readonly<Record<string, readonly [input: JsonValue, param: string | undefined]>> = {
+    "2048 texts": [Array(2048).fill("a"), undefined],
+    "2049 texts": [Array(2049).fill("a"), "input"],
+    "2049 tokens": [manyTokens(2049).json, undefined],
+    "2049 lists of tokens": [Array(2049).fill([1]), "input"],
+    "1,000,000 tokens": [manyTokens(1_000_000).json, undefined],
+    "1,000,001 tokens": [manyTokens(1_000_001).json, "input"],
+    "1,000,001 tokens among others": [["a", manyTokens(1_000_001).json], "input[1]"],
+  };
+  const rpcDoors = doorsOf(endpoints.embeddings).filter(({ name }) => !name.startsWith("REST"));
+
+  for (const [what, [input, param]] of Object.entries(rows)) {
+    test(`${param ? "refuses" : "takes"} an input of ${what}`, async () => {
+      for (const door of rpcDoors) {
+        const request = { model: "embedded-embedding", input, dimensions: 2 };
+        const { answers, refused } = await door.call(gateway, { request });
+        expect([answers.length, refused?.status, refused?.param], door.name).toEqual(
+          param ? [0, 400, param] : [1, undefined, undefined],
+        );
+      }
+    });
+  }
+
+  test("and tokens reach an upstream that reads them, all of them, by every encoding", async () => {
+    const upstream = await startScriptedUpstream((exchange) => exchange.json(200, completionPiece("Hello", "stop")));
+    const native = await startTestGateway(upstreamAt(upstream.baseUrl));
+    const { json: prompt } = manyTokens(5000);
+    const doors = doorsOf(endpoints.completions).filter(({ name }) => !/form$|multipart$/.test(name));
+    for (const door of doors) {
+      const { refused } = await door.call(native, { request: { model: "embedded-chat", prompt } });
+      expect(refused, door.name).toBeUndefined();
+      expect(JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}").prompt, door.name).toEqual(prompt);
+    }
+    expect(upstream.received).toHaveLength(doors.length);
+    await native.close();
+    await upstream.close();
+  });
+});
 
 describe("what a field says is what is done", () => {
   const read = async (path: string, { headers, body }: Body) => {

@@ -219,6 +219,8 @@ describe("reads texts:", () => {
     "that are a list of mixed kinds": [completion, 'prompt=["a",1]', { prompt: '["a",1]' }],
     "that are a list where only texts may be": [completion, "stop=[1]", { stop: "[1]" }],
     "that are tokens": [completion, "prompt=[1,2]", { prompt: [1, 2] }],
+    "that are no tokens": [completion, "prompt=[1,2.5]", { prompt: "[1,2.5]" }],
+    "that begin as tokens": [completion, 'prompt=[1,"a"]', { prompt: '[1,"a"]' }],
     "that are lists of tokens": [completion, "prompt=[[1,2],[3]]", { prompt: [[1, 2], [3]] }],
     "that look like lists in a list": [completion, "prompt[]=[1,2]&prompt[]=x", { prompt: ["[1,2]", "x"] }],
   });

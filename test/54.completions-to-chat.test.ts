@@ -37,7 +37,14 @@ const goldens: readonly Golden[] = readdirSync(folder)
   .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Golden);
 
 function translate(request: JsonObject, form: Form, context: Partial<TranslationContext> = {}) {
-  const whole = { form, maxOutputTokens: undefined, answerId: "7qb", now: 1800000000, ...context };
+  const whole = {
+    form,
+    maxOutputTokens: undefined,
+    answerId: "7qb",
+    now: 1800000000,
+    estimateTokens: () => 0,
+    ...context,
+  };
   return completionsToChat.translate(Wire.ofJson(CreateCompletionRequestSchema, request), whole);
 }
 
@@ -152,10 +159,9 @@ test("holds at least 20 golden files", () => {
 
 describe("refuses, naming the field and why,", () => {
   const refused: Record<string, readonly [JsonObject, param: string, words: RegExp]> = {
-    "several prompts": [{ prompt: ["a", "b"] }, "prompt", /one prompt a call/],
-    "several prompts, though they are empty": [{ prompt: ["", ""] }, "prompt", /one prompt a call/],
     "the tokens of a prompt": [{ prompt: [1, 2, 3] }, "prompt", /send the prompt as text/],
     "the tokens of several prompts": [{ prompt: [[1, 2], [3]] }, "prompt", /send the prompt as text/],
+    "tokens beside texts": [{ prompt: ["a", [1, 2]] }, "prompt", /send the prompt as text/],
     "a key of chat of the wrong type": [{ prompt: "x", metadata: { a: 1 } }, "metadata.a", /expected a string/],
   };
 
@@ -210,7 +216,8 @@ describe("a stream", () => {
 test("a request that came as a message is asked alike", () => {
   for (const golden of goldens) {
     const wire = Wire.ofJson(CreateCompletionRequestSchema, golden.request);
-    const context = { form: "stream", maxOutputTokens: undefined, answerId: "7qb", now: 0, ...golden.context } as const;
+    const unset = { maxOutputTokens: undefined, answerId: "7qb", now: 0, estimateTokens: () => 0 };
+    const context = { form: "stream", ...unset, ...golden.context } as const;
     const { request, dropped } = completionsToChat.translate(Wire.ofMessage(wire.desc, wire.message()), context);
     expect(request.json(), golden.name).toEqual(golden.upstream);
     expect([...dropped].sort(), golden.name).toEqual([...golden.dropped].sort());

@@ -204,7 +204,8 @@ describe("an answer", () => {
     ["no dimension", { input: "x", dimensions: 0 }, "dimensions"],
     ["an empty list", { input: [] }, "input"],
     ["more than 2048 inputs", { input: Array.from({ length: 2049 }, () => "x") }, "input"],
-    ["tokens beside texts", { input: [5, "x"] }, "input"],
+    ["tokens beside texts", { input: [5, "x"] }, "input[1]"],
+    ["texts beside tokens", { input: ["x", 5] }, "input[1]"],
     ["a negative token", { input: [-5] }, "input[0]"],
   ] as const) {
     test(`is refused for ${name}`, async () => {

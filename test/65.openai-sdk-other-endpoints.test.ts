@@ -176,6 +176,39 @@ describe("completions of the OpenAI SDK over chat models", () => {
     }
   });
 
+  test("go on with several prompts, each with as many choices as asked for", async () => {
+    for (const gateway of [near, overChat]) {
+      const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey });
+      const prompt = ["say: one", "say: two", "say: three", "say: four", "say: five"];
+      const request = { model: "embedded-chat", prompt, n: 2, max_tokens: 20 };
+      const { choices, usage } = await client.completions.create(request);
+      const texts = ["one", "two", "three", "four", "five"].flatMap((word) => [word, `${word} (choice 2)`]);
+      expect(choices.map(({ index, text }) => [index, text])).toEqual([...texts.entries()]);
+      const singles = await Promise.all(prompt.map((one) => client.completions.create({ ...request, prompt: one })));
+      expect(usage?.total_tokens).toBe(singles.reduce((sum, one) => sum + (one.usage?.total_tokens ?? 0), 0));
+      const pieces = await Array.fromAsync(
+        await client.completions.create({ ...request, stream: true, stream_options: { include_usage: true } }),
+      );
+      expect(texts.map((_, index) => textOf(pieces, index))).toEqual(texts);
+      expect(pieces.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: usage?.total_tokens } });
+      expect(pieces.filter((piece) => piece.usage)).toHaveLength(1);
+    }
+  });
+
+  test("go on with several prompts over an upstream of the other family", async () => {
+    const client = new OpenAI({ baseURL: overMessages.baseUrl, apiKey: overMessages.apiKey });
+    const request = { model: "embedded-chat", prompt: ["say: one", "say: two"], max_tokens: 20 };
+    const { choices } = await client.completions.create(request);
+    expect(choices.map(({ index, text }) => [index, text])).toEqual([
+      [0, "one"],
+      [1, "two"],
+    ]);
+    const pieces = await Array.fromAsync(await client.completions.create({ ...request, stream: true }));
+    expect([textOf(pieces, 0), textOf(pieces, 1)]).toEqual(["one", "two"]);
+    const several = await thrown(client.completions.create({ ...request, n: 2 }, oneTry));
+    expect(several).toMatchObject({ status: 400, param: "n" });
+  });
+
   test("take a list of one prompt, as LangChain sends it", async () => {
     const client = new OpenAI({ baseURL: near.baseUrl, apiKey: near.apiKey });
     const { choices } = await client.completions.create({ model: "embedded-chat", prompt: ["say: one"], n: 1 });

@@ -38,6 +38,12 @@ export function readList(text: string | undefined, { value }: FieldPlan): JsonVa
   return !holdsText(value) || areAlike(value, json) ? json : undefined;
 }
 
+/** Reads a list, as `readList` does, where the text may be no list at all: only if the whole of it fits. */
+export function readFitting(text: string, value: ValuePlan): JsonValue[] | undefined {
+  const json = text.startsWith("[") ? parsed(text) : undefined;
+  return Array.isArray(json) && fits(value, json) ? json : undefined;
+}
+
 /** Reads an object that is written as one text of JSON; undefined where the text is none. */
 export function readObject(text: string): JsonObject | undefined {
   const json = text.trimStart().startsWith("{") ? parsed(text) : undefined;

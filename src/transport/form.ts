@@ -9,7 +9,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "../wire/plan.ts";
-import { holdsText, readList, readObject, readScalar } from "./form-text.ts";
+import { holdsText, readFitting, readList, readObject, readScalar } from "./form-text.ts";
 import { type FormNode, formTree, isList, itemsOf, membersOf, onlyText } from "./form-tree.ts";
 import { multipartPairs } from "./multipart.ts";
 import { urlencodedPairs } from "./urlencoded.ts";
@@ -62,7 +62,8 @@ function unionOfText(union: UnionPlan, node: FormNode, text: string): JsonValue 
   // Clients write null as the empty text, and an empty text ends no output.
   if (text === "" && union.key === "stop") return undefined;
   const list = listIn(union);
-  const items = list ? readList(text, list) : undefined;
+  const numbers = union.numbers ? readFitting(text, union.numbers.value) : undefined;
+  const items = numbers ?? (list ? readList(text, list) : undefined);
   if (items && items.length > 0) return items;
   const scalar = scalarIn(union);
   const object = union.byType.has("object") ? readObject(text) : undefined;

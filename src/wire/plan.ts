@@ -50,6 +50,8 @@ export interface UnionPlan {
   readonly key: string;
   readonly name: string;
   readonly byType: ReadonlyMap<string, UnionCase>;
+  /** Reads a list of numbers; the list of `byType` may be another. */
+  readonly numbers: UnionCase | undefined;
   readonly byCase: ReadonlyMap<string, UnionCase>;
 }
 
@@ -140,8 +142,14 @@ function unionPlan(oneof: DescOneof): UnionPlan {
     byType.set(type, member);
     byCase.set(member.case, member);
   }
-  return { kind: "union", key: oneof.name, name: oneof.localName, byType, byCase };
+  const numbers = byType.get(numberList);
+  byType.delete(numberList);
+  // Where it is the only list it reads any: what is wrong in it has a path of its own.
+  if (numbers && !byType.has("list")) byType.set("list", numbers);
+  return { kind: "union", key: oneof.name, name: oneof.localName, byType, numbers, byCase };
 }
+
+const numberList = "list of numbers";
 
 function valuePlan(field: DescField, number: boolean): ValuePlan {
   if (field.message) {
@@ -180,11 +188,15 @@ function enumPlan(desc: DescEnum): ValuePlan {
 
 /** Reads the descriptor, not the plan, which is not finished yet where a message type holds itself. */
 function jsonTypeOf(field: DescField): string {
-  if (field.fieldKind === "list") return "list";
+  if (field.fieldKind === "list") return field.listKind === "scalar" && isNumber(field.scalar) ? numberList : "list";
   if (field.message && getOption(field.message, transparent)) return jsonTypeOf(field.message.fields[0] as DescField);
   if (field.message) return "object";
-  if (field.enum || field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES) return "string";
-  return field.scalar === ScalarType.BOOL ? "boolean" : "number";
+  if (field.fieldKind === "scalar" && isNumber(field.scalar)) return "number";
+  return field.scalar === ScalarType.BOOL ? "boolean" : "string";
+}
+
+function isNumber(type: ScalarType): boolean {
+  return type !== ScalarType.STRING && type !== ScalarType.BYTES && type !== ScalarType.BOOL;
 }
 
 function broken(where: DescMessage | DescField | DescOneof, why: string): Error {

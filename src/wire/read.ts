@@ -81,11 +81,16 @@ function readMember(
 }
 
 function readUnion(union: UnionPlan, target: Target, value: JsonValue, depth: number, options: ReadOptions): boolean {
-  const found = union.byType.get(jsonType(value));
+  const found = (isNumberList(value) && union.numbers) || union.byType.get(jsonType(value));
   if (!found) throw expected([...union.byType.keys()].map(article).join(" or "), value);
   if (isFutureWord(found, value)) return false;
   target[union.name] = { case: found.case, value: readValue(found.value, value, depth, options) };
   return true;
+}
+
+/** Whether it means to be a list of numbers: another item in it is its fault. */
+function isNumberList(value: JsonValue): boolean {
+  return Array.isArray(value) && typeof value[0] === "number";
 }
 
 /** Whether it is a word that an open enum does not know yet. */

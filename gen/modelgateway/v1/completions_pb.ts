@@ -20,7 +20,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/completions.proto.
  */
 export const file_modelgateway_v1_completions: GenFile = /*@__PURE__*/
-  fileDesc("CiFtb2RlbGdhdGV3YXkvdjEvY29tcGxldGlvbnMucHJvdG8SD21vZGVsZ2F0ZXdheS52MSLuCAoXQ3JlYXRlQ29tcGxldGlvblJlcXVlc3QSHAoFbW9kZWwYASABKAlCCLpIBXIDGMgBSAKIAQESFQoLcHJvbXB0X3RleHQYAiABKAlIABIxCgtwcm9tcHRfbGlzdBgDIAEoCzIaLm1vZGVsZ2F0ZXdheS52MS5JbnB1dExpc3RIABIXCgptYXhfdG9rZW5zGAQgASgNSAOIAQESEwoGc3RyZWFtGAUgASgISASIAQESOwoOc3RyZWFtX29wdGlvbnMYBiABKAsyHi5tb2RlbGdhdGV3YXkudjEuU3RyZWFtT3B0aW9uc0gFiAEBEh0KB2Jlc3Rfb2YYByABKA1CB7pIBCoCGBRIBogBARIRCgRlY2hvGAggASgISAeIAQESHgoIbG9ncHJvYnMYCSABKA1CB7pIBCoCGAVICIgBARIaCgFuGAogASgNQgq6SAcqBRiAASgBSAmIAQESEwoGc3VmZml4GAsgASgJSAqIAQESEwoJc3RvcF90ZXh0GAwgASgJSAESLgoJc3RvcF9saXN0GA0gASgLMhkubW9kZWxnYXRld2F5LnYxLlN0b3BMaXN0SAESMQoLdGVtcGVyYXR1cmUYDiABKAFCF7pIFBISGQAAAAAAAABAKQAAAAAAAAAASAuIAQESKwoFdG9wX3AYDyABKAFCF7pIFBISGQAAAAAAAPA/KQAAAAAAAAAASAyIAQESNgoQcHJlc2VuY2VfcGVuYWx0eRgQIAEoAUIXukgUEhIZAAAAAAAAAEApAAAAAAAAAMBIDYgBARI3ChFmcmVxdWVuY3lfcGVuYWx0eRgRIAEoAUIXukgUEhIZAAAAAAAAAEApAAAAAAAAAMBIDogBARJpCgpsb2dpdF9iaWFzGBIgAygLMjcubW9kZWxnYXRld2F5LnYxLkNyZWF0ZUNvbXBsZXRpb25SZXF1ZXN0LkxvZ2l0Qmlhc0VudHJ5Qhy6SBmaARYqFBISGQAAAAAAAFlAKQAAAAAAAFnAEhkKBHNlZWQYEyABKANCBoq1GAIQAUgPiAEBEhEKBHVzZXIYFCABKAlIEIgBARIzCgVleHRyYRhkIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgRiAEBGjAKDkxvZ2l0Qmlhc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAFCDgoGcHJvbXB0EgSQtRgBQgwKBHN0b3ASBJC1GAFCCAoGX21vZGVsQg0KC19tYXhfdG9rZW5zQgkKB19zdHJlYW1CEQoPX3N0cmVhbV9vcHRpb25zQgoKCF9iZXN0X29mQgcKBV9lY2hvQgsKCV9sb2dwcm9ic0IECgJfbkIJCgdfc3VmZml4Qg4KDF90ZW1wZXJhdHVyZUIICgZfdG9wX3BCEwoRX3ByZXNlbmNlX3BlbmFsdHlCFAoSX2ZyZXF1ZW5jeV9wZW5hbHR5QgcKBV9zZWVkQgcKBV91c2VyQggKBl9leHRyYSJHCglJbnB1dExpc3QSNAoFaXRlbXMYASADKAsyGi5tb2RlbGdhdGV3YXkudjEuSW5wdXRJdGVtQgm6SAaSAQMQgBA6BJi1GAEibgoJSW5wdXRJdGVtEg4KBHRleHQYASABKAlIABIPCgV0b2tlbhgCIAEoDUgAEiwKBnRva2VucxgDIAEoCzIaLm1vZGVsZ2F0ZXdheS52MS5Ub2tlbkxpc3RIADoEmLUYAUIMCgRpdGVtEgSQtRgBIiEKCVRva2VuTGlzdBIOCgZ0b2tlbnMYASADKA06BJi1GAEi1wIKCkNvbXBsZXRpb24SEgoCaWQYASABKAlCBoq1GAIIARIWCgZvYmplY3QYAiABKAlCBoq1GAIIARIZCgdjcmVhdGVkGAMgASgDQgiKtRgECAEQARIVCgVtb2RlbBgEIAEoCUIGirUYAggBEjoKB2Nob2ljZXMYBSADKAsyIS5tb2RlbGdhdGV3YXkudjEuQ29tcGxldGlvbkNob2ljZUIGirUYAggBEi4KBXVzYWdlGAYgASgLMhoubW9kZWxnYXRld2F5LnYxLkNoYXRVc2FnZUgAiAEBEh8KEnN5c3RlbV9maW5nZXJwcmludBgHIAEoCUgBiAEBEjMKBWV4dHJhGGQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAKIAQFCCAoGX3VzYWdlQhUKE19zeXN0ZW1fZmluZ2VycHJpbnRCCAoGX2V4dHJhIpwCChBDb21wbGV0aW9uQ2hvaWNlEhQKBHRleHQYASABKAlCBoq1GAIIARIVCgVpbmRleBgCIAEoDUIGirUYAggBEjoKCGxvZ3Byb2JzGAMgASgLMiMubW9kZWxnYXRld2F5LnYxLkNvbXBsZXRpb25Mb2dQcm9ic0gAiAEBEkEKDWZpbmlzaF9yZWFzb24YBCABKA4yHS5tb2RlbGdhdGV3YXkudjEuRmluaXNoUmVhc29uQgaKtRgCIAFIAYgBARIzCgVleHRyYRhkIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgCiAEBQgsKCV9sb2dwcm9ic0IQCg5fZmluaXNoX3JlYXNvbkIICgZfZXh0cmEieAoSQ29tcGxldGlvbkxvZ1Byb2JzEg4KBnRva2VucxgBIAMoCRITCgt0ZXh0X29mZnNldBgCIAMoDRIzCgVleHRyYRhkIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgAiAEBQggKBl9leHRyYWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct, file_modelgateway_v1_chat, file_modelgateway_v1_wire]);
+  fileDesc("CiFtb2RlbGdhdGV3YXkvdjEvY29tcGxldGlvbnMucHJvdG8SD21vZGVsZ2F0ZXdheS52MSKjCQoXQ3JlYXRlQ29tcGxldGlvblJlcXVlc3QSHAoFbW9kZWwYASABKAlCCLpIBXIDGMgBSAKIAQESFQoLcHJvbXB0X3RleHQYAiABKAlIABIxCgtwcm9tcHRfbGlzdBgDIAEoCzIaLm1vZGVsZ2F0ZXdheS52MS5JbnB1dExpc3RIABIzCg1wcm9tcHRfdG9rZW5zGBUgASgLMhoubW9kZWxnYXRld2F5LnYxLlRva2VuTGlzdEgAEhcKCm1heF90b2tlbnMYBCABKA1IA4gBARITCgZzdHJlYW0YBSABKAhIBIgBARI7Cg5zdHJlYW1fb3B0aW9ucxgGIAEoCzIeLm1vZGVsZ2F0ZXdheS52MS5TdHJlYW1PcHRpb25zSAWIAQESHQoHYmVzdF9vZhgHIAEoDUIHukgEKgIYFEgGiAEBEhEKBGVjaG8YCCABKAhIB4gBARIeCghsb2dwcm9icxgJIAEoDUIHukgEKgIYBUgIiAEBEhoKAW4YCiABKA1CCrpIByoFGIABKAFICYgBARITCgZzdWZmaXgYCyABKAlICogBARITCglzdG9wX3RleHQYDCABKAlIARIuCglzdG9wX2xpc3QYDSABKAsyGS5tb2RlbGdhdGV3YXkudjEuU3RvcExpc3RIARIxCgt0ZW1wZXJhdHVyZRgOIAEoAUIXukgUEhIZAAAAAAAAAEApAAAAAAAAAABIC4gBARIrCgV0b3BfcBgPIAEoAUIXukgUEhIZAAAAAAAA8D8pAAAAAAAAAABIDIgBARI2ChBwcmVzZW5jZV9wZW5hbHR5GBAgASgBQhe6SBQSEhkAAAAAAAAAQCkAAAAAAAAAwEgNiAEBEjcKEWZyZXF1ZW5jeV9wZW5hbHR5GBEgASgBQhe6SBQSEhkAAAAAAAAAQCkAAAAAAAAAwEgOiAEBEmkKCmxvZ2l0X2JpYXMYEiADKAsyNy5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlQ29tcGxldGlvblJlcXVlc3QuTG9naXRCaWFzRW50cnlCHLpIGZoBFioUEhIZAAAAAAAAWUApAAAAAAAAWcASGQoEc2VlZBgTIAEoA0IGirUYAhABSA+IAQESEQoEdXNlchgUIAEoCUgQiAEBEjMKBWV4dHJhGGQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSBGIAQEaMAoOTG9naXRCaWFzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4AUIOCgZwcm9tcHQSBJC1GAFCDAoEc3RvcBIEkLUYAUIICgZfbW9kZWxCDQoLX21heF90b2tlbnNCCQoHX3N0cmVhbUIRCg9fc3RyZWFtX29wdGlvbnNCCgoIX2Jlc3Rfb2ZCBwoFX2VjaG9CCwoJX2xvZ3Byb2JzQgQKAl9uQgkKB19zdWZmaXhCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcEITChFfcHJlc2VuY2VfcGVuYWx0eUIUChJfZnJlcXVlbmN5X3BlbmFsdHlCBwoFX3NlZWRCBwoFX3VzZXJCCAoGX2V4dHJhIkcKCUlucHV0TGlzdBI0CgVpdGVtcxgBIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5JbnB1dEl0ZW1CCbpIBpIBAxCAEDoEmLUYASJdCglJbnB1dEl0ZW0SDgoEdGV4dBgBIAEoCUgAEiwKBnRva2VucxgCIAEoCzIaLm1vZGVsZ2F0ZXdheS52MS5Ub2tlbkxpc3RIADoEmLUYAUIMCgRpdGVtEgSQtRgBIi0KCVRva2VuTGlzdBIaCgZ0b2tlbnMYASADKA1CCrpIB5IBBBDAhD06BJi1GAEi1wIKCkNvbXBsZXRpb24SEgoCaWQYASABKAlCBoq1GAIIARIWCgZvYmplY3QYAiABKAlCBoq1GAIIARIZCgdjcmVhdGVkGAMgASgDQgiKtRgECAEQARIVCgVtb2RlbBgEIAEoCUIGirUYAggBEjoKB2Nob2ljZXMYBSADKAsyIS5tb2RlbGdhdGV3YXkudjEuQ29tcGxldGlvbkNob2ljZUIGirUYAggBEi4KBXVzYWdlGAYgASgLMhoubW9kZWxnYXRld2F5LnYxLkNoYXRVc2FnZUgAiAEBEh8KEnN5c3RlbV9maW5nZXJwcmludBgHIAEoCUgBiAEBEjMKBWV4dHJhGGQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAKIAQFCCAoGX3VzYWdlQhUKE19zeXN0ZW1fZmluZ2VycHJpbnRCCAoGX2V4dHJhIpwCChBDb21wbGV0aW9uQ2hvaWNlEhQKBHRleHQYASABKAlCBoq1GAIIARIVCgVpbmRleBgCIAEoDUIGirUYAggBEjoKCGxvZ3Byb2JzGAMgASgLMiMubW9kZWxnYXRld2F5LnYxLkNvbXBsZXRpb25Mb2dQcm9ic0gAiAEBEkEKDWZpbmlzaF9yZWFzb24YBCABKA4yHS5tb2RlbGdhdGV3YXkudjEuRmluaXNoUmVhc29uQgaKtRgCIAFIAYgBARIzCgVleHRyYRhkIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgCiAEBQgsKCV9sb2dwcm9ic0IQCg5fZmluaXNoX3JlYXNvbkIICgZfZXh0cmEieAoSQ29tcGxldGlvbkxvZ1Byb2JzEg4KBnRva2VucxgBIAMoCRITCgt0ZXh0X29mZnNldBgCIAMoDRIzCgVleHRyYRhkIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgAiAEBQggKBl9leHRyYWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct, file_modelgateway_v1_chat, file_modelgateway_v1_wire]);
 
 /**
  * CreateCompletionRequest asks a model to go on with a text.
@@ -36,7 +36,8 @@ export type CreateCompletionRequest = Message<"modelgateway.v1.CreateCompletionR
   model?: string | undefined;
 
   /**
-   * Is the text to go on with, or several. Default: the empty text.
+   * Is the text to go on with, or several. Default: the empty text. A chat model goes on with each of several on its
+   * own, and reads no tokens.
    *
    * @generated from oneof modelgateway.v1.CreateCompletionRequest.prompt
    */
@@ -50,12 +51,20 @@ export type CreateCompletionRequest = Message<"modelgateway.v1.CreateCompletionR
     case: "promptText";
   } | {
     /**
-     * Are several texts, each as text or tokens, or the tokens of one.
+     * Are several texts, each as text or tokens.
      *
      * @generated from field: modelgateway.v1.InputList prompt_list = 3;
      */
     value: InputList;
     case: "promptList";
+  } | {
+    /**
+     * Is the only text, as tokens.
+     *
+     * @generated from field: modelgateway.v1.TokenList prompt_tokens = 21;
+     */
+    value: TokenList;
+    case: "promptTokens";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -202,7 +211,7 @@ export const CreateCompletionRequestSchema: GenMessage<CreateCompletionRequest> 
   messageDesc(file_modelgateway_v1_completions, 0);
 
 /**
- * InputList is several inputs; a list of bare tokens is one input.
+ * InputList is several inputs.
  *
  * @generated from message modelgateway.v1.InputList
  */
@@ -223,7 +232,7 @@ export const InputListSchema: GenMessage<InputList> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_completions, 1);
 
 /**
- * InputItem is one input, or one token of the only input.
+ * InputItem is one input of several.
  *
  * @generated from message modelgateway.v1.InputItem
  */
@@ -243,17 +252,9 @@ export type InputItem = Message<"modelgateway.v1.InputItem"> & {
     case: "text";
   } | {
     /**
-     * Is one token of the only input.
+     * Are its tokens.
      *
-     * @generated from field: uint32 token = 2;
-     */
-    value: number;
-    case: "token";
-  } | {
-    /**
-     * Are the tokens of one input.
-     *
-     * @generated from field: modelgateway.v1.TokenList tokens = 3;
+     * @generated from field: modelgateway.v1.TokenList tokens = 2;
      */
     value: TokenList;
     case: "tokens";
@@ -274,7 +275,7 @@ export const InputItemSchema: GenMessage<InputItem> = /*@__PURE__*/
  */
 export type TokenList = Message<"modelgateway.v1.TokenList"> & {
   /**
-   * Are the tokens' ids.
+   * Are the tokens' ids; at most 1,000,000. How many the model reads, its upstream says.
    *
    * @generated from field: repeated uint32 tokens = 1;
    */

@@ -1087,7 +1087,7 @@ export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
  */
 export type MessageUsage = Message$1<"modelgateway.v1.MessageUsage"> & {
   /**
-   * Counts fresh input.
+   * Counts fresh input. At the beginning of a stream it may be an estimate; the count at its end stands.
    *
    * @generated from field: optional uint32 input_tokens = 1;
    */

@@ -81,7 +81,8 @@ export const wire: GenExtension<FieldOptions, FieldWire> = /*@__PURE__*/
 /**
  * Makes the oneof one public key, named as the oneof. The JSON type of its value chooses the member: a string,
  * number or boolean the scalar member, a string the enum member, a list the transparent message around a
- * repeated field, an object the other message. No two members may read the same JSON type.
+ * repeated field, an object the other message. No two members may read the same JSON type; but where there are two
+ * lists and one is of numbers, a list whose first item is a number is that one.
  *
  * @generated from extension: bool untagged = 50002;
  */

@@ -1,8 +1,9 @@
 /**
  * The legacy text completion, served by a chat model.
  *
- * The prompt becomes one message of the user's, and the model's message the text. What one chat call cannot serve
- * (several prompts, prompts in tokens) is refused. `echo` is served here: the prompt comes first in the text made.
+ * The prompt becomes one message of the user's, and the model's message the text. A chat call serves one prompt:
+ * several are asked for one by one, before this, and joined by `several.ts`. Prompts in tokens are refused. `echo` is
+ * served here: the prompt comes first in the text made.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";

@@ -13,7 +13,7 @@ import { asRefusal } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { TranslationContext } from "../translation.ts";
-import { promptText } from "./prompt.ts";
+import { onlyPrompt } from "./prompt.ts";
 
 /** How the chat answer is read as a completion. */
 export interface Reading {
@@ -55,13 +55,13 @@ const foreign = new Set([
   ...["modalities", "audio", "max_completion_tokens", "top_logprobs"],
 ]);
 
-/** Throws a Refusal for a prompt that one chat call cannot serve. */
+/** Throws a Refusal for a prompt that no chat call can serve. The prompt is one. */
 export function chatRequest(
   request: Wire<typeof CreateCompletionRequestSchema>,
   context: TranslationContext,
 ): ChatRequest {
   const message = request.message();
-  const prompt = promptText(message.prompt);
+  const prompt = onlyPrompt(message.prompt);
   const chat: JsonObject = {};
   const dropped: string[] = [];
   for (const [key, value] of Object.entries(request.json())) {
