@@ -266,7 +266,8 @@ describe("the gateway's port", () => {
       const [head = "", body = ""] = answer.split("\r\n\r\n");
       expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
       expect(head).toMatch(/^content-type: application\/json$/im);
-      expect(head).toMatch(/^x-request-id: req_\w+$/im);
+      const ids = [...head.matchAll(/^(?:x-)?request-id: (req_\w+)$/gim)].map(([, id]) => id);
+      expect(ids).toEqual([ids[0], ids[0]]);
       const { error } = JSON.parse(body);
       expect(Object.keys(error)).toEqual(["message", "type", "param", "code"]);
       expect(error).toMatchObject({ type: "invalid_request_error", param: null, code: null });

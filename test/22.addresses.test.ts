@@ -66,6 +66,7 @@ describe("a web page", () => {
       "access-control-allow-origin": page,
       "access-control-allow-methods": "POST",
       "access-control-allow-headers": "authorization, x-stainless-lang",
+      "x-request-id": expect.stringMatching(/^req_/),
     });
   });
 

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { eventsOf } from "./support/endpoints.ts";
 import {
   anthropicUpstreamAt,
+  behind,
   startTestGateway,
   type TestGateway,
   upstreamAt,
@@ -27,6 +28,7 @@ import {
   done,
   helloChunks,
   helloEvents,
+  messageAnswer,
   openaiError,
   openaiFrames,
 } from "./support/vendors.ts";
@@ -549,6 +551,102 @@ describe("an error inside a stream", () => {
     });
   }
 
+  /** What an OpenAI upstream's error means by its own words, and as what callers see it; `own` where they see others. */
+  const meant: Readonly<
+    Record<string, readonly [error: JsonObject, status: number, vendorType: string, own?: boolean]>
+  > = {
+    "a rate limit, by its code": [{ type: "requests", code: "rate_limit_exceeded" }, 429, "rate_limit_error"],
+    "a quota that is used up": [{ type: "insufficient_quota", code: null }, 429, "rate_limit_error"],
+    "a rate limit, by a number": [{ type: "TooManyRequests", code: 429 }, 429, "rate_limit_error"],
+    "a prompt that is too long": [
+      { type: "invalid_request_error", code: "context_length_exceeded" },
+      400,
+      "invalid_request_error",
+    ],
+    "a mistake of the caller's, by its type": [
+      { type: "invalid_request_error", code: "a_code_that_nobody_knows" },
+      400,
+      "invalid_request_error",
+    ],
+    "a mistake of the caller's, by a number": [{ type: "BadRequestError", code: 400 }, 400, "invalid_request_error"],
+    "a model that it does not have": [
+      { type: "invalid_request_error", code: "model_not_found" },
+      404,
+      "not_found_error",
+    ],
+    "an upstream that is overloaded": [{ type: "overloaded_error", code: null }, 503, "overloaded_error"],
+    "an upstream that is overloaded, by a text": [{ type: "server_error", code: "503" }, 503, "overloaded_error"],
+    "an upstream that ran out of time": [{ type: "server_error", code: "timeout" }, 504, "timeout_error", true],
+    "a credential of the gateway's that is wrong": [
+      { type: "invalid_request_error", code: "invalid_api_key" },
+      502,
+      "api_error",
+      true,
+    ],
+    "a credential that may not do this": [{ type: "permission_error", code: 403 }, 502, "api_error", true],
+    "a status that stands by itself": [{ type: "UNAVAILABLE", status: 503 }, 503, "overloaded_error"],
+    "a number that is no status": [{ type: "server_error", code: 1301 }, 502, "api_error"],
+    "words that nobody knows": [{ type: "odd", code: "constructor" }, 502, "api_error"],
+  };
+
+  for (const [name, [error, status, vendorType, own = false]] of Object.entries(meant)) {
+    const message = own ? secret : words;
+    const payload = JSON.stringify({ error: { message, param: null, ...error } });
+    const frame = (exchange: ScriptedExchange) => exchange.end(`data: ${payload}\n\n${done}`);
+    const shown = own ? {} : { message };
+
+    test(`that means ${name} has a status where it comes first, or in the place of a whole answer`, async () => {
+      for (const stream of [true, false]) {
+        openaiVendor.script = (exchange) => {
+          exchange.head(200, stream ? eventStream : { "content-type": "application/json" });
+          if (stream) frame(exchange);
+          else exchange.end(payload);
+        };
+        const headers = status === 429 || status === 503 ? { "retry-after": "1" } : {};
+        const translated = await send(overOpenAi, "/v1/messages", { body: { ...chat, stream } });
+        expectRefusal("anthropic", translated, { status, vendorType, headers, ...shown });
+        const relayed = await send(overOpenAi, "/v1/chat/completions", { body: { ...chat, stream } });
+        expect(relayed).toMatchObject({ status, headers });
+        if (own) expect(relayed.text).not.toContain(secret);
+        else expect(relayed.text).toBe(payload);
+      }
+    });
+
+    test(`that means ${name} is told as that in the middle of a stream`, async () => {
+      openaiVendor.script = streamed(beginOpenAi, frame);
+      const translated = await brokenStream(overOpenAi, "/v1/messages", chat);
+      expectFrame("anthropic", translated, { message: /./, code: "", vendorType, ...shown });
+      const relayed = await brokenStream(overOpenAi, "/v1/chat/completions", chat);
+      if (own) expect(relayed.payload).not.toContain(secret);
+      else expect(relayed).toMatchObject({ pieces: 2, payload });
+    });
+  }
+
+  for (const [type, status] of [
+    ["rate_limit_error", 429],
+    ["invalid_request_error", 400],
+    ["not_found_error", 404],
+    ["overloaded_error", 503],
+    ["api_error", 502],
+    ["permission_error", 502],
+  ] as const) {
+    test(`of type ${type} of an Anthropic upstream has a status where it comes first`, async () => {
+      const own = type === "permission_error";
+      const error = anthropicError(type, own ? secret : words);
+      anthropicVendor.script = (exchange) => {
+        exchange.head(200, eventStream);
+        exchange.end(anthropicFrames(error));
+      };
+      const relayed = await send(overAnthropic, "/v1/messages", { body: { ...chat, stream: true } });
+      expect(relayed.status).toBe(statusFor("anthropic", status));
+      if (!own) expect(relayed.text).toBe(JSON.stringify(error));
+      const translated = await send(overAnthropic, "/v1/chat/completions", { body: { ...chat, stream: true } });
+      expect(translated.status).toBe(status);
+      expect(translated.headers["retry-after"]).toBe(status === 429 || status === 503 ? "1" : undefined);
+      for (const { text } of [relayed, translated]) expect(text).not.toContain(secret);
+    });
+  }
+
   const breaks: Readonly<Record<string, (exchange: ScriptedExchange) => void>> = {
     "that just ends": (exchange) => exchange.end(),
     "that is cut off": (exchange) => exchange.destroy(),
@@ -688,9 +786,26 @@ describe("request ids", () => {
 
   test("are on the answers of probes and of the root", async () => {
     for (const path of ["/", "/healthz", "/readyz"]) {
-      const answer = await send(overOpenAi, path, { method: "GET", apiKey: "" });
-      expect(answer).toMatchObject({ status: 200, headers: { "x-request-id": expect.stringMatching(/^req_\w{25}$/) } });
+      for (const method of ["GET", "HEAD"]) {
+        const answer = await send(overOpenAi, path, { method, apiKey: "" });
+        expect(answer.status).toBe(200);
+        expectIds(answer);
+      }
+      const refused = await send(overOpenAi, path, { method: "POST", apiKey: "" });
+      expect(refused.status).toBe(405);
+      expectIds(refused);
     }
+  });
+
+  test("are on the answers of RPCs", async () => {
+    const service = "/modelgateway.v1.InferenceService";
+    const answer = await send(overOpenAi, `${service}/ListModels`, { body: {} });
+    expect(answer.status).toBe(200);
+    expectIds(answer);
+    const refused = await send(overOpenAi, `${service}/ListModels`, { body: {}, apiKey: "" });
+    expect(refused.status).toBe(401);
+    expectIds(refused);
+    expectIds(await send(overOpenAi, "/grpc.health.v1.Health/Check", { body: {}, apiKey: "" }));
   });
 });
 
@@ -810,6 +925,54 @@ describe("what a translation leaves out", () => {
       request: { model, messages, system: cached, mcp_servers: [] },
     },
   };
+
+  /** What this gateway leaves out, what the one behind it does, and what the caller is told. */
+  const merged: Readonly<Record<string, readonly [own: JsonObject, inner: string, told: string | RegExp]>> = {
+    "what it alone leaves out": [{}, "top_k, messages[0].name", "top_k, messages[0].name"],
+    "what both leave out, each once": [{ seed: 7 }, "top_k,  seed, top_k", "seed, top_k"],
+    "nothing where its list is empty": [{}, " , ", ""],
+    "no character that a header should not have": [{}, "a\u00e9\tb", /^a\?{2,3}b$/],
+    "no more than a proxy takes": [{ seed: 7 }, "x".repeat(4000), /^seed, x{2042}\.\.\.$/],
+  };
+
+  for (const [name, [own, inner, told]] of Object.entries(merged)) {
+    test(`by a gateway behind this one is passed on: ${name}`, async () => {
+      const headers = { "x-gateway-dropped": inner };
+      anthropicVendor.script = (exchange) => {
+        const { stream } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+        if (!stream) return exchange.json(200, messageAnswer([{ type: "text", text: "Hello" }]), headers);
+        exchange.head(200, { ...eventStream, ...headers });
+        exchange.end(anthropicFrames(...helloEvents));
+      };
+      for (const stream of [false, true]) {
+        const answer = await send(overAnthropic, "/v1/chat/completions", { body: { ...chat, ...own, stream } });
+        expect(answer.status).toBe(200);
+        const value = answer.headers["x-gateway-dropped"] ?? "";
+        if (typeof told === "string") expect(value).toBe(told);
+        else expect(value).toMatch(told);
+      }
+    });
+  }
+
+  test("is refused by a gateway behind this one, which is told how strict the caller is, and only by who says it", async () => {
+    const far = await startTestGateway(behind(overAnthropic));
+    anthropicVendor.script = answerAsAnthropic;
+    const before = anthropicVendor.received.length;
+    const body = { ...chat, seed: 7 };
+    const lax = await send(far, "/v1/chat/completions", { body });
+    expect(lax).toMatchObject({ status: 200, headers: { "x-gateway-dropped": "seed" } });
+    expect(anthropicVendor.received[before]?.headers).not.toHaveProperty("x-gateway-strict");
+    for (const stream of [false, true]) {
+      const headers = { "x-gateway-strict": "true" };
+      const refused = await send(far, "/v1/chat/completions", { body: { ...body, stream }, headers });
+      expectRefusal("openai", refused, { ...invalid, code: "unsupported_parameter", param: "seed", message: /'seed'/ });
+    }
+    expect(anthropicVendor.received.length).toBe(before + 1);
+    const strict = await send(far, "/v1/chat/completions", { body: chat, headers: { "x-gateway-strict": "true" } });
+    expect(strict.status).toBe(200);
+    expect(anthropicVendor.received.at(-1)?.headers).toMatchObject({ "x-gateway-strict": "true" });
+    await far.close();
+  });
 
   for (const [name, { gateway, upstream, path, request }] of Object.entries(relays)) {
     test(`is nothing within a family: ${name}, however strict`, async () => {

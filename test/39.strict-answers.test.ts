@@ -6,15 +6,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SseFrame } from "../src/wire/sse.ts";
 import { eventsOf } from "./support/endpoints.ts";
-import {
-  anthropicUpstreamAt,
-  behind,
-  behindAnthropic,
-  startTestGateway,
-  type TestGateway,
-  upstreamAt,
-  withEmbeddings,
-} from "./support/gateway.ts";
+import { anthropicUpstreamAt, behind, startTestGateway, type TestGateway, upstreamAt } from "./support/gateway.ts";
+import { nearAndFar } from "./support/near-and-far.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
 import {
   checkChatCompletion,
@@ -28,6 +21,7 @@ import {
   checkModels,
   checkTokenCount,
 } from "./support/strict.ts";
+import { checkResponse, checkResponseStream, checkSpeechStream } from "./support/strict-responses.ts";
 import {
   anthropicFrames,
   blockEvents,
@@ -44,6 +38,7 @@ import {
 const model = "embedded-chat";
 const user = (content: string) => ({ role: "user", content });
 const chat: JsonObject = { model, max_tokens: 200, messages: [user("Hello, 世界! 👋")] };
+const response: JsonObject = { model, input: "Hello, 世界! 👋" };
 const schema: JsonObject = {
   type: "object",
   properties: { city: { type: "string" }, days: { type: "integer" } },
@@ -54,6 +49,7 @@ const bothTools = [user("Use get_weather and get_time for Oslo.")];
 const chatTool = (name: string) => ({ type: "function", function: { name, parameters: schema } });
 const messageTool = (name: string) => ({ name, input_schema: schema });
 const chatTools = [chatTool("get_weather"), chatTool("get_time")];
+const responseTools = ["get_weather", "get_time"].map((name) => ({ type: "function", name, parameters: schema }));
 const messageTools = [messageTool("get_weather"), messageTool("get_time")];
 const includeUsage = { stream_options: { include_usage: true } };
 
@@ -102,6 +98,27 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
       tools: { model, messages: bothTools, tools: messageTools },
     },
   },
+  "/responses": {
+    whole: checkResponse,
+    stream: checkResponseStream,
+    requests: {
+      text: response,
+      "text that was cut": { ...response, max_output_tokens: 16, input: `say ${"one ".repeat(40)}` },
+      "text that is not kept": { ...response, store: false, instructions: "Be brief.", metadata: { a: "b" } },
+      "two tool calls": { ...response, input: bothTools, tools: responseTools },
+      "a forced tool call": { ...response, tools: responseTools, tool_choice: "required" },
+      "a call of a tool that takes text": {
+        ...response,
+        tools: [{ type: "custom", name: "run", description: "Runs a program." }],
+        tool_choice: "required",
+      },
+      "a filled schema": {
+        ...response,
+        text: { format: { type: "json_schema", name: "answer", schema, strict: true } },
+      },
+      reasoning: { ...response, reasoning: { effort: "low", summary: "auto" } },
+    },
+  },
   "/completions": {
     whole: checkCompletion,
     stream: checkCompletionStream,
@@ -132,36 +149,27 @@ async function whole(gateway: TestGateway, path: string, body?: JsonObject): Pro
   return response.json();
 }
 
+/** Whether the frames of an endpoint name their events. Then usage comes without being asked for. */
+function namesEvents(path: string): boolean {
+  return path === "/messages" || path === "/responses";
+}
+
 async function streamed(gateway: TestGateway, path: string, body: JsonObject): Promise<SseFrame[]> {
   const response = await send(gateway, path, { ...body, stream: true });
   expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
   const bytes = Buffer.from(await response.arrayBuffer());
   // One line of data a frame, after its event line where the family has one, and a blank line after the last, too.
   const text = bytes.toString();
-  expect(text).toMatch(path === "/messages" ? /^(event: \w+\ndata: [^\r\n]+\n\n)+$/ : /^(data: [^\r\n]+\n\n)+$/);
+  expect(text).toMatch(namesEvents(path) ? /^(event: [\w.]+\ndata: [^\r\n]+\n\n)+$/ : /^(data: [^\r\n]+\n\n)+$/);
   return eventsOf(bytes);
 }
 
-let near: TestGateway;
-let overOpenAi: TestGateway;
-let overAnthropic: TestGateway;
-
-beforeAll(async () => {
-  near = await startTestGateway();
-  overOpenAi = await startTestGateway(withEmbeddings(behind(near)));
-  overAnthropic = await startTestGateway(behindAnthropic(near));
-});
-
-afterAll(async () => {
-  await overOpenAi.close();
-  await overAnthropic.close();
-  await near.close();
-});
+const gateways = nearAndFar();
 
 const places = {
-  "the embedded models": () => near,
-  "an OpenAI upstream": () => overOpenAi,
-  "an Anthropic upstream": () => overAnthropic,
+  "the embedded models": () => gateways.near,
+  "an OpenAI upstream": () => gateways.overChat,
+  "an Anthropic upstream": () => gateways.overMessages,
 } as const;
 
 for (const [place, gateway] of Object.entries(places)) {
@@ -176,7 +184,7 @@ for (const [place, gateway] of Object.entries(places)) {
 
         test(`${path} streams ${name} as every client reads it`, async () => {
           stream(await streamed(gateway(), path, request));
-          if (path === "/messages") return;
+          if (namesEvents(path)) return;
           stream(await streamed(gateway(), path, { ...request, ...includeUsage }), { usage: true });
         });
       }
@@ -193,6 +201,17 @@ for (const [place, gateway] of Object.entries(places)) {
       });
     }
 
+    if (place === "the embedded models") {
+      test("/audio/speech answers with events that every client takes", async () => {
+        const order = { model: "tts-1", voice: "alloy", input: "Hello, this is a test.", stream_format: "sse" };
+        for (const response_format of ["mp3", "wav"]) {
+          const answer = await send(gateway(), "/audio/speech", { ...order, response_format });
+          expect(answer.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+          checkSpeechStream(eventsOf(Buffer.from(await answer.arrayBuffer())));
+        }
+      });
+    }
+
     test("/models answers with what both families' clients take", async () => {
       checkModels(await whole(gateway(), "/models"));
       checkModels(await whole(gateway(), "/models?limit=1"));
@@ -202,11 +221,11 @@ for (const [place, gateway] of Object.entries(places)) {
 }
 
 test("/models of a page with nothing on it is valid", async () => {
-  checkModels(await whole(near, "/models?after_id=embedded-embedding&before_id=embedded-chat"));
+  checkModels(await whole(gateways.near, "/models?after_id=embedded-embedding&before_id=embedded-chat"));
 });
 
 test("/models of the whole catalogue is valid", async () => {
-  const { models, upstreams } = behind(near);
+  const { models, upstreams } = behind(gateways.near);
   const [chatModel] = models ?? [];
   const ids = ["vendor/a:1", "vendor/b@2", "plain"];
   const gateway = await startTestGateway({
@@ -219,7 +238,7 @@ test("/models of the whole catalogue is valid", async () => {
   await gateway.close();
 });
 
-describe("from a vendor of OpenAI's family, in Anthropic's form", () => {
+describe("from a vendor of OpenAI's family, in Anthropic's form and as responses", () => {
   let vendor: ScriptedUpstream;
   let gateway: TestGateway;
 
@@ -286,6 +305,7 @@ describe("from a vendor of OpenAI's family, in Anthropic's form", () => {
     test(`an answer ${name} is one that every client takes`, async () => {
       vendor.script = (exchange) => exchange.json(200, answer);
       checkMessage(await whole(gateway, "/messages", { ...chat, tools: messageTools }));
+      checkResponse(await whole(gateway, "/responses", { ...response, tools: responseTools }));
     });
   }
 
@@ -361,12 +381,13 @@ describe("from a vendor of OpenAI's family, in Anthropic's form", () => {
           exchange.end(openaiFrames(...(chunks as Record<string, unknown>[])) + end);
         };
         checkMessageStream(await streamed(gateway, "/messages", { ...chat, tools: messageTools }));
+        checkResponseStream(await streamed(gateway, "/responses", { ...response, tools: responseTools }));
       });
     }
   }
 });
 
-describe("from a vendor of Anthropic's family, in OpenAI's form", () => {
+describe("from a vendor of Anthropic's family, in OpenAI's forms", () => {
   let vendor: ScriptedUpstream;
   let gateway: TestGateway;
 
@@ -433,6 +454,7 @@ describe("from a vendor of Anthropic's family, in OpenAI's form", () => {
       vendor.script = (exchange) => exchange.json(200, answer);
       checkChatCompletion(await whole(gateway, "/chat/completions", { ...chat, tools: chatTools }));
       checkCompletion(await whole(gateway, "/completions", { model, prompt: "x" }));
+      checkResponse(await whole(gateway, "/responses", { ...response, tools: responseTools }));
     });
   }
 
@@ -490,6 +512,7 @@ describe("from a vendor of Anthropic's family, in OpenAI's form", () => {
         checkChatStream(await streamed(gateway, "/chat/completions", { ...chat, ...tools, ...options }), { usage });
         checkCompletionStream(await streamed(gateway, "/completions", { model, prompt: "x", ...options }), { usage });
       }
+      checkResponseStream(await streamed(gateway, "/responses", { ...response, tools: responseTools }));
     });
   }
 });
@@ -544,6 +567,44 @@ describe("the checkers find what a strict client would", () => {
   const end = chatChunk({}, "stop");
   const block = blockEvents(0, { type: "text", text: "" }, { type: "text_delta", text: "Hi" });
 
+  const part = { type: "output_text", text: "Hi", annotations: [], logprobs: [] };
+  const item = { type: "message", id: "a", status: "completed", role: "assistant", content: [part] };
+  const head = {
+    ...{
+      id: "r",
+      object: "response",
+      created_at: 1,
+      model: "m",
+      parallel_tool_calls: true,
+      tool_choice: "auto",
+      tools: [],
+    },
+    ...{ error: null, incomplete_details: null, instructions: null, metadata: {}, temperature: 1, top_p: 1 },
+  };
+  const counts = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+  const details = { input_tokens_details: { cached_tokens: 0 }, output_tokens_details: { reasoning_tokens: 0 } };
+  const answered = { ...head, status: "completed", output: [item], usage: { ...counts, ...details } };
+  const begun = { ...head, status: "in_progress", output: [], usage: null };
+  /** A sound stream, with this in the place of what its events have of it. */
+  const responseEvents = (changes: Record<string, unknown>) => {
+    const at = { output_index: 0, item_id: "a", content_index: 0 };
+    const all = [
+      { type: "response.created", response: begun },
+      { type: "response.in_progress", response: begun },
+      { type: "response.output_item.added", output_index: 0, item: { ...item, status: "in_progress", content: [] } },
+      { type: "response.content_part.added", ...at, part: { ...part, text: "" } },
+      { type: "response.output_text.delta", ...at, delta: "Hi", logprobs: [] },
+      { type: "response.output_text.done", ...at, text: "Hi", logprobs: [] },
+      { type: "response.content_part.done", ...at, part },
+      { type: "response.output_item.done", output_index: 0, item },
+      { type: "response.completed", response: answered },
+    ].map((event, sequence_number) => ({ ...event, sequence_number }));
+    const changed = (event: object) => Object.entries(changes).filter(([key]) => key in event);
+    return events(...all.map((event) => ({ ...event, ...Object.fromEntries(changed(event)) })));
+  };
+  const sound = { type: "speech.audio.delta", audio: "AAEC" };
+  const spoken = { type: "speech.audio.done", usage: counts };
+
   const broken: Readonly<Record<string, () => void>> = {
     "a stream without its last word": () => checkChatStream(eventsOf(Buffer.from(openaiFrames(role, end)))),
     "a stream without a role": () => checkChatStream(chunks(chatChunk({ content: "Hi" }), end)),
@@ -573,6 +634,18 @@ describe("the checkers find what a strict client would", () => {
       checkMessageStream(events(messageStart(), ...block, ...block, ...messageEnd())),
     "a stream without its end": () => checkMessageStream(events(messageStart(), ...block)),
     "something after the end": () => checkMessageStream(events(messageStart(), ...block, ...messageEnd(), ...block)),
+    "an event without a number": () => checkResponseStream(responseEvents({ sequence_number: undefined })),
+    "an item that is not the one at the end": () => checkResponseStream(responseEvents({ item: { ...item, id: "b" } })),
+    "pieces that are not the whole": () => checkResponseStream(responseEvents({ delta: "Ho" })),
+    "a response without its end": () => checkResponseStream(responseEvents({}).slice(0, -1)),
+    "a response without usage": () => checkResponse({ ...answered, usage: undefined }),
+    "a response without tools": () => checkResponse({ ...answered, tools: undefined }),
+    "a response's text without annotations": () =>
+      checkResponse({ ...answered, output: [{ ...item, content: [{ type: "output_text", text: "Hi" }] }] }),
+    "speech without an end": () => checkSpeechStream(events(sound)),
+    "speech without sound": () => checkSpeechStream(events(spoken)),
+    "speech that is not counted": () => checkSpeechStream(events(sound, { type: "speech.audio.done" })),
+    "sound that is no base64": () => checkSpeechStream(events({ ...sound, audio: "?" }, spoken)),
     "a piece of another kind of block": () =>
       checkMessageStream(
         events(
@@ -596,5 +669,8 @@ describe("the checkers find what a strict client would", () => {
     checkChatStream(chunks(role, chatChunk({ tool_calls: [{ index: 0, ...call }] }), end));
     checkChatStream(chunks(role, end, usageChunk()), { usage: true });
     checkMessageStream(events(messageStart(), ...block, ...messageEnd()));
+    checkResponse(answered);
+    checkResponseStream(responseEvents({}));
+    checkSpeechStream(events(sound, spoken));
   });
 });

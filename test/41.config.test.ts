@@ -259,6 +259,31 @@ models:
     ]);
   });
 
+  test("of a model at an upstream that serves none of its kind, by name and wherever the upstream is named", async () => {
+    const text = `upstreams:
+  - {name: claude, kind: anthropic, base_url: "http://127.0.0.1:9000/v1"}
+  - {name: local, kind: openai, base_url: "http://127.0.0.1:9001/v1"}
+models:
+  - {id: vectors, family: f, kind: embedding, targets: [{upstream: claude, model: v}]}
+  - id: shared-vectors
+    family: f
+    kind: embedding
+    targets:
+      - {upstream: local, model: v}
+      - {upstream: claude, model: v}
+  - {id: voice, family: f, kind: speech, vendor: claude}
+  - {id: words, family: f, kind: chat, targets: [{upstream: claude, model: w}]}
+  - {id: own-vectors, family: f, kind: embedding, targets: [{upstream: local, model: v}]}
+`;
+    const why = (id: string, kind: string) =>
+      `"${id}" is of kind ${kind}, and an upstream of kind anthropic serves only chat`;
+    expect(await faultsOf(text)).toEqual([
+      `5: models[0].targets[0].upstream: ${why("vectors", "embedding")}`,
+      `11: models[1].targets[1].upstream: ${why("shared-vectors", "embedding")}`,
+      `12: models[2]: ${why("voice", "speech")}`,
+    ]);
+  });
+
   test("with the file and the line in front, one fault a line", async () => {
     await writeFile(file, "prot: 1\nhots: 2\n");
     expect(() => loadConfig(file, {})).toThrow(
@@ -580,6 +605,20 @@ models:
     expect(where("only-one")).toEqual(["one"]);
     // What the file itself says stays.
     expect([where("mine"), where("unlisted")]).toEqual([["three"], ["one"]]);
+  });
+
+  test("serves no model of the catalogue from an upstream that serves none of its kind, listed or not", async () => {
+    const base = await listing("text-embedding-3-small", "gpt-5.1");
+    const upstream = (discover: boolean) => `
+upstreams:
+  - {name: openai, kind: anthropic, base_url: "${base}", discover: ${discover}}
+`;
+    const kindsOf = ({ models }: Config) => new Set(models.map(({ kind }) => kind));
+    const config = await load(upstream(false));
+    expect(idsAt(config, "openai")).toContain("gpt-5.1");
+    expect(kindsOf(config)).toEqual(new Set(["chat"]));
+    const { discovered } = await ask(await load(upstream(true)));
+    expect(discovered.models.map(({ id }) => id)).toEqual(["gpt-5.1"]);
   });
 
   const failures: Record<string, readonly [RequestListener, RegExp]> = {

@@ -4,8 +4,12 @@
 import { expect, test } from "vitest";
 import { createCatalog, type Model, type Target } from "../src/catalog.ts";
 import type { ModelConfig } from "../src/config/config.ts";
+import { servedBy } from "../src/config/schema.ts";
 import { Reason, Refusal } from "../src/errors.ts";
+import { wayTo } from "../src/families/index.ts";
 import { route } from "../src/pipeline/route.ts";
+import { createProviders } from "../src/providers/index.ts";
+import { type Operation, operations } from "../src/providers/operations.ts";
 
 function target(upstream: string, priority = 0, weight = 1): Target {
   return { upstream, model: "m", priority, weight };
@@ -85,3 +89,19 @@ function refusalOf(work: () => unknown): Refusal {
   }
   throw new Error("nothing was refused");
 }
+
+test("the configuration takes a model at an upstream where there is a way to serve its kind, and only there", async () => {
+  const kinds = Object.keys(servedBy) as (keyof typeof servedBy)[];
+  const providers = createProviders(
+    kinds.map((kind) => ({ name: kind, kind, base_url: "http://127.0.0.1:9/v1" })),
+    () => 0,
+  );
+  for (const kind of kinds) {
+    const provider = providers.get(kind);
+    const asked = Object.keys(operations).filter((operation) => operation !== "count_tokens") as Operation[];
+    const served = asked.filter((operation) => wayTo(operation, (spoken) => provider?.speaks[spoken] !== undefined));
+    const expected = asked.filter((operation) => servedBy[kind].includes(operations[operation].kind));
+    expect(served, kind).toEqual(expected);
+  }
+  await Promise.all([...providers.values()].map((provider) => provider.close()));
+});

@@ -217,7 +217,7 @@ function translate(request: JsonObject, maxOutputTokens: number | undefined): As
   const wire = Wire.ofJson(CreateChatCompletionRequestSchema, request);
   validate(wire);
   try {
-    const context = { form: "whole", maxOutputTokens, answerId: "a1", now: 1 } as const;
+    const context = { form: "whole", maxOutputTokens, answerId: "a1", now: 1, estimateTokens: () => 0 } as const;
     const { request, dropped } = chatToMessages.translate(wire, context);
     return { json: JSON.parse(request.bytes().toString()) as JsonObject, dropped };
   } catch (error) {

@@ -54,7 +54,13 @@ function translate({ request, context }: Case, form: Form = "whole", typed = fal
   const json = Wire.ofJson(CreateChatCompletionRequestSchema, request);
   const wire = typed ? Wire.ofMessage(CreateChatCompletionRequestSchema, json.message()) : json;
   const maxOutputTokens = context?.maxOutputTokens;
-  return chatToMessages.translate(wire, { form, maxOutputTokens, answerId: "a1", now: created });
+  return chatToMessages.translate(wire, {
+    form,
+    maxOutputTokens,
+    answerId: "a1",
+    now: created,
+    estimateTokens: () => 0,
+  });
 }
 
 describe("the request", () => {

@@ -47,10 +47,16 @@ const streamed = goldens.filter((golden): golden is Golden & Required<Pick<Golde
   Boolean(golden.stream),
 );
 
+/** What every stream begins with, whatever was asked. */
+const estimateTokens = () => 20;
+
 function translate({ request, context }: Pick<Golden, "request" | "context">): Translated<"messages", "chat"> {
   const form = request.stream === true ? "stream" : "whole";
   const maxOutputTokens = context?.maxOutputTokens;
-  return messagesToChat.translate(Wire.ofJson(input, request), { form, maxOutputTokens, answerId: "01x", now: 1 });
+  return messagesToChat.translate(Wire.ofJson(input, request), {
+    ...{ form, maxOutputTokens, answerId: "01x", now: 1 },
+    estimateTokens,
+  });
 }
 
 const plain = () => translate({ request: { model: "m", max_tokens: 9, messages: [{ role: "user", content: "hi" }] } });
@@ -289,6 +295,7 @@ describe("asks the model for", () => {
       const { request, dropped } = messagesToChat.translate(Wire.ofMessage(input, message), {
         ...{ form: golden.request.stream === true ? "stream" : "whole", answerId: "01x", now: 1 },
         maxOutputTokens: golden.context?.maxOutputTokens,
+        estimateTokens,
       });
       expect(request.json()).toEqual(golden.expectedRequest);
       expect(dropped.toSorted()).toEqual(golden.dropped.toSorted());

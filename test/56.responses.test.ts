@@ -44,7 +44,14 @@ const goldens = readdirSync(folder)
   .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Golden);
 
 function translate(request: JsonObject, form: Form, context: Partial<TranslationContext> = {}) {
-  const whole = { form, maxOutputTokens: undefined, answerId: "7qb", now: 1800000000, ...context };
+  const whole = {
+    form,
+    maxOutputTokens: undefined,
+    answerId: "7qb",
+    now: 1800000000,
+    estimateTokens: () => 0,
+    ...context,
+  };
   return responsesToChat.translate(Wire.ofJson(CreateResponseRequestSchema, request), whole);
 }
 
@@ -111,6 +118,7 @@ for (const golden of goldens) {
         maxOutputTokens: undefined,
         answerId: "7qb",
         now: 0,
+        estimateTokens: () => 0,
         ...golden.context,
       } as const;
       const { request, dropped } = responsesToChat.translate(typed, context);

@@ -29,22 +29,12 @@ import type {
   ChatCompletionMessageFunctionToolCall,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { behind, startTestGateway, type TestGateway, upstreamAt } from "./support/gateway.ts";
+import { startTestGateway, type TestGateway, upstreamAt } from "./support/gateway.ts";
+import { nearAndFar } from "./support/near-and-far.ts";
 
-let near: TestGateway;
-let far: TestGateway;
-
-beforeAll(async () => {
-  near = await startTestGateway();
-  far = await startTestGateway(behind(near));
-});
-
-afterAll(async () => {
-  await far.close();
-  await near.close();
-});
+const gateways = nearAndFar();
 
 const clientOf = ({ baseUrl, apiKey }: TestGateway) => new OpenAI({ baseURL: baseUrl, apiKey });
 
@@ -127,8 +117,8 @@ async function thrown(work: PromiseLike<unknown>): Promise<APIError> {
 }
 
 for (const [place, gatewayAt] of [
-  ["the embedded model", () => near],
-  ["another gateway as upstream", () => far],
+  ["the embedded model", () => gateways.near],
+  ["another gateway as upstream", () => gateways.overChat],
 ] as const) {
   describe(`the OpenAI SDK over ${place}`, () => {
     let client: OpenAI;
@@ -482,14 +472,14 @@ for (const [place, gatewayAt] of [
       async function hasEnded(before: number, request_id: string | null) {
         await vi.waitFor(() => {
           expect(callsOf(gatewayAt()).map((call) => call.request_id)).toContain(request_id);
-          expect(callsOf(near).length).toBeGreaterThan(before);
+          expect(callsOf(gateways.near).length).toBeGreaterThan(before);
         });
         const { choices } = await client.chat.completions.create(say("still here"), oneTry);
         expect(choices[0]?.message.content).toBe("still here");
       }
 
       test("by aborting a stream ends it without an error, and its work upstream", async () => {
-        const before = callsOf(near).length;
+        const before = callsOf(gateways.near).length;
         const { data: stream, request_id } = await client.chat.completions.create(endless, oneTry).withResponse();
         let chunks = 0;
         for await (const _ of stream) if (++chunks === 2) stream.controller.abort();
@@ -498,7 +488,7 @@ for (const [place, gatewayAt] of [
       });
 
       test("by breaking out of the loop ends the work upstream", async () => {
-        const before = callsOf(near).length;
+        const before = callsOf(gateways.near).length;
         const { data: stream, request_id } = await client.chat.completions.create(endless, oneTry).withResponse();
         for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
         expect(stream.controller.signal.aborted).toBe(true);
@@ -506,21 +496,21 @@ for (const [place, gatewayAt] of [
       });
 
       test("by aborting the helper is told so, and ends the work upstream", async () => {
-        const before = callsOf(near).length;
+        const before = callsOf(gateways.near).length;
         const stream = client.chat.completions.stream({ ...endless }, oneTry);
         stream.on("content", () => stream.abort());
         expect(await thrown(stream.finalChatCompletion())).toBeInstanceOf(APIUserAbortError);
-        await vi.waitFor(() => expect(callsOf(near).length).toBeGreaterThan(before));
+        await vi.waitFor(() => expect(callsOf(gateways.near).length).toBeGreaterThan(before));
       });
 
       test("for lack of patience is told so, and ends the work upstream", async () => {
-        const before = callsOf(near).length;
+        const before = callsOf(gateways.near).length;
         const silent = client.chat.completions.create(say("", { simulate_silence: "true" }), {
           ...oneTry,
           timeout: 1000,
         });
         expect(await thrown(silent)).toBeInstanceOf(APIConnectionTimeoutError);
-        await vi.waitFor(() => expect(callsOf(near)[before]).toMatchObject({ reason: "CANCELLED" }));
+        await vi.waitFor(() => expect(callsOf(gateways.near)[before]).toMatchObject({ reason: "CANCELLED" }));
       });
     });
 
@@ -632,7 +622,7 @@ for (const [place, gatewayAt] of [
 
       test("a permission denied is the caller's where the model denies it, and none of the caller's business upstream", async () => {
         const error = await thrown(failing(403));
-        if (gatewayAt() === near) expect(error).toBeInstanceOf(PermissionDeniedError);
+        if (gatewayAt() === gateways.near) expect(error).toBeInstanceOf(PermissionDeniedError);
         else expect(error).toMatchObject({ status: 502, code: "upstream_error", type: "server_error" });
       });
 

@@ -32,31 +32,11 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import {
-  anthropicUpstreamAt,
-  behind,
-  behindAnthropic,
-  startTestGateway,
-  type TestGateway,
-  upstreamAt,
-} from "./support/gateway.ts";
+import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "./support/gateway.ts";
+import { nearAndFar } from "./support/near-and-far.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
 
-let near: TestGateway;
-let ofOwnFamily: TestGateway;
-let ofOtherFamily: TestGateway;
-
-beforeAll(async () => {
-  near = await startTestGateway();
-  ofOwnFamily = await startTestGateway(behindAnthropic(near));
-  ofOtherFamily = await startTestGateway(behind(near));
-});
-
-afterAll(async () => {
-  await ofOwnFamily.close();
-  await ofOtherFamily.close();
-  await near.close();
-});
+const gateways = nearAndFar();
 
 const clientOf = ({ rootUrl, apiKey }: TestGateway) => new Anthropic({ baseURL: rootUrl, apiKey });
 
@@ -159,9 +139,9 @@ async function thrown(work: PromiseLike<unknown>): Promise<APIError> {
 }
 
 for (const [place, gatewayAt] of [
-  ["the embedded model", () => near],
-  ["an upstream of its own family", () => ofOwnFamily],
-  ["an upstream of the other family", () => ofOtherFamily],
+  ["the embedded model", () => gateways.near],
+  ["an upstream of its own family", () => gateways.overMessages],
+  ["an upstream of the other family", () => gateways.overChat],
 ] as const) {
   describe(`the Anthropic SDK over ${place}`, () => {
     let client: Anthropic;
@@ -670,13 +650,13 @@ for (const [place, gatewayAt] of [
       async function hasEnded(before: number, request_id: string | null | undefined) {
         await vi.waitFor(() => {
           expect(callsOf(gatewayAt()).map((call) => call.request_id)).toContain(request_id);
-          expect(callsOf(near).length).toBeGreaterThan(before);
+          expect(callsOf(gateways.near).length).toBeGreaterThan(before);
         });
         expect(textOf(await client.messages.create(say("still here"), oneTry))).toBe("still here");
       }
 
       test("by aborting a stream ends it without an error, and its work upstream", async () => {
-        const before = callsOf(near).length;
+        const before = callsOf(gateways.near).length;
         const { data: stream, request_id } = await client.messages.create(endless, oneTry).withResponse();
         let events = 0;
         for await (const _ of stream) if (++events === 3) stream.controller.abort();
@@ -685,7 +665,7 @@ for (const [place, gatewayAt] of [
       });
 
       test("by breaking out of the loop ends the work upstream", async () => {
-        const before = callsOf(near).length;
+        const before = callsOf(gateways.near).length;
         const { data: stream, request_id } = await client.messages.create(endless, oneTry).withResponse();
         for await (const { type } of stream) if (type === "content_block_delta") break;
         expect(stream.controller.signal.aborted).toBe(true);
@@ -693,7 +673,7 @@ for (const [place, gatewayAt] of [
       });
 
       test("by aborting the helper is told so, and ends the work upstream", async () => {
-        const before = callsOf(near).length;
+        const before = callsOf(gateways.near).length;
         const stream = client.messages.stream(endless, oneTry);
         stream.on("text", () => stream.abort());
         expect(await thrown(stream.finalMessage())).toBeInstanceOf(APIUserAbortError);
@@ -701,10 +681,10 @@ for (const [place, gatewayAt] of [
       });
 
       test("for lack of patience is told so, and ends the work upstream", async () => {
-        const before = callsOf(near).length;
+        const before = callsOf(gateways.near).length;
         const silent = client.messages.create(say("", { simulate_silence: "true" }), { ...oneTry, timeout: 500 });
         expect(await thrown(silent)).toBeInstanceOf(APIConnectionTimeoutError);
-        await vi.waitFor(() => expect(callsOf(near)[before]).toMatchObject({ reason: "CANCELLED" }));
+        await vi.waitFor(() => expect(callsOf(gateways.near)[before]).toMatchObject({ reason: "CANCELLED" }));
       });
     });
 
@@ -811,7 +791,7 @@ for (const [place, gatewayAt] of [
 
       test("a permission denied is the caller's where the model denies it, and none of the caller's business upstream", async () => {
         const error = await thrown(failing(403));
-        if (gatewayAt() === near) expect(error).toBeInstanceOf(PermissionDeniedError);
+        if (gatewayAt() === gateways.near) expect(error).toBeInstanceOf(PermissionDeniedError);
         else expect(error).toMatchObject({ status: 502, type: "api_error" });
       });
 

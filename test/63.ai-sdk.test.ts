@@ -20,35 +20,14 @@ import {
 } from "ai";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import {
-  anthropicUpstreamAt,
-  behind,
-  behindAnthropic,
-  startTestGateway,
-  type TestGateway,
-  upstreamAt,
-  withEmbeddings,
-} from "./support/gateway.ts";
+import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "./support/gateway.ts";
+import { nearAndFar } from "./support/near-and-far.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
 
 /** The SDK warns of every model whose name it does not know. */
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
-let near: TestGateway;
-let overMessages: TestGateway;
-let overChat: TestGateway;
-
-beforeAll(async () => {
-  near = await startTestGateway();
-  overMessages = await startTestGateway(behindAnthropic(near));
-  overChat = await startTestGateway(withEmbeddings(behind(near)));
-});
-
-afterAll(async () => {
-  await overMessages.close();
-  await overChat.close();
-  await near.close();
-});
+const gateways = nearAndFar();
 
 type At = Pick<TestGateway, "baseUrl" | "apiKey">;
 const messagesModel = ({ baseUrl: baseURL, apiKey }: At, id = "embedded-chat") =>
@@ -109,9 +88,9 @@ for (const [provider, modelAt] of [
   ["OpenAI", chatModel],
 ] as const) {
   for (const [place, gatewayAt] of [
-    ["the embedded model", () => near],
-    ["an upstream of Anthropic's family", () => overMessages],
-    ["an upstream of OpenAI's family", () => overChat],
+    ["the embedded model", () => gateways.near],
+    ["an upstream of Anthropic's family", () => gateways.overMessages],
+    ["an upstream of OpenAI's family", () => gateways.overChat],
   ] as const) {
     describe(`the AI SDK's ${provider} provider over ${place}`, () => {
       let model: ReturnType<typeof modelAt>;
@@ -295,8 +274,8 @@ for (const [provider, modelAt] of [
 
 describe("the AI SDK's embeddings", () => {
   for (const [place, gatewayAt] of [
-    ["the embedded model", () => near],
-    ["another gateway as upstream", () => overChat],
+    ["the embedded model", () => gateways.near],
+    ["another gateway as upstream", () => gateways.overChat],
   ] as const) {
     test(`come one and many over ${place}, near for near texts`, async () => {
       const { baseUrl: baseURL, apiKey } = gatewayAt();

@@ -15,6 +15,7 @@ import {
   type FileConfig,
   fileSchema,
   type ModelConfig,
+  servedBy,
   type UpstreamConfig,
   vendorsSchema,
 } from "./schema.ts";
@@ -74,7 +75,7 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
   if (faults.length > 0) throw new ConfigError(faults);
   const taken = new Set(written.models.flatMap(({ id, aliases }) => [id, ...aliases]));
   const catalogue = builtIn.filter(({ id }) => !taken.has(id));
-  const models = [...written.models, ...catalogue].map((model) => withTargets(model, upstreams));
+  const models = [...written.models, ...catalogue].map((model) => servable(withTargets(model, upstreams), upstreams));
   return Object.freeze({
     host: settings.host ?? written.host ?? "127.0.0.1",
     port: settings.port ?? written.port ?? 8080,
@@ -151,6 +152,13 @@ function pathText(path: Path): string {
 function withTargets(model: ModelConfig, upstreams: readonly UpstreamConfig[]): ModelConfig {
   if (model.targets.length > 0 || !upstreams.some(({ name }) => name === model.vendor)) return model;
   return { ...model, targets: [targetAt(model.vendor as string, model.id)] };
+}
+
+/** Returns the model without the targets whose upstream serves no model of its kind. */
+export function servable(model: ModelConfig, upstreams: readonly UpstreamConfig[]): ModelConfig {
+  const serves = (kind: UpstreamConfig["kind"]) => servedBy[kind].includes(model.kind);
+  const names = new Set(upstreams.filter(({ kind }) => serves(kind)).map(({ name }) => name));
+  return { ...model, targets: model.targets.filter(({ upstream }) => names.has(upstream)) };
 }
 
 /** The only target of a model at an upstream. */

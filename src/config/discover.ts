@@ -9,7 +9,7 @@
  */
 import type { Logger } from "pino";
 import { request } from "undici";
-import { type Config, type ModelConfig, targetAt, type UpstreamConfig } from "./config.ts";
+import { type Config, type ModelConfig, servable, targetAt, type UpstreamConfig } from "./config.ts";
 import { modelIdSchema } from "./schema.ts";
 
 /** What every model has that is known by its name only. */
@@ -87,7 +87,8 @@ function served({ models, catalogue, upstreams, embeddedModels }: Config, lists:
   const builtIn = new Set(catalogue.map(({ id }) => id));
   const own = models.filter(({ id }) => !builtIn.has(id));
   const names = new Set(upstreams.map(({ name }) => name));
-  const known = [...own, ...catalogue.map((model) => ({ ...model, targets: targetsOf(model, names, lists) }))];
+  const placed = catalogue.map((model) => ({ ...model, targets: targetsOf(model, names, lists) }));
+  const known = [...own, ...placed.map((model) => servable(model, upstreams))];
   const taken = new Set(known.flatMap(({ id, aliases }) => [id, ...aliases]));
   const found = new Map<string, ModelConfig>();
   for (const [upstream, ids] of lists) {

@@ -1,38 +1,55 @@
 /**
- * Names in gateway.yaml that point nowhere, and names given twice.
+ * Names in gateway.yaml that point nowhere, or to where a model cannot be served, and names given twice.
  *
  * It reads the file as it was written and skips what has not the right form, which the schema tells of: so both
  * kinds of fault are told in one go.
  */
 import type { Fault, Path, YamlDocument } from "./document.ts";
+import { servedBy } from "./schema.ts";
 
 /** The name under which the embedded models are served. */
 export const embeddedUpstream = "embedded";
 
 export function checkReferences(file: string, document: YamlDocument, faults: Fault[]): void {
   const fault = (path: Path, message: string) => faults.push({ file, line: document.lineOf(path), message });
-  const upstreams = namesOf(document, fault);
+  const upstreams = kindsByName(document, fault);
   const taken = new Set<string>();
   for (const [i, model] of entries(document.value, "models")) {
     const path = ["models", i];
     checkWords(model, path, taken, (at, message) => fault(at, message(document.writtenAt(at))));
     const targets = entries(model, "targets");
     const vendor = textAt(model, "vendor");
-    if (targets.length === 0 && !(vendor !== undefined && upstreams.has(vendor))) {
-      const id = document.writtenAt([...path, "id"]);
-      fault(path, `models[${i}]: "${id}" has no targets, and no upstream has the name of its vendor`);
+    const id = document.writtenAt([...path, "id"]);
+    const misfit = (upstream: string) => misfitOf(id, textAt(model, "kind"), upstreams.get(upstream));
+    if (targets.length === 0) {
+      const why = vendor !== undefined && upstreams.has(vendor) ? misfit(vendor) : homeless(id);
+      if (why) fault(path, `models[${i}]: ${why}`);
     }
     for (const [j, target] of targets) {
       const upstream = textAt(target, "upstream");
       const at = [...path, "targets", j, "upstream"];
-      if (upstream === undefined || upstreams.has(upstream) || document.isUnset(at)) continue;
-      fault(at, `models[${i}].targets[${j}].upstream: there is no upstream "${document.writtenAt(at)}"`);
+      if (upstream === undefined || document.isUnset(at)) continue;
+      const why = upstreams.has(upstream) ? misfit(upstream) : `there is no upstream "${document.writtenAt(at)}"`;
+      if (why) fault(at, `models[${i}].targets[${j}].upstream: ${why}`);
     }
   }
 }
 
-function namesOf(document: YamlDocument, fault: (path: Path, message: string) => void): Set<string> {
-  const names = new Set<string>();
+function homeless(id: string): string {
+  return `"${id}" has no targets, and no upstream has the name of its vendor`;
+}
+
+/** Says why an upstream cannot serve a model, or nothing where it can, and where either kind is not known. */
+function misfitOf(id: string, kind: string | undefined, upstreamKind: string | undefined): string | undefined {
+  const served = Object.entries(servedBy).find(([name]) => name === upstreamKind)?.[1];
+  const known = Object.values(servedBy).some((kinds) => kinds.some((name) => name === kind));
+  if (!served || !known || served.some((name) => name === kind)) return undefined;
+  return `"${id}" is of kind ${kind}, and an upstream of kind ${upstreamKind} serves only ${served.join(", ")}`;
+}
+
+/** Returns the kind of every upstream by its name. */
+function kindsByName(document: YamlDocument, fault: (path: Path, message: string) => void) {
+  const names = new Map<string, string | undefined>();
   for (const [i, upstream] of entries(document.value, "upstreams")) {
     const name = textAt(upstream, "name");
     if (name === undefined) continue;
@@ -40,7 +57,7 @@ function namesOf(document: YamlDocument, fault: (path: Path, message: string) =>
     const written = document.writtenAt(path);
     if (names.has(name)) fault(path, `upstreams[${i}].name: a second upstream "${written}"`);
     if (name === embeddedUpstream) fault(path, `upstreams[${i}].name: "${written}" names the embedded models`);
-    names.add(name);
+    names.set(name, textAt(upstream, "kind"));
   }
   return names;
 }

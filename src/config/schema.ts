@@ -35,6 +35,13 @@ const network = z.union(
 const origin = z.union([z.literal("*"), urlSchema], "expected an origin, as https://app.example.com, or *");
 
 const upstreamKind = z.enum(["openai", "anthropic"]);
+const modelKind = z.enum(["chat", "embedding", "speech"]);
+
+/** The kinds of model that each kind of upstream serves. */
+export const servedBy: Readonly<Record<z.output<typeof upstreamKind>, readonly z.output<typeof modelKind>[]>> = {
+  openai: ["chat", "embedding", "speech"],
+  anthropic: ["chat"],
+};
 
 const upstream = z.strictObject({
   name,
@@ -56,7 +63,7 @@ const model = z.strictObject({
   aliases: z.array(modelIdSchema).default([]),
   family: name,
   vendor: name.optional(),
-  kind: z.enum(["chat", "embedding", "speech"]),
+  kind: modelKind,
   context_window: tokens.optional(),
   max_output_tokens: tokens.optional(),
   dimensions: z.number().int().min(1).optional(),

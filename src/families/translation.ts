@@ -19,6 +19,8 @@ export interface TranslationContext {
   readonly answerId: string;
   /** Seconds since 1970, where the answer tells when it was made. */
   readonly now: number;
+  /** Returns about how many tokens a chat request has, at no cost: for streams that tell it before their upstream does. */
+  readonly estimateTokens: (request: Wire<Input<"chat">>) => number;
 }
 
 /** One call, translated. */

@@ -1,9 +1,9 @@
 /**
  * The way of a model call once its caller is known and its request is sound: route, translate where the upstream
- * speaks another family, send, and translate back.
+ * speaks another family, send, and translate back. What an upstream does one by one is asked of it one by one.
  *
- * What a translation leaves out is named in the answer header `x-gateway-dropped`. A caller who sends
- * `x-gateway-strict: true` is refused instead, before anything is sent.
+ * What a translation leaves out is named in the answer header `x-gateway-dropped`, and what a gateway behind this one
+ * leaves out with it. A caller who sends `x-gateway-strict: true` is refused instead, before anything is sent.
  */
 import type { Answer, AnswerHeaders, Call } from "../call.ts";
 import type { Catalog, Target } from "../catalog.ts";
@@ -11,6 +11,8 @@ import { internal, modelNotFound, wouldBeDropped } from "../errors.ts";
 import { translateAlong, wayTo } from "../families/index.ts";
 import { type Form, type Input, type Operation, type Output, operations } from "../providers/operations.ts";
 import type { Provider, Speak } from "../providers/provider.ts";
+import { estimatePromptTokens } from "../tokens/prompt.ts";
+import { eachPrompt } from "./each-prompt.ts";
 import { route } from "./route.ts";
 
 export interface CompleteOptions {
@@ -32,25 +34,29 @@ export type Complete = <O extends Operation, F extends Form>(
 
 export function createComplete({ catalog, providers, clock, random }: CompleteOptions): Complete {
   return async <O extends Operation, F extends Form>(asked: O, form: F, call: Call<Input<O>>) => {
-    const { id, header, signal } = call;
+    const { id, header } = call;
     const name = call.request.message().model ?? "";
     const model = catalog.find(name, operations[asked].kind);
     const target = route(model, random);
     const provider = providerOf(target, providers);
     const way = wayTo(asked, (operation) => provider.speaks[operation] !== undefined);
     if (!way) throw modelNotFound(name);
-    const translated = translateAlong(way, call.request, {
-      form,
-      maxOutputTokens: model.maxOutputTokens,
-      answerId: id.replace(/^req_/, ""),
-      now: Math.floor(clock() / 1000),
-    });
-    const headers = droppedHeaders(translated.dropped, header("x-gateway-strict"));
     const operation = way.at(-1)?.to ?? asked;
     const speak = provider.speaks[operation] as Speak<Operation>;
-    const { request } = translated;
-    const answer = await speak({ id, operation, form, request, model: target.model, header, signal });
-    return { ...translated.answer(answer), ...(headers ? { headers } : {}) } as Answer<Output<O, F>>;
+    return eachPrompt(way, form, call, async ({ request: part, signal }) => {
+      const translated = translateAlong(way, part, {
+        form,
+        maxOutputTokens: model.maxOutputTokens,
+        answerId: id.replace(/^req_/, ""),
+        now: Math.floor(clock() / 1000),
+        estimateTokens: estimatePromptTokens,
+      });
+      const { request, dropped } = translated;
+      if (dropped.length > 0 && isStrict(header("x-gateway-strict"))) throw wouldBeDropped(dropped);
+      const answer = await speak({ id, operation, form, request, model: target.model, header, signal });
+      const headers = droppedHeaders(dropped, answer.headers?.["x-gateway-dropped"]);
+      return { ...translated.answer(answer), headers } as Answer<Output<O, F>>;
+    });
   };
 }
 
@@ -63,10 +69,16 @@ function providerOf({ upstream }: Target, providers: CompleteOptions["providers"
 /** The longest value of the header, in characters: some proxies refuse longer heads. */
 const longestHeader = 2048;
 
-function droppedHeaders(dropped: readonly string[], strict: string | undefined): AnswerHeaders | undefined {
-  if (dropped.length === 0) return undefined;
-  if (strict?.trim().toLowerCase() === "true") throw wouldBeDropped(dropped);
+function isStrict(header: string | undefined): boolean {
+  return header?.trim().toLowerCase() === "true";
+}
+
+/** Names what was left out on the way to the upstream, and then what the upstream, another gateway, left out itself. */
+function droppedHeaders(dropped: readonly string[], further = ""): AnswerHeaders {
+  const inner = further.split(",").map((path) => path.trim());
+  const paths = new Set([...dropped, ...inner].filter((path) => path !== ""));
+  if (paths.size === 0) return {};
   // A path holds the caller's own keys, which may be any text.
-  const value = dropped.map((path) => path.replace(/[^\x21-\x2b\x2d-\x7e]/g, "?")).join(", ");
+  const value = [...paths].map((path) => path.replace(/[^\x21-\x2b\x2d-\x7e]/g, "?")).join(", ");
   return { "x-gateway-dropped": value.length > longestHeader ? `${value.slice(0, longestHeader)}...` : value };
 }

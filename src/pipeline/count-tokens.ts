@@ -6,7 +6,7 @@ import { CreateMessageRequestSchema, MessageTokenCountSchema } from "../../gen/m
 import type { Answer } from "../call.ts";
 import { messagesToChat } from "../families/messages-to-chat/index.ts";
 import type { Attempt, Provider, Speak } from "../providers/provider.ts";
-import { promptTokens } from "../tokens/prompt.ts";
+import { estimatePromptTokens as estimateTokens, promptTokens } from "../tokens/prompt.ts";
 import { loadTokenizer } from "../tokens/tokenizer.ts";
 import { Wire } from "../wire/wire.ts";
 
@@ -21,7 +21,7 @@ async function countTokens({
 }: Attempt<"count_tokens">): Promise<Answer<typeof MessageTokenCountSchema>> {
   // A request to count is one to answer without a bound, which the translation wants.
   const asked = Wire.ofJson(CreateMessageRequestSchema, { ...request.json(), max_tokens: 1 });
-  const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0 } as const;
+  const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0, estimateTokens } as const;
   const { request: conversation } = messagesToChat.translate(asked, context);
   const input_tokens = await promptTokens(conversation, await loadTokenizer(), signal);
   return { kind: "whole", body: Wire.ofJson(MessageTokenCountSchema, { input_tokens }) };

@@ -3,9 +3,11 @@
  *
  * A request's bytes go on as they came but for what the dialect must set. An answer's bytes and a stream's frames
  * are passed on untouched; each is parsed to see errors and the end of the stream, never rebuilt.
+ *
+ * The upstream may be another gateway: it is told how strict the caller is, and what it leaves out is passed on.
  */
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
-import type { Answer, Frames } from "../call.ts";
+import type { Answer, AnswerHeaders, Frames } from "../call.ts";
 import { Refusal, upstreamFailed } from "../errors.ts";
 import { SseReader } from "../wire/sse.ts";
 import { Wire } from "../wire/wire.ts";
@@ -60,8 +62,10 @@ export async function postAttempt(
   path: string,
   attempt: Attempt,
 ): Promise<UpstreamReply> {
+  const strict = attempt.header("x-gateway-strict");
   const headers = {
     ...dialect.headers(attempt),
+    ...(strict === undefined ? {} : { "x-gateway-strict": strict }),
     "content-type": "application/json",
     "user-agent": "model-gateway",
     "x-request-id": attempt.id,
@@ -76,25 +80,28 @@ export async function postAttempt(
   });
 }
 
-async function wholeAnswer<O extends DescMessage>(
-  { body }: UpstreamReply,
-  desc: O,
-  dialect: Dialect,
-): Promise<Answer<O>> {
-  const answer = Wire.ofBytes(desc, await readWhole(body, maxAnswerBytes), true);
+/** Returns what the upstream says of its answer that its caller's caller should know. */
+export function passedOn({ headers }: UpstreamReply): { readonly headers?: AnswerHeaders } {
+  const dropped = headers["x-gateway-dropped"];
+  return dropped === undefined ? {} : { headers: { "x-gateway-dropped": String(dropped) } };
+}
+
+async function wholeAnswer<O extends DescMessage>(reply: UpstreamReply, desc: O, dialect: Dialect): Promise<Answer<O>> {
+  const answer = Wire.ofBytes(desc, await readWhole(reply.body, maxAnswerBytes), true);
   readJson(answer, dialect);
-  return { kind: "whole", body: answer };
+  return { kind: "whole", body: answer, ...passedOn(reply) };
 }
 
 async function streamAnswer<O extends DescMessage>(
-  { headers, body }: UpstreamReply,
+  reply: UpstreamReply,
   desc: O,
   dialect: Dialect,
   follower: Follower,
 ): Promise<Answer<O>> {
+  const { headers, body } = reply;
   const type = String(headers["content-type"] ?? "");
   if (type.startsWith("text/event-stream"))
-    return { kind: "stream", frames: readFrames(body, desc, dialect, follower) };
+    return { kind: "stream", frames: readFrames(body, desc, dialect, follower), ...passedOn(reply) };
   readJson(Wire.ofBytes(desc, await readWhole(body, maxErrorBytes), true), dialect);
   throw upstreamFailed("it did not answer with a stream");
 }

@@ -8,7 +8,7 @@ import { create } from "@bufbuild/protobuf";
 import { SpeechChunkSchema, SpeechSchema } from "../../gen/modelgateway/v1/speech_pb.ts";
 import type { Answer, Frames } from "../call.ts";
 import { Wire } from "../wire/wire.ts";
-import { type Dialect, postAttempt } from "./dialect.ts";
+import { type Dialect, passedOn, postAttempt } from "./dialect.ts";
 import type { Attempt } from "./provider.ts";
 import { readWhole, type Upstream, type UpstreamReply } from "./upstream.ts";
 
@@ -24,9 +24,12 @@ export function speakSpeech(upstream: Upstream, dialect: Dialect) {
   return async (attempt: Attempt<"speech">): Promise<Answer<typeof SpeechSchema | typeof SpeechChunkSchema>> => {
     const reply = await postAttempt(upstream, spoken, "/audio/speech", attempt);
     const contentType = String(reply.headers["content-type"] ?? "application/octet-stream");
-    if (attempt.form === "stream") return { kind: "stream", frames: chunksOf(reply, contentType, attempt) };
+    if (attempt.form === "stream") {
+      return { kind: "stream", frames: chunksOf(reply, contentType, attempt), ...passedOn(reply) };
+    }
     const audio = await readWhole(reply.body, maxAudioBytes);
-    return { kind: "whole", body: Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType, audio })) };
+    const body = Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType, audio }));
+    return { kind: "whole", body, ...passedOn(reply) };
   };
 }
 

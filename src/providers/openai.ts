@@ -5,14 +5,12 @@
  * did not ask. What the upstream refuses reaches the caller as `upstream-error.ts` says.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
-import { upstreamFailed, upstreamRefused } from "../errors.ts";
 import { Wire } from "../wire/wire.ts";
 import { type Dialect, type Follower, speakOver } from "./dialect.ts";
 import { speakSpeech } from "./openai-speech.ts";
 import type { Attempt, Provider, Speak } from "./provider.ts";
 import { createUpstream } from "./upstream.ts";
-import { errorWords, refusalOfAnswer } from "./upstream-error.ts";
+import { refusalOfAnswer, refusalOfErrorIn } from "./upstream-error.ts";
 
 export interface OpenAiOptions {
   /** With the version: `https://api.openai.com/v1`. */
@@ -42,11 +40,8 @@ function openAiDialect(apiKey: string | undefined): Dialect {
     body: requestBody,
     refusal: refusalOfAnswer,
     errorIn(json, bytes) {
-      if ((json.error ?? null) === null || Array.isArray(json.choices)) return undefined;
-      const words = errorWords(json);
-      return words
-        ? upstreamRefused(502, words, { family: Family.OPENAI, body: bytes }, {})
-        : upstreamFailed("it answered with an error");
+      const isError = (json.error ?? null) !== null && !Array.isArray(json.choices);
+      return isError ? refusalOfErrorIn(json, bytes) : undefined;
     },
     follow: ({ request }) => followChunks(wantsUsage(request.json())),
   };

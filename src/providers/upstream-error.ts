@@ -3,7 +3,7 @@
  *
  * The caller's own mistakes (4xx) and a busy upstream (429, 503) are passed on in the upstream's words. 401 and 403
  * are the gateway's own credential failing, which is no fault of the caller's: 502. Other 5xx are 502, or 504 where
- * time ran out.
+ * time ran out. An error that comes with status 200, as those inside streams do, has the status that its words mean.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
@@ -30,6 +30,49 @@ export function refusalOfAnswer({ status, body, retryAfter }: UpstreamError): Re
     : upstreamFailed(`it answered with status ${status}`);
 }
 
+/** Returns the refusal for an error of the OpenAI family in the place of an answer. */
+export function refusalOfErrorIn(json: JsonObject, body: Buffer): Refusal {
+  if (!errorWords(json)) return upstreamFailed("it answered with an error");
+  return refusalOfAnswer({ status: statusMeant(json.error as JsonObject), body, retryAfter: undefined });
+}
+
+/** What the codes and types of the OpenAI family mean, its own and those of servers like it. */
+const meanings: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  context_length_exceeded: 400,
+  content_policy_violation: 400,
+  authentication_error: 401,
+  invalid_api_key: 401,
+  billing_error: 402,
+  permission_error: 403,
+  insufficient_permissions: 403,
+  not_found_error: 404,
+  model_not_found: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  requests: 429,
+  tokens: 429,
+  overloaded: 503,
+  overloaded_error: 503,
+  service_unavailable: 503,
+  service_unavailable_error: 503,
+  timeout: 504,
+  timeout_error: 504,
+};
+
+/** The code tells more than the type. Either may be a status itself, as a number or a text. */
+function statusMeant({ code, status, type }: JsonObject): number {
+  for (const word of [code, status, type]) {
+    if (typeof word !== "string" && typeof word !== "number") continue;
+    const text = String(word).toLowerCase();
+    if (/^[45]\d\d$/.test(text)) return Number(text);
+    if (Object.hasOwn(meanings, text)) return meanings[text] as number;
+  }
+  return 500;
+}
+
 /**
  * Returns the hint when to come back, in seconds from 1 to 60: some clients take no longer one, and others would sleep
  * for days.
@@ -43,7 +86,7 @@ export function retryHeaders(status: number, retryAfter: string | undefined): Re
 }
 
 /** Returns what an error body says, or undefined where it has not the family's shape. */
-export function errorWords(json: JsonObject | undefined): { message: string; param: string | undefined } | undefined {
+function errorWords(json: JsonObject | undefined): { message: string; param: string | undefined } | undefined {
   const error = json?.error as JsonObject | null | undefined;
   if (typeof error?.message !== "string") return undefined;
   return { message: error.message, param: typeof error.param === "string" ? error.param : undefined };

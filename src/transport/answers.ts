@@ -29,22 +29,19 @@ export function writeProblem({ res, id, family, sent = 0 }: Outlet, error: unkno
     return;
   }
   const { status, headers, body } = problem(family, refusal, id);
-  writeBody(res, id, status, headers, body);
+  writeBody(res, status, headers, body);
 }
 
 /** Writes the answer of a unary RPC. */
-export function writeWhole({ res, id }: Outlet, answer: Answer): void {
+export function writeWhole({ res }: Outlet, answer: Answer): void {
   if (answer.kind !== "whole") throw internal(new Error("a unary RPC was answered with a stream"));
-  writeBody(res, id, 200, answer.headers ?? {}, answer.body.bytes());
+  writeBody(res, 200, answer.headers ?? {}, answer.body.bytes());
 }
 
-function writeBody(res: ServerResponse, id: string, status: number, headers: AnswerHeaders, body: Buffer): void {
-  writeHead(res, id, status, { ...headers, "content-type": "application/json", "content-length": String(body.length) });
+function writeBody(res: ServerResponse, status: number, headers: AnswerHeaders, body: Buffer): void {
+  const length = String(body.length);
+  res.writeHead(status, { ...headers, "content-type": "application/json", "content-length": length });
   res.end(body);
-}
-
-function writeHead(res: ServerResponse, id: string, status: number, headers: AnswerHeaders): void {
-  res.writeHead(status, { ...headers, "x-request-id": id, "request-id": id });
 }
 
 const streamHeaders = {
@@ -60,10 +57,10 @@ export async function writeStream(
   keepAliveMs: number,
   gone: AbortSignal,
 ): Promise<void> {
-  const { res, id, family } = outlet;
+  const { res, family } = outlet;
   const { frames, end, keepAlive } = framesOf(family);
   const open = (headers: AnswerHeaders = {}) => {
-    if (!res.headersSent) writeHead(res, id, 200, { ...headers, ...streamHeaders });
+    if (!res.headersSent) res.writeHead(200, { ...headers, ...streamHeaders });
   };
   const silence = setTimeout(() => {
     open();
@@ -90,7 +87,7 @@ export async function writeStream(
 
 /** Writes the bytes that a field of the stream's messages holds, one after another. */
 export async function writeBytes(
-  { res, id }: Outlet,
+  { res }: Outlet,
   answering: Promise<Answer>,
   field: string,
   gone: AbortSignal,
@@ -102,7 +99,7 @@ export async function writeBytes(
       for (const frame of batch) {
         if (gone.aborted) return;
         const piece = frame.message() as unknown as Readonly<Record<string, unknown>>;
-        if (!res.headersSent) writeHead(res, id, 200, { ...answer.headers, "content-type": String(piece.contentType) });
+        if (!res.headersSent) res.writeHead(200, { ...answer.headers, "content-type": String(piece.contentType) });
         if (piece[field] !== undefined && !res.write(piece[field])) await drained(res, gone);
       }
     }

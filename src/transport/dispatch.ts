@@ -1,7 +1,8 @@
 /**
  * Finds what a request is for: a REST route, an RPC, a probe, the addresses, or nothing.
  *
- * Every answer carries `x-request-id`, also those of paths that nobody serves.
+ * Every answer carries `x-request-id`, and `request-id`, which Anthropic's clients read: also those of paths that nobody
+ * serves.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
@@ -31,6 +32,8 @@ export function createDispatch(options: DispatchOptions): (req: IncomingMessage,
   const { routes, rest, rpc, readiness, addresses, cors, newRequestId, log } = options;
   return (req, res) => {
     const id = newRequestId();
+    res.setHeader("x-request-id", id);
+    res.setHeader("request-id", id);
     const httpMethod = req.method ?? "";
     const path = pathOf(req.url ?? "");
     // A client that keeps its connection would hold up the end of a draining process.
@@ -64,12 +67,12 @@ function pathOf(url: string): string {
 
 /** Answers what needs no key, to GET and HEAD. */
 function tell(req: IncomingMessage, outlet: Outlet, status: number, json: object): void {
-  const { res, id } = outlet;
+  const { res } = outlet;
   if (req.method !== "GET" && req.method !== "HEAD") {
     refuse(req, outlet, methodNotAllowed(req.method ?? "", ["GET", "HEAD"]));
     return;
   }
-  res.writeHead(status, { "content-type": "application/json", "x-request-id": id });
+  res.writeHead(status, { "content-type": "application/json" });
   res.end(req.method === "HEAD" ? undefined : JSON.stringify(json));
 }
 

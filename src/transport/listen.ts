@@ -172,10 +172,12 @@ function rejectHeadless(res: ServerResponse, { rejectionBody }: ListenOptions): 
 }
 
 function rejectionHeaders(body: Buffer): Record<string, string> {
+  const id = newId("req");
   return {
     connection: "close",
     "content-type": "application/json",
     "content-length": String(body.length),
-    "x-request-id": newId("req"),
+    "x-request-id": id,
+    "request-id": id,
   };
 }

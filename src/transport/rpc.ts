@@ -87,7 +87,6 @@ export function createRpcDoor({ way, services, open, maxBytes, bodyTimeoutMs, dr
   return {
     serves: (path) => handlers.has(path),
     async handle(req, res, id, path) {
-      res.setHeader("x-request-id", id);
       if (req.method !== "POST") res.setHeader("allow", "POST");
       res.once("finish", () => discard(req));
       const values = createContextValues().set(callId, id);

@@ -26,19 +26,21 @@ export const messagesToChat: Translation<"messages", "chat"> = {
     const names = new ToolNames();
     const unsaid = new Set<string>();
     const chat = chatRequestOf(asked, context, names, unsaid);
+    const asks = Wire.ofJson(operations.chat.input, chat);
     const origin = { answerId: context.answerId, model: asked.model ?? "", stops: stopsOf(asked), names };
     return {
-      request: Wire.ofJson(operations.chat.input, chat),
+      request: asks,
       dropped: droppedOf(request.json(), unsaid),
       answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
-        translated(answer, origin) as Answer<Output<"messages", F>>,
+        translated(answer, origin, () => context.estimateTokens(asks)) as Answer<Output<"messages", F>>,
     };
   },
 };
 
-function translated(answer: Answer, origin: Origin): Answer<DescMessage> {
+function translated(answer: Answer, origin: Origin, estimate: () => number): Answer<DescMessage> {
   if (answer.kind === "whole") {
     return { kind: "whole", body: messageOf(answer.body as Wire<typeof ChatCompletionSchema>, origin) };
   }
-  return { kind: "stream", frames: eventsOf(answer.frames as Frames<typeof ChatCompletionChunkSchema>, origin) };
+  const frames = answer.frames as Frames<typeof ChatCompletionChunkSchema>;
+  return { kind: "stream", frames: eventsOf(frames, origin, estimate()) };
 }

@@ -1,10 +1,11 @@
 /**
  * Chat chunks → the events of a Messages stream.
  *
- * `message_start` goes out with the upstream's first chunk that says anything. `message_delta` waits until the upstream has ended, since
- * the usage comes after the finish, before it, with it, or never; the input's count, unknown at the start, is told
- * there. A stream that ends without a finish fails, as does one that breaks: its last block stays open, and the
- * refusal passes on to the door.
+ * `message_start` goes out with the upstream's first chunk that says anything. It tells an estimate of the input's
+ * count, for some clients read it nowhere else. `message_delta` waits until the upstream has ended, since the usage comes
+ * after the finish, before it, with it, or never: it tells the upstream's own counts, the input's among them. A stream
+ * that ends without a finish fails, as does one that breaks: its last block stays open, and the refusal passes on to the
+ * door.
  */
 import {
   type ChatCompletionChunk,
@@ -24,11 +25,13 @@ import { BlockQueue } from "./queue.ts";
 import { spokenIn } from "./spoken.ts";
 import { finalUsageOf, usageOf } from "./usage.ts";
 
+/** `inputTokens` is an estimate. */
 export async function* eventsOf(
   frames: Frames<typeof ChatCompletionChunkSchema>,
   origin: Origin,
+  inputTokens: number,
 ): Frames<typeof MessageStreamEventSchema> {
-  const stream = new MessageStream(origin);
+  const stream = new MessageStream(origin, inputTokens);
   for await (const batch of frames) {
     const events: JsonObject[] = [];
     let failure: unknown;
@@ -50,6 +53,7 @@ function asWire(event: JsonObject): Wire<typeof MessageStreamEventSchema> {
 
 class MessageStream {
   readonly #origin: Origin;
+  readonly #inputTokens: number;
   readonly #blocks: BlockQueue;
   #started = false;
   #finish: FinishReason | undefined;
@@ -58,8 +62,9 @@ class MessageStream {
   #refusal = "";
   #usage: ChatUsage | undefined;
 
-  constructor(origin: Origin) {
+  constructor(origin: Origin, inputTokens: number) {
     this.#origin = origin;
+    this.#inputTokens = inputTokens;
     this.#blocks = new BlockQueue(origin.answerId, origin.names);
   }
 
@@ -75,7 +80,8 @@ class MessageStream {
 
   #start(model: string): JsonObject {
     this.#started = true;
-    return { type: "message_start", message: { ...headOf(model, this.#origin), usage: usageOf(undefined) } };
+    const usage = { ...usageOf(undefined), input_tokens: this.#inputTokens };
+    return { type: "message_start", message: { ...headOf(model, this.#origin), usage } };
   }
 
   #choice({ delta, finishReason, extra }: ChunkChoice): JsonObject[] {

@@ -17,7 +17,7 @@ export function usageOf(usage: ChatUsage | undefined): JsonObject {
   };
 }
 
-/** Returns the usage at the end of a stream: input too, for it was not known when the stream began. */
+/** Returns the usage at the end of a stream: input too, for only an estimate of it was known when the stream began. */
 export function finalUsageOf(usage: ChatUsage | undefined): JsonObject {
   const read = usage?.promptTokensDetails?.cachedTokens ?? 0;
   const written = usage?.promptTokensDetails?.cacheWriteTokens ?? 0;

@@ -1,0 +1,33 @@
+/**
+ * Three gateways for a test file: one with the embedded models, and two that have the first as their upstream, by
+ * either family's API.
+ *
+ *   const gateways = nearAndFar();
+ *   test("…", () => fetch(gateways.near.rootUrl));
+ */
+import { afterAll, beforeAll } from "vitest";
+import { behind, behindAnthropic, startTestGateway, type TestGateway, withEmbeddings } from "./gateway.ts";
+
+export interface NearAndFar {
+  readonly near: TestGateway;
+  /** Over OpenAI's API; with the embedding model. */
+  readonly overChat: TestGateway;
+  /** Over Anthropic's API. */
+  readonly overMessages: TestGateway;
+}
+
+/** Starts them before the tests of the file, and closes them after. They are there inside of tests and hooks only. */
+export function nearAndFar(): NearAndFar {
+  const gateways = {} as { -readonly [name in keyof NearAndFar]: TestGateway };
+  beforeAll(async () => {
+    gateways.near = await startTestGateway();
+    gateways.overChat = await startTestGateway(withEmbeddings(behind(gateways.near)));
+    gateways.overMessages = await startTestGateway(behindAnthropic(gateways.near));
+  });
+  afterAll(async () => {
+    await gateways.overMessages.close();
+    await gateways.overChat.close();
+    await gateways.near.close();
+  });
+  return gateways;
+}
