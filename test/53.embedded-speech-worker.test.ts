@@ -121,7 +121,7 @@ describe("many requests", () => {
 
   test("take seats in the order of their arrival, and one that nobody listens to makes way", async () => {
     const undisturbed = await hear(shared.perform(job({ text: long.slice(0, 400), format: "mp3" }), never));
-    await withStudio({ seats: 1, patience: 100 }, async (studio) => {
+    await withStudio({ seats: 1, guests: 0, patience: 100 }, async (studio) => {
       const stalled = studio.perform(job({ text: long.slice(0, 400), format: "mp3" }), never);
       const { value: begin } = await stalled.next();
       const { audio } = await hear(studio.perform(job(), never));
@@ -129,6 +129,88 @@ describe("many requests", () => {
       // And it goes on where it was.
       const rest = await hear(stalled);
       expect(Buffer.concat([begin as Uint8Array, rest.audio]).equals(undisturbed.audio)).toBe(true);
+    });
+  });
+});
+
+describe("where all seats are taken by long texts", () => {
+  /** Runs with these seats, and counts the turns of the worker. */
+  async function crowded(
+    options: StudioOptions,
+    use: (studio: ReturnType<typeof createStudio>, turns: () => number) => Promise<void>,
+  ) {
+    let turns = 0;
+    const spawn = () => spawnWorker().on("message", () => turns++);
+    await withStudio({ ...options, spawn }, (studio) => use(studio, () => turns));
+  }
+
+  /** Listens until it is told to leave; resolves with all that was heard once the first piece is there. */
+  function listener(studio: ReturnType<typeof createStudio>, signal: AbortSignal, text = long) {
+    const first = Promise.withResolvers<void>();
+    let pieces = 0;
+    const over = hear(studio.perform(job({ text }), signal), async () => {
+      pieces += 1;
+      first.resolve();
+    });
+    return { first: first.promise, over, pieces: () => pieces };
+  }
+
+  test("a short text is heard after a few turns, whole", async () => {
+    const leaving = new AbortController();
+    await crowded({ seats: 2, guests: 1 }, async (studio, turns) => {
+      const others = Array.from({ length: 6 }, () => listener(studio, leaving.signal));
+      await Promise.all(others.map(({ first }) => first));
+      const before = turns();
+      const { audio } = await hear(studio.perform(job({ text: "Hello." }), never));
+      expect(audio.length).toBeGreaterThan(0);
+      expect(turns() - before).toBeLessThan(20);
+      leaving.abort();
+      await Promise.allSettled(others.map(({ over }) => over));
+    });
+  });
+
+  test("each of many is heard before any goes far", async () => {
+    const leaving = new AbortController();
+    await crowded({ seats: 2, guests: 1 }, async (studio) => {
+      const all = Array.from({ length: 8 }, () => listener(studio, leaving.signal));
+      await Promise.all(all.map(({ first }) => first));
+      expect(Math.max(...all.map(({ pieces }) => pieces()))).toBeLessThan(30);
+      leaving.abort();
+      await Promise.allSettled(all.map(({ over }) => over));
+    });
+  });
+
+  test("who made way goes on where it was", async () => {
+    const text = long.slice(0, 250);
+    const undisturbed = await hear(shared.perform(job({ text, format: "opus" }), never));
+    await crowded({ seats: 1, guests: 1 }, async (studio) => {
+      const all = await Promise.all(
+        Array.from({ length: 3 }, () => hear(studio.perform(job({ text, format: "opus" }), never))),
+      );
+      for (const { audio } of all) expect(audio.equals(undisturbed.audio)).toBe(true);
+    });
+  });
+
+  test("more than can wait are refused, and told to come back", async () => {
+    const leaving = new AbortController();
+    await crowded({ seats: 1, guests: 0, mostWaiting: 1 }, async (studio) => {
+      const speaking = listener(studio, leaving.signal);
+      await speaking.first;
+      const waiting = listener(studio, leaving.signal);
+      const refused = { status: 503, headers: { "retry-after": "5" } };
+      await expect(hear(studio.perform(job(), never))).rejects.toMatchObject(refused);
+      leaving.abort();
+      await Promise.allSettled([speaking.over, waiting.over]);
+      expect((await hear(studio.perform(job(), never))).audio.length).toBeGreaterThan(0);
+    });
+  });
+
+  test("who does not read keeps nobody from a seat", async () => {
+    await crowded({ seats: 2, guests: 0, patience: 50 }, async (studio) => {
+      const stalled = [1, 2].map(() => studio.perform(job({ text: long }), never));
+      await Promise.all(stalled.map((sound) => sound.next()));
+      expect((await hear(studio.perform(job({ text: long.slice(0, 600) }), never))).audio.length).toBeGreaterThan(0);
+      await Promise.all(stalled.map((sound) => sound.return(0)));
     });
   });
 });

@@ -1,10 +1,11 @@
 /**
- * Performs jobs, many side by side, with one worker thread: each in turn makes a piece of its file.
+ * Performs jobs, many side by side, with one worker thread: each in turn makes a piece of its file. More than can wait
+ * are refused.
  *
  * A worker that dies takes no request with it: all begin again and go on where they were. Only the request whose turn
  * it was fails if that happens twice, and at once if its turn took too long.
  */
-import { cancelled, upstreamFailed, upstreamTimeout } from "../../../errors.ts";
+import { cancelled, upstreamFailed, upstreamRefused, upstreamTimeout } from "../../../errors.ts";
 import type { Job } from "./job.ts";
 import { Part } from "./part.ts";
 import type { FromWorker } from "./protocol.ts";
@@ -12,8 +13,12 @@ import { createThread, type ThreadOptions, TooLong } from "./thread.ts";
 import { createTurns } from "./turns.ts";
 
 export interface StudioOptions extends ThreadOptions {
-  /** How many jobs are worked on side by side. */
+  /** How many jobs are worked on side by side, whatever comes anew. */
   readonly seats?: number;
+  /** How many besides, which make way for new ones once they have been heard. */
+  readonly guests?: number;
+  /** How many wait for a seat, at most. */
+  readonly mostWaiting?: number;
   /** After how many milliseconds without a reader a job makes way for one that waits. */
   readonly patience?: number;
 }
@@ -28,8 +33,11 @@ export interface Studio {
 /** How often those who wait for a seat look for one, in milliseconds. */
 const lookAgain = 1000;
 
-export function createStudio({ seats = 12, patience = 10_000, ...threadOptions }: StudioOptions = {}): Studio {
-  const turns = createTurns({ seats, patience, unseated: withdraw });
+const busy = "The speech model is busy: too many requests wait already. Try again later.";
+
+export function createStudio(options: StudioOptions = {}): Studio {
+  const { seats = 12, guests = 4, mostWaiting = 256, patience = 2000, ...threadOptions } = options;
+  const turns = createTurns({ seats, guests, most: mostWaiting, patience, unseated: withdraw });
   const thread = createThread(threadOptions, () => {
     for (const part of turns.all()) part.forgotten();
   });
@@ -47,8 +55,10 @@ export function createStudio({ seats = 12, patience = 10_000, ...threadOptions }
       part.fail(cancelled(), { atOnce: true });
       leave(part);
     };
+    if (!turns.add(part)) {
+      throw upstreamRefused(503, { message: busy, param: undefined }, undefined, { "retry-after": "5" });
+    }
     signal.addEventListener("abort", onAbort, { once: true });
-    turns.add(part);
     advance();
     try {
       return yield* part.take();

@@ -1,13 +1,16 @@
 /**
- * Whose turn is next: all parts with a seat in order, each a step at a time, so that a long text holds nobody up.
+ * Whose turn is next, so that a long text holds nobody up and a new one is heard soon.
  *
- * Seats are few, since each has an encoder. Who finds none waits, first come first served. A part that nobody takes
- * from loses its seat to one that waits, and begins again when it is wanted.
+ * Seats are few, since each has an encoder. All parts with a seat go in order, a step at a time; every other turn is a
+ * newcomer's. Where all seats are taken, some are a guest's: it makes way for a newcomer once it has had its first few
+ * turns. Who has no seat waits, first come first served, and then begins again where it was. So does a part that nobody
+ * takes from, where another wants its seat.
  */
 import type { Part } from "./part.ts";
 
 export interface Turns {
-  add(part: Part): void;
+  /** Returns false where too many wait. */
+  add(part: Part): boolean;
   remove(part: Part): void;
   /** Returns the part whose turn it is, or undefined where none can go on. */
   next(): Part | undefined;
@@ -18,45 +21,77 @@ export interface Turns {
 }
 
 export interface TurnsOptions {
+  /** Seats that newcomers take from nobody. */
   readonly seats: number;
+  /** Seats besides. */
+  readonly guests: number;
+  /** How many parts may wait. */
+  readonly most: number;
   /** After how long nobody has taken anything the seat is given away, in milliseconds. */
   readonly patience: number;
   /** Told when a part has lost its seat. */
   readonly unseated: (part: Part) => void;
 }
 
-export function createTurns({ seats, patience, unseated }: TurnsOptions): Turns {
+/** As many as a part makes ahead of its taker: so no newcomer has to be taken from before it has had them. */
+const firstTurns = 4;
+
+export function createTurns({ seats, guests, most, patience, unseated }: TurnsOptions): Turns {
   /** In the order of their turns. */
   let seated: Part[] = [];
   let waiting: Part[] = [];
+  /** How many turns each has had. */
+  const had = new Map<Part, number>();
+  let lastWasNew = false;
 
-  function makeSeats(): void {
-    const wanted = waiting.filter((part) => part.hasRoom).length - (seats - seated.length);
-    if (wanted <= 0) return;
-    for (const part of seated.filter(({ stalledFor }) => stalledFor >= patience).slice(0, wanted)) {
-      seated = seated.filter((other) => other !== part);
-      waiting.push(part);
-      unseated(part);
-    }
+  const turnsOf = (part: Part) => had.get(part) ?? 0;
+  const isNew = (part: Part) => turnsOf(part) < firstTurns;
+
+  function unseat(part: Part): void {
+    seated = seated.filter((other) => other !== part);
+    waiting.push(part);
+    unseated(part);
+  }
+
+  /** Makes way for a part, where another has to. */
+  function makeWay(newcomer: boolean): void {
+    const stalled = seated.find(({ stalledFor }) => stalledFor >= patience);
+    // Who has had the fewest turns has the fewest to make again.
+    const settled = seated.filter((part) => !isNew(part)).sort((a, b) => turnsOf(a) - turnsOf(b));
+    const guest = newcomer && settled.length > seats ? settled[0] : undefined;
+    const leaving = stalled ?? guest;
+    if (leaving) unseat(leaving);
   }
 
   function seat(): void {
-    makeSeats();
-    const arriving = waiting.filter((part) => part.hasRoom).slice(0, seats - seated.length);
-    waiting = waiting.filter((part) => !arriving.includes(part));
-    seated.push(...arriving);
+    const hungry = waiting.filter((part) => part.hasRoom);
+    for (const part of [...hungry.filter(isNew), ...hungry.filter((one) => !isNew(one))]) {
+      if (seated.length >= seats + guests) makeWay(isNew(part));
+      if (seated.length >= seats + guests) return;
+      waiting = waiting.filter((other) => other !== part);
+      seated.push(part);
+    }
   }
 
   return {
-    add: (part) => void waiting.push(part),
+    add(part) {
+      if (waiting.length >= most) return false;
+      waiting.push(part);
+      return true;
+    },
     remove(part) {
       seated = seated.filter((other) => other !== part);
       waiting = waiting.filter((other) => other !== part);
+      had.delete(part);
     },
     next() {
       seat();
-      const part = seated.find(({ hasRoom }) => hasRoom);
-      if (part) seated = [...seated.filter((other) => other !== part), part];
+      const ready = seated.filter(({ hasRoom }) => hasRoom);
+      const part = ready.find((one) => isNew(one) !== lastWasNew) ?? ready[0];
+      if (!part) return undefined;
+      lastWasNew = isNew(part);
+      had.set(part, turnsOf(part) + 1);
+      seated = [...seated.filter((other) => other !== part), part];
       return part;
     },
     get crowded() {
