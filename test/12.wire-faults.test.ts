@@ -3,7 +3,7 @@
  */
 import { ok, strictEqual } from "node:assert";
 import type { DescMessage } from "@bufbuild/protobuf";
-import { describe, test } from "vitest";
+import { describe, test, vi } from "vitest";
 import {
   CreateChatCompletionRequestSchema as input,
   ChatCompletionSchema as output,
@@ -30,11 +30,6 @@ describe("a value of the wrong type is refused with its path", () => {
     ["messages[1]", '{"messages":[{"role":"user"},"sesame"]}', "expected an object, got a string"],
     ["messages[0]", '{"messages":[null]}', "expected an object, got null"],
     ["messages[0]", '{"messages":[[]]}', "expected an object, got a list"],
-    [
-      "messages[0].role",
-      '{"messages":[{"role":"sesame"}]}',
-      "expected one of system, developer, user, assistant, tool, function, got a string",
-    ],
     [
       "messages[0].role",
       '{"messages":[{"role":{}}]}',
@@ -103,6 +98,13 @@ describe("a value of the wrong type is refused with its path", () => {
     strictEqual(fault.path, path);
     strictEqual(fault.message, message);
     strictEqual(fault.kind, "type");
+  });
+
+  test("a word that is none of those allowed is of the right type, and told as a wrong value", () => {
+    const fault = faultOf('{"messages":[{"role":"sesame"}]}');
+    strictEqual(fault.path, "messages[0].role");
+    strictEqual(fault.message, "expected one of system, developer, user, assistant, tool, function");
+    strictEqual(fault.kind, "value");
   });
 
   test("also in an answer, where the reader is strict", () => {
@@ -238,5 +240,39 @@ describe("more than is read is refused before it is built", () => {
     const fault = faultOf(body);
     strictEqual(fault.path, path);
     strictEqual(fault.message, "expected at most 20000 members");
+  });
+});
+
+describe("a body with too many parts", () => {
+  for (const [name, body] of [
+    ["brackets that never close", "[".repeat(1_000_000)],
+    ["lists", `{"a":[${"[],".repeat(500_000)}[]]}`],
+    ["members", `{${Array.from({ length: 500_001 }, (_, i) => `"k${i}":0`).join(",")}}`],
+  ] as const) {
+    test(`is refused before it is parsed: ${name}`, () => {
+      const parse = vi.spyOn(JSON, "parse");
+      try {
+        strictEqual(faultOf(body).kind, "malformed");
+        strictEqual(parse.mock.calls.length, 0);
+      } finally {
+        parse.mockRestore();
+      }
+    });
+  }
+
+  test("is no text that merely holds the signs of them, escaped quotes among these", () => {
+    const text = `${'[{:"'.repeat(200_000)}\\`;
+    const wire = Wire.ofBytes(input, Buffer.from(JSON.stringify({ model: text })));
+    strictEqual(wire.message().model, text);
+  });
+
+  test("is no long list of numbers", () => {
+    const body = Buffer.from(JSON.stringify({ vendor: Array.from({ length: 600_000 }, (_, i) => i) }));
+    ok(Wire.ofBytes(input, body).json());
+  });
+
+  test("is an upstream's to send", () => {
+    const answer = Buffer.from(`{"vendor":[${"[],".repeat(500_000)}[]]}`);
+    ok(Wire.ofBytes(output, answer, true).json());
   });
 });

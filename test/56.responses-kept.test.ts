@@ -291,6 +291,13 @@ test("a reference stands for its item, word for word", async () => {
   ]);
 });
 
+test("a reference to nothing is refused, and says where it stands", async () => {
+  const input = [{ role: "user", content: "Go" }, { type: "item_reference" }];
+  const { status, body } = await ask(ada, "/v1/responses", { model: "scripted", input });
+  expect(status).toBe(400);
+  expect(body.error).toMatchObject({ code: "missing_required_parameter", param: "input[1].id" });
+});
+
 test("it is the same over RPC", async () => {
   const baseUrl = `http://127.0.0.1:${gateway.port}`;
   const client = createClient(InferenceService, createGrpcTransport({ baseUrl, binaryOptions }));

@@ -28,7 +28,7 @@ export function encodeVectors(
   format: VectorFormat,
 ): Wire<typeof EmbeddingListSchema> {
   const { data } = answer.json();
-  if (!Array.isArray(data)) return answer;
+  if (!Array.isArray(data)) throw unreadable();
   const items = data.map((item) => encodedItem(item, format));
   const ordered = inOrder(items);
   return ordered.every((item, i) => item === data[i]) ? answer : answer.with({ data: ordered });
@@ -37,11 +37,13 @@ export function encodeVectors(
 /** Returns the same object where nothing changes. */
 function encodedItem(item: JsonValue, format: VectorFormat): JsonValue {
   const embedding = (item as JsonObject | null)?.embedding;
-  if (format === "base64" && Array.isArray(embedding))
-    return { ...(item as JsonObject), embedding: toBase64(embedding) };
-  if (format === "float" && typeof embedding === "string")
-    return { ...(item as JsonObject), embedding: toFloats(embedding) };
-  return item;
+  if (Array.isArray(embedding)) {
+    checkNumbers(embedding);
+    return format === "float" ? item : { ...(item as JsonObject), embedding: toBase64(embedding) };
+  }
+  if (typeof embedding !== "string") throw unreadable();
+  const floats = toFloats(embedding);
+  return format === "base64" ? item : { ...(item as JsonObject), embedding: [...floats] };
 }
 
 /** Items without an index stay where they are. */
@@ -54,19 +56,27 @@ function inOrder(items: readonly JsonValue[]): JsonValue[] {
   return placed.sort((a, b) => a.index - b.index).map(({ item }) => item);
 }
 
-function toBase64(vector: readonly JsonValue[]): string {
+function checkNumbers(vector: readonly JsonValue[]): asserts vector is readonly number[] {
+  if (!vector.every(Number.isFinite)) throw unreadable();
+}
+
+function toBase64(vector: readonly number[]): string {
   const bytes = Buffer.allocUnsafe(4 * vector.length);
   for (const [i, value] of vector.entries()) {
-    if (typeof value !== "number") throw unreadable();
+    // What is too large for 32 bits would become infinity.
+    if (!Number.isFinite(Math.fround(value))) throw unreadable();
     bytes.writeFloatLE(value, 4 * i);
   }
   return bytes.toString("base64");
 }
 
-function toFloats(base64: string): number[] {
+function toFloats(base64: string): Float32Array {
   const bytes = Buffer.from(base64, "base64");
-  if (bytes.length % 4 !== 0) throw unreadable();
-  const vector = Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
+  // The decoder leaves out what it does not know, and stops at the first `=`.
+  const whole = Math.floor((base64.replace(/={1,2}$/, "").length * 3) / 4);
+  if (bytes.length !== whole || bytes.length % 4 !== 0) throw unreadable();
+  const vector = new Float32Array(bytes.length / 4);
+  for (let i = 0; i < vector.length; i++) vector[i] = bytes.readFloatLE(4 * i);
   // JSON has no other numbers.
   if (!vector.every(Number.isFinite)) throw unreadable();
   return vector;

@@ -5,7 +5,7 @@
  * many encoders write for null, stands for nothing wherever it is no text of its own.
  */
 import type { JsonObject, JsonValue } from "../wire/json.ts";
-import { jsonType } from "../wire/json.ts";
+import { hasTooManyParts, jsonType } from "../wire/json.ts";
 import type { FieldPlan, ValuePlan } from "../wire/plan.ts";
 import { readMessage } from "../wire/read.ts";
 
@@ -71,7 +71,9 @@ function fits(value: ValuePlan, item: JsonValue): boolean {
   }
 }
 
+/** What is not parsed as a body is not parsed here. */
 function parsed(text: string): JsonValue | undefined {
+  if (hasTooManyParts(Buffer.from(text))) return undefined;
   try {
     return JSON.parse(text) as JsonValue;
   } catch {

@@ -18,6 +18,8 @@ export interface FormNode {
 }
 
 const maxPairs = 4096;
+/** The longest key, in characters. */
+const maxKey = 4096;
 const maxDepth = 4;
 const maxIndex = 4095;
 
@@ -29,6 +31,7 @@ export function formTree(pairs: Iterable<Pair>): FormNode {
   let count = 0;
   for (const [key, text] of pairs) {
     if (++count > maxPairs) throw malformedBody(`the form has more than ${maxPairs} fields`);
+    if (key.length > maxKey) throw malformedBody(`a form field has a name of more than ${maxKey} characters`);
     if (key !== "") add(root, segmentsOf(key), text);
   }
   return root;

@@ -14,7 +14,7 @@ const percent = 0x25;
 const plus = 0x2b;
 const space = 0x20;
 
-/** Yields the pairs in their order. Throws a Refusal. */
+/** Yields the pairs in their order, empty ones too: they are counted as any other. Throws a Refusal. */
 export function* urlencodedPairs(body: Buffer): Generator<Pair> {
   for (let from = 0; from < body.length; ) {
     const found = body.indexOf(ampersand, from);
@@ -22,7 +22,7 @@ export function* urlencodedPairs(body: Buffer): Generator<Pair> {
     const pair = body.subarray(from, to);
     const middle = pair.indexOf(equals);
     const keyEnd = middle === -1 ? pair.length : middle;
-    if (pair.length > 0) yield [decoded(pair.subarray(0, keyEnd)), decoded(pair.subarray(keyEnd + 1))];
+    yield [decoded(pair.subarray(0, keyEnd)), decoded(pair.subarray(keyEnd + 1))];
     from = to + 1;
   }
 }

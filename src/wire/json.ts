@@ -20,15 +20,49 @@ export const maxMembers = 20_000;
 /** Limits for protobuf readers of messages that hold JSON: a level of JSON takes up to three of protobuf. */
 export const binaryOptions = { recursionLimit: 3 * maxDepth + 20 };
 
-/** Parses bytes. Throws a WireFault without a path. */
-export function parseJson(bytes: Uint8Array): JsonValue {
+/** Parses bytes. Throws a WireFault without a path. `lenient` is for what upstreams say. */
+export function parseJson(bytes: Uint8Array, lenient: boolean): JsonValue {
   if (!isUtf8(bytes)) throw new WireFault("malformed", "the body is not UTF-8");
+  if (!lenient && hasTooManyParts(bytes)) {
+    throw new WireFault("malformed", `it has more than ${maxParts} lists, objects and members`);
+  }
   try {
     return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as JsonValue;
   } catch {
     // The parser's own words quote the text, which may be private.
     throw new WireFault("malformed", "the body is not JSON");
   }
+}
+
+/**
+ * The most lists, objects and members in a caller's text: each costs the parser far more than its bytes, and millions
+ * would hold up everyone. No model's context holds as many.
+ */
+const maxParts = 500_000;
+
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+/** `[` has one bit less than `{`. */
+const bracketBit = 0x20;
+const openBrace = 0x7b;
+
+/** Whether a text has more parts than are parsed. It need not be JSON. */
+export function hasTooManyParts(text: Uint8Array): boolean {
+  if (text.length <= maxParts) return false;
+  let parts = 0;
+  for (let at = 0; at < text.length; at++) {
+    const byte = text[at] as number;
+    if (byte === quote) at = closingQuote(text, at);
+    else if (((byte | bracketBit) === openBrace || byte === colon) && ++parts > maxParts) return true;
+  }
+  return false;
+}
+
+function closingQuote(text: Uint8Array, opening: number): number {
+  let at = opening + 1;
+  while (at < text.length && text[at] !== quote) at += text[at] === backslash ? 2 : 1;
+  return at;
 }
 
 /** Returns how a value is called in faults and chosen by unions. */

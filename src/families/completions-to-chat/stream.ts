@@ -6,16 +6,20 @@
  * only if it was asked for. Chunks that say nothing of the text (the role, the reasoning) have no piece.
  */
 
-import type { ChatCompletionChunkSchema, ChunkChoice } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import { type ChatCompletionChunk, type ChatUsage, ChatUsageSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import type {
+  ChatCompletionChunk,
+  ChatCompletionChunkSchema,
+  ChatUsage,
+  ChunkChoice,
+} from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CompletionSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
 import type { Frames } from "../../call.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import { writeMessage } from "../../wire/write.ts";
 import { completionChoice, finishWord, hasEnded, saidIn } from "./choice.ts";
 import { textLogProbs } from "./logprobs.ts";
 import type { Reading } from "./request.ts";
+import { usageTold } from "./usage.ts";
 
 type Piece = Wire<typeof CompletionSchema>;
 
@@ -88,7 +92,7 @@ class Pieces {
   }
 
   #piece(choices: JsonObject[], usage: ChatUsage | null): Piece {
-    const told = this.#reading.includeUsage ? { usage: usage && writeMessage(ChatUsageSchema, usage) } : {};
+    const told = this.#reading.includeUsage ? { usage: usage && usageTold(usage, this.#reading) } : {};
     return Wire.ofJson(CompletionSchema, { ...this.#head, choices, ...told }, true);
   }
 }

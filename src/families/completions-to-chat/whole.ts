@@ -3,15 +3,15 @@
  *
  * An answer without any choice is the upstream's failure: clients read the first one unasked.
  */
-import { type ChatCompletionSchema, ChatUsageSchema, type Choice } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import type { ChatCompletionSchema, Choice } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CompletionSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
 import { upstreamFailed } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import { writeMessage } from "../../wire/write.ts";
 import { completionChoice, finishWord, saidIn } from "./choice.ts";
 import { textLogProbs } from "./logprobs.ts";
 import type { Reading } from "./request.ts";
+import { usageTold } from "./usage.ts";
 
 export function wholeCompletion(
   answer: Wire<typeof ChatCompletionSchema>,
@@ -27,7 +27,7 @@ export function wholeCompletion(
       created: Number(created) || reading.now,
       model: model || reading.model,
       choices: choices.map((choice) => wholeChoice(choice, reading)),
-      ...(usage ? { usage: writeMessage(ChatUsageSchema, usage) } : {}),
+      ...(usage ? { usage: usageTold(usage, reading) } : {}),
       ...(systemFingerprint === undefined ? {} : { system_fingerprint: systemFingerprint }),
     },
     true,

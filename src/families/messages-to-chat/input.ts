@@ -14,9 +14,45 @@ export function inputOf(written: string): JsonObject {
   return objectIn(written) ?? { _raw: written };
 }
 
-/** Whether the text is a whole JSON object: nothing can be added to it any more. */
-export function isWholeInput(written: string): boolean {
-  return written.trimEnd().endsWith("}") && parsed(written) !== undefined;
+/**
+ * Follows an input that comes in pieces, to see when it is a whole JSON object, to which nothing can be added any more.
+ * Each character is looked at once, however small the pieces, and the whole is parsed once.
+ */
+export class GrowingInput {
+  #text = "";
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  /** Undefined until the braces that opened have closed. */
+  #isWhole: boolean | undefined;
+
+  get isWhole(): boolean {
+    return this.#isWhole ?? false;
+  }
+
+  add(piece: string): void {
+    if (this.#isWhole === undefined) this.#text += piece;
+    for (let i = 0; i < piece.length; i++) this.#next(piece.charAt(i), piece, i);
+  }
+
+  #next(character: string, piece: string, i: number): void {
+    if (this.#isWhole !== undefined) {
+      // Only white space may follow.
+      if (character.trim() !== "") this.#isWhole = false;
+    } else if (this.#escaped) this.#escaped = false;
+    else if (this.#inString && character === "\\") this.#escaped = true;
+    else if (character === '"') this.#inString = !this.#inString;
+    else if (this.#inString) return;
+    else if (character === "{" || character === "[") this.#depth++;
+    else if ((character === "}" || character === "]") && --this.#depth === 0) this.#close(piece.length - i - 1);
+  }
+
+  /** The text so far has so many characters too many. */
+  #close(beyond: number): void {
+    const text = this.#text.slice(0, this.#text.length - beyond);
+    this.#isWhole = text.endsWith("}") && parsed(text) !== undefined;
+    this.#text = "";
+  }
 }
 
 function objectIn(written: string): JsonObject | undefined {

@@ -10,7 +10,7 @@
 import { upstreamFailed } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
-import { isWholeInput } from "./input.ts";
+import { GrowingInput } from "./input.ts";
 import { ToolIds, type ToolNames } from "./names.ts";
 import type { SpokenCall } from "./spoken.ts";
 
@@ -22,11 +22,9 @@ interface Call {
   name: string;
   /** What was not written yet of the input. */
   waiting: string;
-  /** What was written of it. */
-  written: string;
-  /** How much of what was written was looked at, for whether it is whole. */
-  judged: number;
-  state: "going" | "whole" | "ended";
+  /** All that came of it. */
+  readonly input: GrowingInput;
+  ended: boolean;
 }
 
 export class BlockQueue {
@@ -58,19 +56,20 @@ export class BlockQueue {
   /** Throws a Refusal where the call has ended. */
   call(piece: SpokenCall): void {
     const call = this.#callOf(piece);
-    if (call.state === "ended" && piece.input.trim() !== "") {
+    if (call.ended && piece.input.trim() !== "") {
       throw upstreamFailed("it went on with a tool call that had ended");
     }
     call.id ||= piece.id;
     call.name ||= piece.name;
     call.waiting += piece.input;
+    call.input.add(piece.input);
   }
 
   #callOf(piece: SpokenCall): Call {
     const key = piece.index ?? (piece.id || undefined);
     const known = key === undefined ? this.#lastCall : this.#calls.get(key);
     if (known && !beginsAnother(known, piece)) return known;
-    const call: Call = { kind: "tool_use", id: "", name: "", waiting: "", written: "", judged: 0, state: "going" };
+    const call: Call = { kind: "tool_use", id: "", name: "", waiting: "", input: new GrowingInput(), ended: false };
     if (key !== undefined) this.#calls.set(key, call);
     this.#lastCall = call;
     this.#queue.push(call);
@@ -103,7 +102,7 @@ export class BlockQueue {
     this.#queue.shift();
     this.#index += 1;
     this.#open = false;
-    if (block.kind === "tool_use") block.state = "ended";
+    if (block.kind === "tool_use") block.ended = true;
     const signature = { type: "content_block_delta", index, delta: { type: "signature_delta", signature: "" } };
     return [...(block.kind === "thinking" ? [signature] : []), { type: "content_block_stop", index }];
   }
@@ -116,29 +115,21 @@ export class BlockQueue {
 function beginsAnother(call: Call, { index, id, name }: SpokenCall): boolean {
   if (name === "") return false;
   if (id !== "") return call.id !== "" && call.id !== id;
-  return index === undefined && isWholeInput(call.written + call.waiting);
+  return index === undefined && call.input.isWhole;
 }
 
 function isNamed(block: Prose | Call): boolean {
   return block.kind !== "tool_use" || (block.id !== "" && block.name !== "");
 }
 
-/** Looks at a call's input again only when there is more of it. */
+/** Whether nothing can be added to a block that is not the last. */
 function isWhole(block: Prose | Call): boolean {
-  if (block.kind !== "tool_use") return true;
-  if (block.state === "going" && block.written.length > block.judged) {
-    block.judged = block.written.length;
-    if (isWholeInput(block.written)) block.state = "whole";
-  }
-  return block.state === "whole";
+  return block.kind !== "tool_use" || block.input.isWhole;
 }
 
 function take(block: Prose | Call): JsonObject {
   const piece = block.waiting;
   block.waiting = "";
-  if (block.kind === "tool_use") {
-    block.written += piece;
-    return { type: "input_json_delta", partial_json: piece };
-  }
+  if (block.kind === "tool_use") return { type: "input_json_delta", partial_json: piece };
   return block.kind === "text" ? { type: "text_delta", text: piece } : { type: "thinking_delta", thinking: piece };
 }

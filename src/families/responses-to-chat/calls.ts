@@ -6,16 +6,17 @@
  * whole input does. A call is told of when its name is known.
  */
 import type { JsonObject } from "../../wire/json.ts";
-import { isWholeInput } from "../messages-to-chat/input.ts";
+import { GrowingInput } from "../messages-to-chat/input.ts";
 import type { SpokenCall } from "../messages-to-chat/spoken.ts";
 import type { CallItem } from "./items.ts";
 
 interface Call {
   id: string;
   name: string;
-  input: string;
-  /** How much of the input was told. */
-  told: number;
+  /** All that came of the input. */
+  readonly input: GrowingInput;
+  /** What was not told yet of it. */
+  untold: string;
   item: CallItem | undefined;
 }
 
@@ -35,7 +36,8 @@ export class Calls {
     const call = this.#callOf(piece);
     call.id ||= piece.id;
     call.name ||= piece.name;
-    call.input += piece.input;
+    call.input.add(piece.input);
+    call.untold += piece.input;
     return call.name === "" ? [] : this.#tell(call);
   }
 
@@ -45,8 +47,8 @@ export class Calls {
   }
 
   #tell(call: Call): JsonObject[] {
-    const piece = call.input.slice(call.told);
-    call.told = call.input.length;
+    const piece = call.untold;
+    call.untold = "";
     if (call.item) return call.item.say(piece);
     call.item = this.#begin(call.id, call.name);
     return [...call.item.begin(), ...call.item.say(piece)];
@@ -56,7 +58,7 @@ export class Calls {
     const key = piece.index ?? (piece.id || undefined);
     const known = key === undefined ? this.#all.at(-1) : this.#byKey.get(key);
     if (known && !beginsAnother(known, piece)) return known;
-    const call: Call = { id: "", name: "", input: "", told: 0, item: undefined };
+    const call: Call = { id: "", name: "", input: new GrowingInput(), untold: "", item: undefined };
     if (key !== undefined) this.#byKey.set(key, call);
     this.#all.push(call);
     return call;
@@ -66,5 +68,5 @@ export class Calls {
 function beginsAnother(call: Call, { index, id, name }: SpokenCall): boolean {
   if (name === "") return false;
   if (id !== "") return call.id !== "" && call.id !== id;
-  return index === undefined && isWholeInput(call.input);
+  return index === undefined && call.input.isWhole;
 }
