@@ -2,12 +2,14 @@
  * The models that this gateway serves, by id and alias, and where each is served.
  */
 import type { ModelConfig } from "./config/config.ts";
-import { modelNotFound } from "./errors.ts";
+import { modelNotFound, modelOfOtherKind } from "./errors.ts";
 
 export interface Model {
   readonly id: string;
   readonly family: string;
   readonly kind: ModelConfig["kind"];
+  /** How a chat model serves text completions: as a conversation, or by its upstream's own endpoint where it has one. */
+  readonly completions: "chat" | "native";
   readonly contextWindow: number | undefined;
   readonly maxOutputTokens: number | undefined;
   /** Who makes it; empty where nobody said. */
@@ -36,6 +38,11 @@ export interface Catalog {
   list(): readonly Model[];
 }
 
+/** Whether an operation that the model's upstream speaks may be asked of it as it came: OpenAI's chat models refuse one. */
+export function mayRelay({ completions }: Model, operation: string): boolean {
+  return operation !== "completions" || completions === "native";
+}
+
 /** Where two models have the same name, the first has it. */
 export function createCatalog(configs: readonly ModelConfig[]): Catalog {
   const byName = new Map<string, Model>();
@@ -44,6 +51,7 @@ export function createCatalog(configs: readonly ModelConfig[]): Catalog {
       id: config.id,
       family: config.family,
       kind: config.kind,
+      completions: config.completions ?? "chat",
       contextWindow: config.context_window,
       maxOutputTokens: config.max_output_tokens,
       vendor: config.vendor ?? "",
@@ -61,7 +69,8 @@ export function createCatalog(configs: readonly ModelConfig[]): Catalog {
     },
     find(idOrAlias, kind) {
       const model = byName.get(idOrAlias);
-      if (model?.kind !== kind) throw modelNotFound(idOrAlias);
+      if (!model) throw modelNotFound(idOrAlias);
+      if (model.kind !== kind) throw modelOfOtherKind(idOrAlias, model.kind);
       return model;
     },
     list: () => models.filter((model) => byName.get(model.id) === model),

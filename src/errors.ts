@@ -6,81 +6,18 @@
  * (`transport/problems.ts`, `transport/rpc.ts`); nothing else makes errors for callers.
  */
 import { Code } from "@connectrpc/connect";
-import type { Family } from "../gen/modelgateway/v1/access_pb.ts";
-import { Reason } from "../gen/modelgateway/v1/errors_pb.ts";
+import { Reason, Refusal, type UpstreamWords } from "./refusal.ts";
 import { WireFault } from "./wire/fault.ts";
 
-export { Reason };
-
-/** The gRPC code and HTTP status of each reason. */
-const standings = {
-  [Reason.MALFORMED_BODY]: [Code.InvalidArgument, 400],
-  [Reason.INVALID_TYPE]: [Code.InvalidArgument, 400],
-  [Reason.INVALID_VALUE]: [Code.InvalidArgument, 400],
-  [Reason.MISSING_FIELD]: [Code.InvalidArgument, 400],
-  [Reason.UNSUPPORTED_MEDIA_TYPE]: [Code.InvalidArgument, 415],
-  [Reason.REQUEST_TOO_LARGE]: [Code.ResourceExhausted, 413],
-  [Reason.REQUEST_TIMEOUT]: [Code.DeadlineExceeded, 408],
-  [Reason.INVALID_API_KEY]: [Code.Unauthenticated, 401],
-  [Reason.MODEL_NOT_FOUND]: [Code.NotFound, 404],
-  [Reason.UNKNOWN_PATH]: [Code.Unimplemented, 404],
-  [Reason.METHOD_NOT_ALLOWED]: [Code.Unimplemented, 405],
-  [Reason.UPSTREAM_REFUSED]: [Code.InvalidArgument, 400], // The upstream's own, by `upstreamRefused`.
-  [Reason.UPSTREAM_FAILED]: [Code.Unavailable, 502],
-  [Reason.UPSTREAM_TIMEOUT]: [Code.DeadlineExceeded, 504],
-  [Reason.CANCELLED]: [Code.Canceled, 499],
-  [Reason.INTERNAL]: [Code.Internal, 500],
-  [Reason.WOULD_BE_DROPPED]: [Code.InvalidArgument, 400],
-  [Reason.PREVIOUS_RESPONSE_NOT_FOUND]: [Code.NotFound, 400], // OpenAI's status for it.
-  [Reason.NOT_STORED]: [Code.NotFound, 404],
-} as const;
-
-/** A call that is not answered, and why. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
-  readonly reason: Reason;
-  readonly code: Code;
-  readonly status: number;
-  /** Public path of the field at fault. */
-  readonly param: string | undefined;
-  /** Headers that the answer carries: allow, retry-after. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The upstream's own error body, word for word, for callers of its family. */
-  readonly upstream: UpstreamWords | undefined;
-  /** The message in the words of Anthropic's API, where clients look for them. */
-  readonly vendorMessage: string | undefined;
-
-  constructor(reason: keyof typeof standings, message: string, more: More = {}) {
-    super(message, more.cause === undefined ? undefined : { cause: more.cause });
-    this.reason = reason;
-    [this.code, this.status] = more.standing ?? standings[reason];
-    this.param = more.param;
-    this.headers = more.headers ?? {};
-    this.upstream = more.upstream;
-    this.vendorMessage = more.vendorMessage;
-  }
-}
-
-export interface UpstreamWords {
-  readonly family: Family;
-  readonly body: Buffer;
-}
-
-interface More {
-  readonly param?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** What went wrong underneath; for the log, never for the caller. */
-  readonly cause?: unknown;
-  readonly upstream?: UpstreamWords | undefined;
-  readonly vendorMessage?: string;
-  readonly standing?: readonly [code: Code, status: number];
-}
+export { Reason, Refusal, type UpstreamWords };
 
 /** Makes a refusal of whatever was thrown; what nobody foresaw is an internal error with its cause. */
 export function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   if (!(error instanceof WireFault)) return internal(error);
-  return error.kind === "malformed" ? malformedBody(error.message) : invalidType(error.path, error.message);
+  const { kind, path, message } = error;
+  if (kind === "malformed") return malformedBody(message);
+  return kind === "value" ? invalidValue(path, message) : invalidType(path, message);
 }
 
 // The body and its fields.
@@ -106,12 +43,13 @@ export function missingField(param: string): Refusal {
 
 /** For callers who would rather be refused than have anything left out. */
 export function wouldBeDropped(paths: readonly string[]): Refusal {
-  const message = `The upstream of this model cannot be told ${paths.map((path) => `'${path}'`).join(", ")}. Leave it out.`;
+  const them = paths.length === 1 ? "Leave it out." : "Leave them out.";
+  const message = `The upstream of this model cannot be told ${paths.map((path) => `'${path}'`).join(", ")}. ${them}`;
   return new Refusal(Reason.WOULD_BE_DROPPED, message, { param: paths[0] });
 }
 
-export function unsupportedMediaType(accepted: string): Refusal {
-  return new Refusal(Reason.UNSUPPORTED_MEDIA_TYPE, `This path reads ${accepted}. Set the headers accordingly.`);
+export function unsupportedMediaType(accepted: string, remedy = "Set the headers accordingly."): Refusal {
+  return new Refusal(Reason.UNSUPPORTED_MEDIA_TYPE, `This path reads ${accepted}. ${remedy}`);
 }
 
 export function requestTooLarge(maxBytes: number): Refusal {
@@ -153,8 +91,10 @@ export function invalidApiKey(): Refusal {
 
 // The path and the model.
 
-export function unknownPath(method: string, path: string): Refusal {
-  return new Refusal(Reason.UNKNOWN_PATH, `Invalid URL (${method} ${path}): nothing is served there.`);
+/** `versionTwice` says that the path would be served without the first of its two `/v1`. */
+export function unknownPath(method: string, path: string, versionTwice = false): Refusal {
+  const hint = versionTwice ? " The client adds /v1 itself: the base address needs no /v1." : "";
+  return new Refusal(Reason.UNKNOWN_PATH, `Invalid URL (${method} ${path}): nothing is served there.${hint}`);
 }
 
 export function methodNotAllowed(method: string, allowed: readonly string[]): Refusal {
@@ -165,6 +105,20 @@ export function methodNotAllowed(method: string, allowed: readonly string[]): Re
 export function modelNotFound(model: string): Refusal {
   const message = `The model \`${model}\` does not exist or you do not have access to it.`;
   return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage: `model: ${model}` });
+}
+
+/** What each kind of model is, and where it is called. */
+const kindWords = {
+  chat: "a chat model: call it at /v1/chat/completions, /v1/messages or /v1/responses",
+  embedding: "an embedding model: call it at /v1/embeddings",
+  speech: "a speech model: call it at /v1/audio/speech",
+} as const;
+
+/** For a model that is served, but does not do what is asked of it. */
+export function modelOfOtherKind(model: string, kind: keyof typeof kindWords): Refusal {
+  const message = `The model \`${model}\` is ${kindWords[kind]}.`;
+  const vendorMessage = `model: ${model} is ${kindWords[kind]}`;
+  return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage });
 }
 
 // What is kept.
@@ -195,16 +149,34 @@ export function threadNotFound(): Refusal {
 /** The upstream's own refusal, passed on word for word. `status` is the one that the caller sees. */
 export function upstreamRefused(
   status: number,
-  words: { readonly message: string; readonly param: string | undefined },
+  words: Pick<Refusal, "message" | "param"> & Partial<Pick<Refusal, "vendorMessage" | "openaiCode">>,
   upstream: UpstreamWords | undefined,
   headers: Readonly<Record<string, string>>,
 ): Refusal {
   const standing = [codeOfStatus(status), status] as const;
-  return new Refusal(Reason.UPSTREAM_REFUSED, words.message, { param: words.param, headers, upstream, standing });
+  const { message, ...more } = words;
+  return new Refusal(Reason.UPSTREAM_REFUSED, message, { ...more, headers, upstream, standing });
 }
 
-export function upstreamFailed(why: string, cause?: unknown): Refusal {
+/** Only our own words: `why` is for the caller, and for the log where there is no other cause. */
+export function upstreamFailed(why: string, cause: unknown = why): Refusal {
   return new Refusal(Reason.UPSTREAM_FAILED, `The upstream of this model failed: ${why}. Try again.`, { cause });
+}
+
+/** For what comes of the gateway's own configuration: another try would end alike. */
+function upstreamMisconfigured(why: string, cause: string): Refusal {
+  const message = `The upstream of this model failed: ${why}. The operator of the gateway must mend it.`;
+  return new Refusal(Reason.UPSTREAM_FAILED, message, { cause: `${why}: ${cause}` });
+}
+
+/** `answer` names the status or error type, for the log. */
+export function upstreamRefusedCredential(answer: string): Refusal {
+  return upstreamMisconfigured("it refused the gateway's own credential", answer);
+}
+
+/** The caller sent another name, and cannot know this one. */
+export function upstreamLacksModel(answer: string): Refusal {
+  return upstreamMisconfigured("it does not have the model that it is configured with", answer);
 }
 
 export function upstreamTimeout(): Refusal {

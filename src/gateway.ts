@@ -8,7 +8,7 @@ import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
 import type { Handler, ServiceImplementation, Way } from "./call.ts";
 import { createCatalog } from "./catalog.ts";
 import type { Config } from "./config/config.ts";
-import { httpNotUnderstood, internal } from "./errors.ts";
+import { httpNotUnderstood, internal, methodNotAllowed, type Refusal } from "./errors.ts";
 import { newId } from "./ids.ts";
 import { createAuthenticate } from "./pipeline/authenticate.ts";
 import { createComplete } from "./pipeline/complete.ts";
@@ -94,7 +94,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     host: config.host,
     port: config.port,
     handle,
-    rejectionBody: (status) => problem(Family.OPENAI, httpNotUnderstood(status), "").body,
+    rejectionBody: (status) => problem(Family.OPENAI, rejectionOf(status), "").body,
   });
   return {
     host: listener.host,
@@ -116,6 +116,11 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
       await Promise.all([...providers.values()].map((provider) => provider.close()));
     },
   };
+}
+
+/** 405 is for CONNECT, which no path takes. */
+function rejectionOf(status: number): Refusal {
+  return status === 405 ? methodNotAllowed("CONNECT", ["GET", "POST", "DELETE"]) : httpNotUnderstood(status);
 }
 
 interface ServedService {

@@ -168,6 +168,27 @@ describe("a client that does not go on", () => {
   });
 });
 
+describe("what HTTP/1.1 has besides requests for paths", () => {
+  test.each(["", "200-ok"])("an expectation of %j is no reason to refuse", async (expectation) => {
+    const { port } = await startPort();
+    const { answer } = await raw(
+      port,
+      `POST / HTTP/1.1\r\nhost: x\r\nexpect: ${expectation}\r\ncontent-length: 2\r\nconnection: close\r\n\r\nab`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(answer).toContain("POST 1 2");
+  });
+
+  test("CONNECT is answered with 405: the gateway is no proxy", async () => {
+    const { port } = await startPort();
+    const { answer } = await raw(port, "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443\r\n\r\n");
+    expect(answer).toMatch(/^HTTP\/1\.1 405 Method Not Allowed\r\n/);
+    expect(answer).toMatch(/\r\nallow: GET, POST, DELETE\r\n/);
+    expect(answer).toMatch(/\r\nx-request-id: req_\w+\r\n/);
+    expect(answer).toContain('{"status":405}');
+  });
+});
+
 describe("what is no HTTP", () => {
   test("never becomes part of an answer that has begun", async () => {
     const { port } = await startPort({

@@ -120,7 +120,11 @@ describe("REST", () => {
     "null instead of an object": ["null", malformed],
     "a number instead of an object": ["1", malformed],
     "bytes that are no UTF-8": [Buffer.from(chat().replace("Say", "\xff\xfe"), "latin1"), malformed],
-    "a byte order mark": [`\ufeff${chat()}`, malformed],
+    "millions of opening brackets": ["[".repeat(7_000_000), malformed],
+    "more lists than any model could read": [
+      chat({ top: 0 }).replace('"top":0', `"top":[${"[],".repeat(600_000)}[]]`),
+      malformed,
+    ],
     "a body with nothing in it": ["", { status: 400, code: "missing_required_parameter", param: "model" }],
     "an empty object": ["{}", { status: 400, code: "missing_required_parameter", param: "model" }],
     "a number as model": [chat({ model: 1 }), wrongType("model")],
@@ -138,7 +142,7 @@ describe("REST", () => {
     "a number beyond every bound": [chat({ temperature: 0 }).replace(":0", ":1e999"), wrongType("temperature")],
     "an unknown role": [
       chat({ messages: [{ role: marker, content: "hi" }] }),
-      { status: 400, code: expect.stringMatching(/^invalid_(type|value)$/), param: "messages[0].role" },
+      { status: 400, code: "invalid_value", param: "messages[0].role" },
     ],
     "a lone surrogate in a text": [
       chat({ messages: [{ role: "user", content: "X" }] }).replace("X", "\\ud800"),
@@ -160,7 +164,7 @@ describe("REST", () => {
     "no model": [chat({ model: undefined }), { status: 400, code: "missing_required_parameter", param: "model" }],
     "no messages": [
       chat({ messages: undefined }),
-      { status: 400, code: expect.stringMatching(/^(missing_required_parameter|invalid_value)$/), param: "messages" },
+      { status: 400, code: "missing_required_parameter", param: "messages" },
     ],
     "a temperature out of bounds": [
       chat({ temperature: 3 }),

@@ -419,7 +419,7 @@ describe("an Anthropic upstream's error", () => {
     request_too_large: { given: 413, status: 413, type: mistake, code: "request_too_large" },
     rate_limit_error: { given: 429, status: 429, type: "requests", code: "rate_limit_exceeded" },
     api_error: { given: 500, ...failed },
-    overloaded_error: { given: 529, status: 503, type: "server_error", code: "upstream_error" },
+    overloaded_error: { given: 529, status: 503, type: "server_error", code: "service_unavailable" },
     authentication_error: { given: 401, ...failed, own: true },
     permission_error: { given: 403, ...failed, own: true },
     timeout_error: { given: 504, status: 504, type: "server_error", code: "timeout", own: true },
@@ -452,6 +452,38 @@ describe("an Anthropic upstream's error", () => {
       });
     }
   }
+
+  for (const message of [
+    "prompt is too long: 9 tokens > 8 maximum",
+    "input length and `max_tokens` exceed context limit: 9 + 9 > 8",
+  ]) {
+    test(`"${message.slice(0, 25)}…" is what OpenAI's clients shorten their prompt for`, async () => {
+      anthropicVendor.script = (exchange) => exchange.json(400, anthropicError("invalid_request_error", message));
+      for (const stream of [false, true]) {
+        const answer = await send(overAnthropic, "/v1/chat/completions", { body: { ...chat, stream } });
+        const told = { type: mistake, code: "context_length_exceeded", param: "messages", message };
+        expect(answer.status).toBe(400);
+        expect(answer.json()).toEqual({ error: told });
+      }
+    });
+  }
+
+  test("of a prompt that is too long reaches Anthropic's clients in the words that they look for", async () => {
+    const counted =
+      "This model's maximum context length is 8 tokens. However, your messages resulted in 9 tokens. Shorten them.";
+    for (const [error, message] of [
+      [openaiError(mistake, counted, "context_length_exceeded"), "prompt is too long: 9 tokens > 8 maximum"],
+      [openaiError("BadRequestError", counted), "prompt is too long: 9 tokens > 8 maximum"],
+      [openaiError(mistake, "Too much.", "context_length_exceeded"), "prompt is too long: Too much."],
+    ] as const) {
+      openaiVendor.script = (exchange) => exchange.json(400, error);
+      const answer = await send(overOpenAi, "/v1/messages", { body: chat });
+      expect(answer.status).toBe(400);
+      expect(answer.json()).toMatchObject({ type: "error", error: { type: mistake, message } });
+      // OpenAI's own clients get the upstream's words.
+      expect((await send(overOpenAi, "/v1/chat/completions", { body: chat })).json()).toEqual(error);
+    }
+  });
 
   test("is known by its type, whatever status a proxy on the way has made of it", async () => {
     anthropicVendor.script = (exchange) => exchange.json(500, anthropicError("rate_limit_error", words));
@@ -571,8 +603,9 @@ describe("an error inside a stream", () => {
     "a mistake of the caller's, by a number": [{ type: "BadRequestError", code: 400 }, 400, "invalid_request_error"],
     "a model that it does not have": [
       { type: "invalid_request_error", code: "model_not_found" },
-      404,
-      "not_found_error",
+      502,
+      "api_error",
+      true,
     ],
     "an upstream that is overloaded": [{ type: "overloaded_error", code: null }, 503, "overloaded_error"],
     "an upstream that is overloaded, by a text": [{ type: "server_error", code: "503" }, 503, "overloaded_error"],
@@ -593,7 +626,8 @@ describe("an error inside a stream", () => {
     const message = own ? secret : words;
     const payload = JSON.stringify({ error: { message, param: null, ...error } });
     const frame = (exchange: ScriptedExchange) => exchange.end(`data: ${payload}\n\n${done}`);
-    const shown = own ? {} : { message };
+    const isOverflow = error.code === "context_length_exceeded";
+    const shown = own ? {} : { message: isOverflow ? `prompt is too long: ${message}` : message };
 
     test(`that means ${name} has a status where it comes first, or in the place of a whole answer`, async () => {
       for (const stream of [true, false]) {
@@ -1017,6 +1051,8 @@ describe("the models' one path has two shapes of error", () => {
     ],
     "a page out of bounds": ["/models?limit=0", {}, { ...invalid, code: "invalid_value", param: "limit" }],
     "a page in words": ["/models?limit=many", {}, { ...invalid, code: "invalid_type", param: "limit" }],
+    "a page after nobody": ["/models?after_id=nobody", {}, { ...invalid, code: "invalid_value", param: "after_id" }],
+    "a page before nobody": ["/models?before_id=nobody", {}, { ...invalid, code: "invalid_value", param: "before_id" }],
     "a method that is not served": [
       "/models",
       { method: "POST" },

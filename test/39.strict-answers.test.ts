@@ -221,7 +221,30 @@ for (const [place, gateway] of Object.entries(places)) {
 }
 
 test("/models of a page with nothing on it is valid", async () => {
-  checkModels(await whole(gateways.near, "/models?after_id=embedded-embedding&before_id=embedded-chat"));
+  const page = await whole(gateways.near, "/models?after_id=embedded-embedding&before_id=embedded-chat");
+  checkModels(page);
+  expect(page).toMatchObject({ data: [], has_more: false, first_id: null, last_id: null });
+});
+
+test("/models is read to its beginning by who goes backwards, as to its end by who goes on", async () => {
+  type Page = { readonly data: readonly { readonly id: string }[]; readonly has_more: boolean };
+  const pageOf = async (query: string) => (await whole(gateways.near, `/models${query}`)) as Page;
+  const idsOf = ({ data }: Page) => data.map(({ id }) => id);
+  const all = idsOf(await pageOf(""));
+  const forwards = all.slice(0, 1);
+  for (let more = true; more; ) {
+    const page = await pageOf(`?limit=1&after_id=${forwards.at(-1)}`);
+    forwards.push(...idsOf(page));
+    more = page.has_more;
+  }
+  const backwards = all.slice(-1);
+  for (let more = true; more; ) {
+    const page = await pageOf(`?limit=1&before_id=${backwards[0]}`);
+    backwards.unshift(...idsOf(page));
+    more = page.has_more;
+  }
+  expect(forwards).toEqual(all);
+  expect(backwards).toEqual(all);
 });
 
 test("/models of the whole catalogue is valid", async () => {

@@ -581,6 +581,39 @@ describe("an upstream that is asked what it serves", () => {
     ]);
   });
 
+  test("takes each model for the kind that the list tells, where it is one that its upstream can serve", async () => {
+    const lists = (...data: object[]) => serverOf((_, res) => void res.end(JSON.stringify({ data })));
+    const one = await lists(
+      { id: "vectors", kind: "embedding" },
+      { id: "voice", kind: "speech" },
+      { id: "talk", kind: "chat" },
+      { id: "odd", kind: "video" },
+      { id: "odder", kind: 7 },
+      { id: "gpt-5.1", kind: "speech" },
+    );
+    const two = await lists(
+      { id: "vectors", kind: "chat" },
+      { id: "talk", kind: "chat" },
+      { id: "noise", kind: "speech" },
+    );
+    const { discovered } = await ask(
+      await load(`
+upstreams:
+  - {name: one, kind: openai, base_url: "${one}", discover: true}
+  - {name: two, kind: anthropic, base_url: "${two}", discover: true}
+`),
+    );
+    const told = discovered.models.map(({ id, kind, targets }) => [id, kind, targets.map((at) => at.upstream).join()]);
+    expect(told).toEqual([
+      ["gpt-5.1", "chat", "one"],
+      ["vectors", "embedding", "one"],
+      ["voice", "speech", "one"],
+      ["talk", "chat", "one,two"],
+      ["odd", "chat", "one"],
+      ["odder", "chat", "one"],
+    ]);
+  });
+
   test("leaves out what is no name of a model, and the simulators that the gateway has itself", async () => {
     const base = await listing("good", "", "has a space", 5, null, { a: 1 }, "x".repeat(201), "good", "embedded-chat");
     const { discovered } = await ask(loadConfig(undefined, { OPENAI_BASE_URL: base }));

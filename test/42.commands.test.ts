@@ -56,9 +56,9 @@ describe("accounts and keys", () => {
 
     const list = await modelGateway(["keys", "list", "--account", "Acme Ltd"], env);
     const [head, web, batch, ...more] = list.stdout.trimEnd().split("\n");
-    expect(head).toMatch(/^ID +ACCOUNT +SECRET +STATUS +CREATED +NAME$/);
-    expect(web).toMatch(new RegExp(`^${keyId}  ${accountId}  sk-.….{4}  revoked  \\S+Z  web$`));
-    expect(batch).toMatch(/ active .* batch$/);
+    expect(head).toMatch(/^ID +ACCOUNT +SECRET +STATUS +ADMIN +CREATED +NAME$/);
+    expect(web).toMatch(new RegExp(`^${keyId}  ${accountId}  sk-.….{4}  revoked  no +\\S+Z  web$`));
+    expect(batch).toMatch(/ active +no .* batch$/);
     expect(more).toEqual([]);
     for (const secret of [byName.stdout.trim(), byId.stdout.trim()]) {
       expect(list.stdout + list.stderr).not.toContain(secret);

@@ -68,7 +68,6 @@ test("takes the first where two models answer to a name", () => {
 for (const [why, name, kind] of [
   ["does not exist", "nobody", "chat"],
   ["differs in one letter's case", "M", "chat"],
-  ["is of another kind", "m", "embedding"],
   ["is a word that every object knows", "__proto__", "chat"],
   ["is empty", "", "chat"],
 ] as const) {
@@ -79,6 +78,13 @@ for (const [why, name, kind] of [
     expect(refusal.message).toMatch(/^The model `.*` does not exist/);
   });
 }
+
+test("refuses a model that is of another kind, and says what it is", () => {
+  const catalog = createCatalog([model("m", target("a"))]);
+  const refusal = refusalOf(() => catalog.find("m", "embedding"));
+  expect(refusal).toMatchObject({ status: 404, reason: Reason.MODEL_NOT_FOUND, param: "model" });
+  expect(refusal.message).toMatch(/^The model `m` is a chat model: call it at \/v1\/chat\/completions/);
+});
 
 function refusalOf(work: () => unknown): Refusal {
   try {

@@ -4,6 +4,8 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { chatStatus } from "./support/command.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "./support/gateway.ts";
+import { eventStream, type ScriptedExchange, startScriptedUpstream } from "./support/scripted-upstream.ts";
+import { openaiError } from "./support/vendors.ts";
 
 const prompt = "MARKER-PROMPT";
 const metadataMark = "MARKER-METADATA";
@@ -163,8 +165,54 @@ test("a call without a key and one with a wrong key, as 401 of nobody", async ()
 test("a call whose upstream is not there, without that upstream's key", async () => {
   const { response, id } = await ask({ at: broken });
   expect(response.status).toBe(502);
-  expect(await theLineOf(broken, id)).toMatchObject({ status: 502, reason: "UPSTREAM_FAILED" });
+  const line = await theLineOf(broken, id);
+  expect(line).toMatchObject({
+    status: 502,
+    reason: "UPSTREAM_FAILED",
+    cause: expect.stringContaining("ECONNREFUSED"),
+  });
 });
+
+/** What an upstream says of a failure is not for the log: it may quote what was asked. */
+const failures: Record<string, readonly [script: (exchange: ScriptedExchange) => void, cause: RegExp]> = {
+  "refuses the credential": [(at) => at.json(401, openaiError("x", prompt)), /own credential: status 401$/],
+  "does not have the model": [
+    (at) => at.json(404, openaiError("invalid_request_error", prompt, "model_not_found")),
+    /configured with: status 404 for embedded-chat$/,
+  ],
+  "answers with a page": [(at) => at.json(500, prompt), /^it answered with status 500$/],
+  "breaks its answer off": [(at) => at.destroy(), /closed|reset|terminated/],
+  "answers with garbage": [
+    (at) => {
+      at.head(200, { "content-type": "application/json" });
+      at.end(`{"x": ${prompt}`);
+    },
+    /^the body is not JSON$/,
+  ],
+  "answers with what is no list of choices": [
+    (at) => {
+      at.head(200, eventStream);
+      at.end(`data: {"choices":{"${prompt}":1}}\n\n`);
+    },
+    /^TypeError$/,
+  ],
+};
+
+for (const [name, [script, cause]] of Object.entries(failures)) {
+  test(`a call whose upstream ${name}: why, in words that quote nothing`, async () => {
+    const upstream = await startScriptedUpstream(script);
+    const at = await startTestGateway(upstreamAt(upstream.baseUrl, "MARKER-UPSTREAM-KEY"));
+    try {
+      const { response, id } = await ask({ at, body: request({ stream: name.includes("choices") }) });
+      expect(response.status).toBe(502);
+      const line = await theLineOf(at, id);
+      expect(line).toMatchObject({ status: 502, reason: "UPSTREAM_FAILED", cause: expect.stringMatching(cause) });
+    } finally {
+      await at.close();
+      await upstream.close();
+    }
+  });
+}
 
 test("a call whose body cannot be read", async () => {
   const { response, id } = await ask({ body: `{"model": ${prompt}` });

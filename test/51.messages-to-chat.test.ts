@@ -815,3 +815,66 @@ function cutAt(whole: string, at: readonly number[]): string[] {
   const places = [0, ...at.map((place) => Math.min(place, signs.length)).sort((a, b) => a - b), signs.length];
   return places.slice(1).map((end, i) => signs.slice(places[i], end).join(""));
 }
+
+describe("tool inputs in very many pieces", () => {
+  const callOf = (index: number | undefined, name: string, text: string) => ({
+    ...{ id: "c", object: "chat.completion.chunk", created: 1, model: "m" },
+    choices: [
+      {
+        index: 0,
+        delta: {
+          tool_calls: [
+            {
+              ...(index === undefined ? {} : { index, id: `call_${index}`, type: "function" }),
+              function: { name, arguments: text },
+            },
+          ],
+        },
+      },
+    ],
+  });
+  const end = { ...callOf(0, "f", ""), choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] };
+
+  /** The first input goes on while a second call waits; and calls without number and id. */
+  const streams: Readonly<Record<string, (pieces: number) => JsonObject[]>> = {
+    "of a call that another waits for": (pieces) => [
+      callOf(0, "f", '{"a":"'),
+      callOf(1, "g", "{}"),
+      ...Array.from({ length: pieces }, () => callOf(0, "", "0123456}9}")),
+      callOf(0, "", '"}'),
+      end,
+    ],
+    "of a call that says its name each time": (pieces) => [
+      callOf(undefined, "f", '{"a":"'),
+      ...Array.from({ length: pieces }, () => callOf(undefined, "f", "0123456}9}")),
+      callOf(undefined, "f", '"}'),
+      end,
+    ],
+  };
+
+  for (const [name, chunksOf] of Object.entries(streams)) {
+    test(`${name} are put together, and parsed a few times only`, async () => {
+      const chunks = chunksOf(40_000);
+      const wires = chunks.map((json) => Wire.ofJson(chunk, json, true));
+      const parse = vi.spyOn(JSON, "parse");
+      const copied = vi.spyOn(String.prototype, "trimEnd");
+      try {
+        const frames = (async function* () {
+          for (const wire of wires) yield [wire];
+        })();
+        const events = await allEvents(eventsOf(plain(), frames));
+        const deltas = events.filter(({ type }) => type === "content_block_delta");
+        const inputs = deltas.map(({ delta }) => (delta as JsonObject).partial_json as string);
+        expect(inputs.join("").length).toBeGreaterThan(400_000);
+        expect(events.filter(({ type }) => type === "content_block_stop")).toHaveLength(
+          name.includes("another") ? 2 : 1,
+        );
+        expect(parse.mock.calls.length).toBeLessThan(10);
+        expect(copied.mock.calls.length).toBeLessThan(10);
+      } finally {
+        parse.mockRestore();
+        copied.mockRestore();
+      }
+    });
+  }
+});

@@ -293,8 +293,6 @@ describe("at the edge", () => {
     expect(encodeVectors(floats, "float").bytes()).toBe(bytes);
     const coded = asList([item(0, "AACAPw==")]);
     expect(encodeVectors(coded, "base64")).toBe(coded);
-    const none = Wire.ofJson(EmbeddingListSchema, { error: "none" }, true);
-    expect(encodeVectors(none, "base64")).toBe(none);
   });
 
   test("an answer that is changed keeps what no schema names", () => {
@@ -308,13 +306,29 @@ describe("at the edge", () => {
   for (const [name, embedding, format] of [
     ["base64 that is no 32-bit floats", "AACA", "float"],
     ["infinity, which JSON cannot say", "AACAfw==", "float"],
+    ["base64 that is no 32-bit floats, to who wants base64", "AACA", "base64"],
+    ["infinity, to who wants base64", "AACAfw==", "base64"],
+    ["what is no base64", "AACA!Pw=", "base64"],
+    ["what is no base64, to who wants floats", "not base64 at all", "float"],
     ["numbers that are none", ["x"], "base64"],
+    ["numbers that are none, to who wants floats", [null, 1], "float"],
+    ["a number that 32 bits do not hold", [1e39], "base64"],
+    ["an infinite number", [Number.POSITIVE_INFINITY], "float"],
+    ["no vector", null, "float"],
+    ["an object", {}, "base64"],
   ] as const) {
     test(`the upstream has failed that answers with ${name}`, () => {
       const answered = asList([item(0, embedding as never)]);
       expect(() => encodeVectors(answered, format)).toThrow(expect.objectContaining({ status: 502 }));
     });
   }
+
+  test("the upstream has failed that answers without a list", () => {
+    for (const json of [{}, { error: "none" }, { data: null }, { data: {} }, { data: [null] }]) {
+      const answered = Wire.ofJson(EmbeddingListSchema, json as JsonObject, true);
+      expect(() => encodeVectors(answered, "float")).toThrow(expect.objectContaining({ status: 502 }));
+    }
+  });
 
   test("floats are written unless base64 is asked for", () => {
     const asked = (json: JsonObject) => formatAskedFor(Wire.ofJson(CreateEmbeddingsRequestSchema, json));

@@ -907,6 +907,29 @@ describe("the Anthropic SDK over an upstream that speaks its language", () => {
     expect(await answering).toMatchObject({ id: "msg_vendor", model: "claude-x", content, usage });
   });
 
+  test("is told which sampling settings its version of the API has no more, or refused for them if it is strict", async () => {
+    const sampling = { temperature: 0.5, top_p: 0.9, top_k: 3 } as object;
+    for (const stream of [false, true]) {
+      const answering = client.messages.create({ ...ask("hi"), ...sampling, stream }).withResponse();
+      const exchange = await upstream.next();
+      expect(Object.keys(JSON.parse(exchange.body.toString()))).not.toEqual(
+        expect.arrayContaining([expect.stringMatching(/^(temperature|top_p|top_k)$/)]),
+      );
+      if (stream) {
+        exchange.head(200, { ...eventStream, "x-gateway-dropped": "metadata" });
+        exchange.end(frames({ type: "message_start", ...{ message: head } }, { type: "message_stop" }));
+      } else exchange.json(200, head, { "x-gateway-dropped": "metadata" });
+      const { response } = await answering;
+      expect(response.headers.get("x-gateway-dropped")).toBe("temperature, top_p, top_k, metadata");
+    }
+    const before = upstream.received.length;
+    const strict = { ...oneTry, headers: { "x-gateway-strict": "true" } };
+    const error = await thrown(client.messages.create({ ...ask("hi"), ...sampling }, strict));
+    expect(error).toMatchObject({ status: 400 });
+    expect(error.message).toContain("'temperature', 'top_p', 'top_k'");
+    expect(upstream.received.length).toBe(before);
+  });
+
   test("has the older version where the caller has it, with its sampling settings", async () => {
     const old = new Anthropic({
       ...{ baseURL: gateway.rootUrl, apiKey: null },

@@ -44,6 +44,12 @@ test("the openai snippet streams an answer", async () => {
   expect(await runTypeScript(snippet("ts", 'from "openai"'))).toMatch(simulator);
 });
 
+for (const name of ["@anthropic-ai/sdk", "@langchain/anthropic", "@ai-sdk/anthropic"]) {
+  test(`the ${name} snippet answers`, async () => {
+    expect(await runTypeScript(snippet("ts", `from "${name}"`))).toMatch(simulator);
+  });
+}
+
 test("the gRPC snippet answers", async () => {
   expect(await runTypeScript(snippet("ts", "createGrpcTransport"))).toMatch(simulator);
 });

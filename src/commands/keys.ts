@@ -46,8 +46,16 @@ async function createKey(storage: Storage, account: string, name: string): Promi
 
 async function listKeys(storage: Storage, account: string | undefined): Promise<void> {
   const list = await storage.keys.list(account === undefined ? undefined : await accountIdOf(storage, account));
-  const rows = list.map((key) => [key.id, key.account_id, key.secret_mask, statusOf(key), created(key), key.name]);
-  console.log(table(["ID", "ACCOUNT", "SECRET", "STATUS", "CREATED", "NAME"], rows));
+  const rows = list.map((key) => [
+    key.id,
+    key.account_id,
+    key.secret_mask,
+    statusOf(key),
+    adminOf(key),
+    created(key),
+    key.name,
+  ]);
+  console.log(table(["ID", "ACCOUNT", "SECRET", "STATUS", "ADMIN", "CREATED", "NAME"], rows));
 }
 
 async function revokeKey({ keys }: Storage, id: string): Promise<void> {
@@ -63,8 +71,11 @@ async function accountIdOf({ accounts }: Storage, idOrName: string): Promise<str
 }
 
 function statusOf(key: ApiKey): string {
-  if (key.revoked_at !== null) return "revoked";
-  return key.is_admin ? "admin" : "active";
+  return key.revoked_at === null ? "active" : "revoked";
+}
+
+function adminOf(key: ApiKey): string {
+  return key.is_admin ? "yes" : "no";
 }
 
 function created(key: ApiKey): string {

@@ -3,22 +3,24 @@
  * the environment names, has models that no catalogue knows.
  *
  * At the start, once, `GET {base_url}/models`. What it lists is served: a model of the catalogue with all that the
- * catalogue says of it, any other as a chat model without a price. What of its vendor's models it does not list is
+ * catalogue says of it, any other without a price, as the kind that the list tells, or else as a chat model. What of its vendor's models it does not list is
  * not served from it; models that gateway.yaml itself gives to an upstream stay, listed or not. An upstream that
  * does not answer, or has no list, costs one log line and keeps the models that the catalogue gives it.
  */
 import type { Logger } from "pino";
 import { request } from "undici";
 import { type Config, type ModelConfig, servable, targetAt, type UpstreamConfig } from "./config.ts";
-import { modelIdSchema } from "./schema.ts";
+import { modelIdSchema, modelKind } from "./schema.ts";
 
 /** What every model has that is known by its name only. */
 const family = "openai-compatible";
 const maxListBytes = 4 * 1024 * 1024;
 const timeoutMs = 3000;
 
-/** The names of models that each upstream serves; one that did not tell is left out. */
-type Lists = ReadonlyMap<string, ReadonlySet<string>>;
+/** The names of models, each with its kind where the upstream says it. */
+type List = ReadonlyMap<string, ModelConfig["kind"] | undefined>;
+/** What each upstream serves; one that did not tell is left out. */
+type Lists = ReadonlyMap<string, List>;
 
 /** Returns the configuration with the models that its upstreams list. Never throws. */
 export async function discoverModels(config: Config, log: Logger, timeout: number = timeoutMs): Promise<Config> {
@@ -35,11 +37,7 @@ export async function discoverModels(config: Config, log: Logger, timeout: numbe
 }
 
 /** Returns undefined, and says so in the log, where the upstream does not tell. */
-async function listOf(
-  upstream: UpstreamConfig,
-  log: Logger,
-  timeout: number,
-): Promise<ReadonlySet<string> | undefined> {
+async function listOf(upstream: UpstreamConfig, log: Logger, timeout: number): Promise<List | undefined> {
   try {
     return await readList(upstream, timeout);
   } catch (error) {
@@ -49,7 +47,7 @@ async function listOf(
   }
 }
 
-async function readList({ base_url, api_key }: UpstreamConfig, timeout: number): Promise<ReadonlySet<string>> {
+async function readList({ base_url, api_key }: UpstreamConfig, timeout: number): Promise<List> {
   const headers: Record<string, string> = { accept: "application/json", "user-agent": "model-gateway" };
   if (api_key) headers.authorization = `Bearer ${api_key}`;
   // The signal bounds the whole exchange, a body that never ends among it.
@@ -61,8 +59,10 @@ async function readList({ base_url, api_key }: UpstreamConfig, timeout: number):
   }
   const { data } = (JSON.parse(await readText(body)) ?? {}) as { data?: unknown };
   if (!Array.isArray(data)) throw new Error("its answer has no list of models");
-  const ids = data.map((entry: { id?: unknown } | null) => entry?.id);
-  return new Set(ids.flatMap((id) => modelIdSchema.safeParse(id).data ?? []));
+  const entries = data.map((entry: { id?: unknown; kind?: unknown } | null) => {
+    return [modelIdSchema.safeParse(entry?.id).data, modelKind.safeParse(entry?.kind).data] as const;
+  });
+  return new Map(entries.flatMap(([id, kind]) => (id === undefined ? [] : [[id, kind] as const])));
 }
 
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {
@@ -91,12 +91,15 @@ function served({ models, catalogue, upstreams, embeddedModels }: Config, lists:
   const known = [...own, ...placed.map((model) => servable(model, upstreams))];
   const taken = new Set(known.flatMap(({ id, aliases }) => [id, ...aliases]));
   const found = new Map<string, ModelConfig>();
-  for (const [upstream, ids] of lists) {
-    for (const id of ids) {
+  for (const [upstream, list] of lists) {
+    for (const [id, told] of list) {
       // Another gateway as upstream lists its simulators, which this one has itself.
       if (taken.has(id) || (embeddedModels && id.startsWith("embedded-"))) continue;
-      const targets = [...(found.get(id)?.targets ?? []), targetAt(upstream, id)];
-      found.set(id, { id, aliases: [], family, kind: "chat", targets });
+      const before = found.get(id);
+      const kind = told ?? before?.kind ?? "chat";
+      if (before && before.kind !== kind) continue; // Of two models with the same name, the first has it.
+      const targets = [...(before?.targets ?? []), targetAt(upstream, id)];
+      found.set(id, servable({ id, aliases: [], family, kind, targets }, upstreams));
     }
   }
   return [...known, ...found.values()].filter(({ targets }) => targets.length > 0);
@@ -108,7 +111,7 @@ function targetsOf(model: ModelConfig, upstreams: ReadonlySet<string>, lists: Li
   if (upstreams.has(vendor) && !lists.has(vendor)) return [targetAt(vendor, model.id)];
   const listing = lists.get(vendor);
   const ids = [model.id, ...model.aliases];
-  const nameAt = (list: ReadonlySet<string>) => ids.find((id) => list.has(id));
+  const nameAt = (list: List) => ids.find((id) => list.has(id));
   const ownName = listing && nameAt(listing);
   if (ownName) return [targetAt(vendor, ownName)];
   return [...lists].flatMap(([upstream, list]) => {

@@ -35,7 +35,7 @@ const network = z.union(
 const origin = z.union([z.literal("*"), urlSchema], "expected an origin, as https://app.example.com, or *");
 
 const upstreamKind = z.enum(["openai", "anthropic"]);
-const modelKind = z.enum(["chat", "embedding", "speech"]);
+export const modelKind = z.enum(["chat", "embedding", "speech"]);
 
 /** The kinds of model that each kind of upstream serves. */
 export const servedBy: Readonly<Record<z.output<typeof upstreamKind>, readonly z.output<typeof modelKind>[]>> = {
@@ -64,6 +64,7 @@ const model = z.strictObject({
   family: name,
   vendor: name.optional(),
   kind: modelKind,
+  completions: z.enum(["chat", "native"]).optional(),
   context_window: tokens.optional(),
   max_output_tokens: tokens.optional(),
   dimensions: z.number().int().min(1).optional(),

@@ -6,7 +6,7 @@
  * leaves out with it. A caller who sends `x-gateway-strict: true` is refused instead, before anything is sent.
  */
 import type { Answer, AnswerHeaders, Call } from "../call.ts";
-import type { Catalog, Target } from "../catalog.ts";
+import { type Catalog, mayRelay, type Target } from "../catalog.ts";
 import { internal, modelNotFound, wouldBeDropped } from "../errors.ts";
 import { translateAlong, wayTo } from "../families/index.ts";
 import { type Form, type Input, type Operation, type Output, operations } from "../providers/operations.ts";
@@ -39,7 +39,7 @@ export function createComplete({ catalog, providers, clock, random }: CompleteOp
     const model = catalog.find(name, operations[asked].kind);
     const target = route(model, random);
     const provider = providerOf(target, providers);
-    const way = wayTo(asked, (operation) => provider.speaks[operation] !== undefined);
+    const way = wayTo(asked, (operation) => provider.speaks[operation] !== undefined && mayRelay(model, operation));
     if (!way) throw modelNotFound(name);
     const operation = way.at(-1)?.to ?? asked;
     const speak = provider.speaks[operation] as Speak<Operation>;

@@ -1,6 +1,6 @@
 /**
  * Writes one log line a call, when the last of its answer has been handed over: what was called, by which key, how
- * it ended and how long it took. Never what was asked or answered, and never a credential.
+ * it ended, what lay behind a failure, and how long it took. Never what was asked or answered, and never a credential.
  */
 import type { Logger } from "pino";
 import type { Arrival, Caller, Frames, Way } from "../call.ts";
@@ -26,7 +26,7 @@ export function observe(way: Omit<Way, "abandon">, { log, clock }: ObserveOption
       duration_ms: clock() - begun,
     };
     if (refusal?.reason === Reason.INTERNAL) log.error({ ...line, err: refusal.cause }, "call failed");
-    else log.info(line, "call");
+    else log.info({ ...line, cause: causeWords(refusal?.cause) }, "call");
   };
   return {
     async admit(arrival) {
@@ -66,6 +66,14 @@ async function* watched(frames: Frames, ended: (error?: unknown) => void): Frame
   } finally {
     ended(failure);
   }
+}
+
+/** What the engine says of a value may quote it: of such an error only the name is told. */
+function causeWords(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return typeof cause === "string" ? cause : undefined;
+  const { name, message, code } = cause as NodeJS.ErrnoException;
+  const mayQuote = cause instanceof TypeError || cause instanceof SyntaxError || cause instanceof RangeError;
+  return (mayQuote ? undefined : message) || code || name;
 }
 
 const words = new Map(Object.entries(Reason).map(([word, number]) => [number as Reason, word]));

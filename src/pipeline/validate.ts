@@ -1,11 +1,20 @@
 /**
  * Holds a request to its contract: the JSON fits the message, and the message keeps the bounds that its
- * `buf.validate` annotations set. The one place for every door; the first fault is told, by its public path.
+ * `buf.validate` annotations set. The one place for every door; the first fault is told, by its public path and in the
+ * words of the public wire.
  */
-import { type DescField, type DescMessage, type DescOneof, getOption, hasOption } from "@bufbuild/protobuf";
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  getOption,
+  hasOption,
+} from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
-import { transparent, untagged } from "../../gen/modelgateway/v1/wire_pb.ts";
+import { field as boundsOf } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { transparent, untagged, word } from "../../gen/modelgateway/v1/wire_pb.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../errors.ts";
 import { Wire } from "../wire/wire.ts";
 
@@ -18,7 +27,7 @@ export function createValidate(messages: readonly DescMessage[]): Validate {
   const validate: Validate = (request) => {
     const result = validator.validate(request.desc, request.message());
     if (result.kind === "error") throw internal(result.error);
-    if (result.kind === "invalid") throw refusalOf(result.violations[0] as Violation);
+    if (result.kind === "invalid") throw refusalOf(result.violations[0] as Violation, request);
   };
   for (const desc of messages) {
     try {
@@ -31,9 +40,32 @@ export function createValidate(messages: readonly DescMessage[]): Validate {
   return validate;
 }
 
-function refusalOf({ field, ruleId, message }: Violation): Refusal {
+function refusalOf({ field, ruleId, message }: Violation, request: Wire): Refusal {
   const path = publicPath(field);
-  return ruleId === "required" ? missingField(path) : invalidValue(path, message);
+  if (ruleId === "required" || (ruleId === "repeated.min_items" && isAbsent(field, request))) return missingField(path);
+  return invalidValue(path, boundWords(field, ruleId) ?? message);
+}
+
+/** Whether a list of the request itself was not sent. A message cannot say of a list whether it was sent empty. */
+function isAbsent([only, ...more]: Path, request: Wire): boolean {
+  return only?.kind === "field" && more.length === 0 && (request.json()[only.name] ?? null) === null;
+}
+
+/** Says in words what a bound asks for, where the validator's own would be strange to the caller. */
+function boundWords(path: Path, ruleId: string): string | undefined {
+  const field = path.findLast((step) => step.kind === "field");
+  const { type } = field ? getOption(field, boundsOf) : {};
+  if (field?.enum && type?.case === "enum") return `expected one of ${wordsOf(field.enum, type.value.in).join(", ")}`;
+  if (ruleId === "string.min_len" && type?.case === "string" && type.value.minLen === 1n) return "must not be empty";
+  if (type?.case !== "repeated") return undefined;
+  if (ruleId === "repeated.min_items" && type.value.minItems === 1n) return "must not be empty";
+  return ruleId === "repeated.max_items" ? `expected at most ${type.value.maxItems} items` : undefined;
+}
+
+/** The public words of an enum: of these numbers, or of all. */
+function wordsOf({ values }: DescEnum, numbers: readonly number[]): string[] {
+  const allowed = numbers.length === 0 ? values : values.filter(({ number }) => numbers.includes(number));
+  return allowed.map((value) => getOption(value, word)).filter((text) => text !== "");
 }
 
 /** Writes a path through the message as the path through its public JSON. */

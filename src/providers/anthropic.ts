@@ -1,17 +1,27 @@
 /**
  * The dialect of Anthropic's Messages API.
  *
- * In a request only `model` is replaced, and `stream` set; sampling settings are left out where the caller's version
- * of the API has none. `anthropic-version` and `anthropic-beta` go on as the caller sent them. Errors keep the
+ * In a request only `model` is replaced, and `stream` set; sampling settings are left out, and named, where the caller's
+ * version of the API has none. `anthropic-version` and `anthropic-beta` go on as the caller sent them. Errors keep the
  * vendor's wording, which clients read: they switch features off by it.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
-import { type Refusal, upstreamFailed, upstreamRefused, upstreamTimeout } from "../errors.ts";
+import {
+  type Refusal,
+  upstreamFailed,
+  upstreamLacksModel,
+  upstreamRefused,
+  upstreamRefusedCredential,
+  upstreamTimeout,
+  wouldBeDropped,
+} from "../errors.ts";
+import { overflowWords } from "./context-overflow.ts";
 import { type Dialect, type Follower, speakOver } from "./dialect.ts";
-import type { Attempt, Provider } from "./provider.ts";
+import type { Operation } from "./operations.ts";
+import type { Attempt, Provider, Speak } from "./provider.ts";
 import { createUpstream } from "./upstream.ts";
-import { parsedBody, retryHeaders, type UpstreamError } from "./upstream-error.ts";
+import { named, parsedBody, retryHeaders, type UpstreamError } from "./upstream-error.ts";
 
 export interface AnthropicOptions {
   /** With the version: `https://api.anthropic.com/v1`. */
@@ -24,8 +34,8 @@ export function createAnthropicProvider({ baseUrl, apiKey }: AnthropicOptions): 
   const dialect = anthropicDialect(apiKey);
   return {
     speaks: {
-      messages: speakOver(upstream, dialect, "/messages"),
-      count_tokens: speakOver(upstream, dialect, "/messages/count_tokens"),
+      messages: withoutSampling(speakOver(upstream, dialect, "/messages")),
+      count_tokens: withoutSampling(speakOver(upstream, dialect, "/messages/count_tokens")),
     },
     close: () => upstream.close(),
   };
@@ -34,8 +44,26 @@ export function createAnthropicProvider({ baseUrl, apiKey }: AnthropicOptions): 
 /** The version spoken where the caller names none: callers of other families do not. */
 const defaultVersion = "2023-06-01";
 /** From this version on the API refuses sampling settings, also at their defaults. */
-const withoutSampling = "2026-10-21";
+const firstWithoutSampling = "2026-10-21";
 const sampling = ["temperature", "top_p", "top_k"];
+
+/** Leaves them out and names them, or refuses them where the caller would rather be refused. */
+function withoutSampling<O extends Operation>(speak: Speak<O>): Speak<O> {
+  return async (attempt) => {
+    const { request, header } = attempt;
+    const given = request.json();
+    const dropped =
+      versionOf(header) < firstWithoutSampling ? [] : sampling.filter((key) => (given[key] ?? null) !== null);
+    if (dropped.length === 0) return speak(attempt);
+    if (header("x-gateway-strict")?.trim().toLowerCase() === "true") throw wouldBeDropped(dropped);
+    const answer = await speak({
+      ...attempt,
+      request: request.with(Object.fromEntries(dropped.map((key) => [key, undefined]))),
+    });
+    const further = answer.headers?.["x-gateway-dropped"] ?? [];
+    return { ...answer, headers: { ...answer.headers, "x-gateway-dropped": dropped.concat(further).join(", ") } };
+  };
+}
 
 function anthropicDialect(apiKey: string | undefined): Dialect {
   const credential: Record<string, string> = apiKey ? { "x-api-key": apiKey } : {};
@@ -55,12 +83,11 @@ function versionOf(header: Attempt["header"]): string {
   return header("anthropic-version") ?? defaultVersion;
 }
 
-function requestBody({ request, form, model, header }: Attempt): Buffer {
+function requestBody({ request, form, model }: Attempt): Buffer {
   const json = request.json();
   const changes: Record<string, JsonValue | undefined> = {};
   if (json.model !== model) changes.model = model;
   if ((json.stream === true) !== (form === "stream")) changes.stream = form === "stream" || undefined;
-  if (versionOf(header) >= withoutSampling) for (const key of sampling) if (key in json) changes[key] = undefined;
   return (Object.keys(changes).length === 0 ? request : request.with(changes)).bytes();
 }
 
@@ -88,9 +115,10 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded_error: 503,
 };
 
-function refusalOfError({ status, body, retryAfter }: UpstreamError): Refusal {
+function refusalOfError({ status, body, retryAfter, model }: UpstreamError): Refusal {
   const json = parsedBody(body);
   if (!json) return upstreamFailed(`it answered with status ${status}`);
+  if (isAboutModel(json)) return upstreamLacksModel(`status ${status}${named(model)}`);
   return refusalOfWords(json, body, status, retryAfter);
 }
 
@@ -99,11 +127,19 @@ function refusalOfWords(json: JsonObject, body: Buffer, answered = 502, retryAft
   const error = json.error as JsonObject | undefined;
   const type = String(error?.type);
   if (type === "authentication_error" || type === "permission_error") {
-    return upstreamFailed("it refused the gateway's own credential");
+    return upstreamRefusedCredential(type);
   }
+  if (isAboutModel(json)) return upstreamLacksModel(type);
   if (type === "timeout_error") return upstreamTimeout();
   if (typeof error?.message !== "string") return upstreamFailed("it answered with an error");
-  const words = { message: error.message, param: undefined };
+  const { message } = error;
+  const words = { message, param: undefined, ...overflowWords({ message }) };
   const status = statuses[type] ?? (answered < 500 ? answered : 502);
   return upstreamRefused(status, words, { family: Family.ANTHROPIC, body }, retryHeaders(status, retryAfter));
+}
+
+/** The vendor's words for a model that it does not have: `model: some-name`. */
+function isAboutModel(json: JsonObject): boolean {
+  const { type, message } = (json.error ?? {}) as JsonObject;
+  return type === "not_found_error" && /^model:/i.test(String(message));
 }

@@ -77,6 +77,7 @@ export async function postAttempt(
     status: reply.status,
     body: await readWhole(reply.body, maxErrorBytes),
     retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
+    model: attempt.model,
   });
 }
 

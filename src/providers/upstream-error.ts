@@ -2,27 +2,40 @@
  * An upstream's error answer → the refusal that the caller gets.
  *
  * The caller's own mistakes (4xx) and a busy upstream (429, 503) are passed on in the upstream's words. 401 and 403
- * are the gateway's own credential failing, which is no fault of the caller's: 502. Other 5xx are 502, or 504 where
- * time ran out. An error that comes with status 200, as those inside streams do, has the status that its words mean.
+ * are the gateway's own credential failing, which is no fault of the caller's: 502. Nor is it that the upstream has no
+ * model of the name that the gateway is configured with: 502. Other 5xx are 502, or 504 where time ran out. An error
+ * that comes with status 200, as those inside streams do, has the status that its words mean.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
-import { type Refusal, upstreamFailed, upstreamRefused, upstreamTimeout } from "../errors.ts";
+import {
+  type Refusal,
+  upstreamFailed,
+  upstreamLacksModel,
+  upstreamRefused,
+  upstreamRefusedCredential,
+  upstreamTimeout,
+} from "../errors.ts";
+import { overflowWords } from "./context-overflow.ts";
 
 export interface UpstreamError {
   readonly status: number;
   readonly body: Buffer;
   /** The header `retry-after`, as it came. */
   readonly retryAfter: string | undefined;
+  /** The model's name at the upstream, where it is known. */
+  readonly model?: string;
 }
 
 /** Returns the refusal for an error answer of the OpenAI family. */
-export function refusalOfAnswer({ status, body, retryAfter }: UpstreamError): Refusal {
-  if (status === 401 || status === 403) return upstreamFailed("it refused the gateway's own credential");
+export function refusalOfAnswer({ status, body, retryAfter, model }: UpstreamError): Refusal {
+  const json = parsedBody(body);
+  if (isAboutModel(status, json)) return upstreamLacksModel(`status ${status}${named(model)}`);
+  if (status === 401 || status === 403) return upstreamRefusedCredential(`status ${status}`);
   if (status === 408 || status === 504) return upstreamTimeout();
   const isCallers = (status >= 400 && status < 500) || status === 503;
   const headers = retryHeaders(status, retryAfter);
-  const words = errorWords(parsedBody(body));
+  const words = errorWords(json);
   if (words) return upstreamRefused(isCallers ? status : 502, words, { family: Family.OPENAI, body }, headers);
   const message = `The upstream of this model answered with status ${status}.`;
   return isCallers
@@ -34,6 +47,18 @@ export function refusalOfAnswer({ status, body, retryAfter }: UpstreamError): Re
 export function refusalOfErrorIn(json: JsonObject, body: Buffer): Refusal {
   if (!errorWords(json)) return upstreamFailed("it answered with an error");
   return refusalOfAnswer({ status: statusMeant(json.error as JsonObject), body, retryAfter: undefined });
+}
+
+/** Names the model at fault in the log: it is the operator's own word. */
+export function named(model: string | undefined): string {
+  return model === undefined ? "" : ` for ${model}`;
+}
+
+/** Whether it says that there is no such model: by OpenAI's code, or a 404 by its param or, from some, its message only. */
+function isAboutModel(status: number, json: JsonObject | undefined): boolean {
+  const { code, param, message } = (json?.error ?? {}) as JsonObject;
+  if (code === "model_not_found") return true;
+  return status === 404 && (param === "model" || /\bmodel\b.*\bnot (?:found|exist)/is.test(String(message)));
 }
 
 /** What the codes and types of the OpenAI family mean, its own and those of servers like it. */
@@ -86,10 +111,15 @@ export function retryHeaders(status: number, retryAfter: string | undefined): Re
 }
 
 /** Returns what an error body says, or undefined where it has not the family's shape. */
-function errorWords(json: JsonObject | undefined): { message: string; param: string | undefined } | undefined {
+function errorWords(json: JsonObject | undefined) {
   const error = json?.error as JsonObject | null | undefined;
   if (typeof error?.message !== "string") return undefined;
-  return { message: error.message, param: typeof error.param === "string" ? error.param : undefined };
+  const { message, param, code, type } = error;
+  return {
+    message,
+    param: typeof param === "string" ? param : undefined,
+    ...overflowWords({ message, code, type }),
+  };
 }
 
 /** Returns an error body as JSON, or undefined where it is none. */

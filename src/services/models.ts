@@ -3,6 +3,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type ListModelsRequest, ListModelsResponseSchema, ModelSchema } from "../../gen/modelgateway/v1/models_pb.ts";
 import type { Answer } from "../call.ts";
 import type { Catalog, Model } from "../catalog.ts";
+import { invalidValue } from "../errors.ts";
 import { Wire } from "../wire/wire.ts";
 
 export function listModels(
@@ -10,10 +11,10 @@ export function listModels(
   { limit, afterId, beforeId }: ListModelsRequest,
 ): Answer<typeof ListModelsResponseSchema> {
   const all = catalog.list();
-  const from = afterId === undefined ? 0 : all.findIndex(({ id }) => id === afterId) + 1;
-  const before = beforeId === undefined ? -1 : all.findIndex(({ id }) => id === beforeId);
-  const rest = all.slice(from, before === -1 ? undefined : before);
-  const page = rest.slice(0, limit);
+  const from = afterId === undefined ? 0 : placeOf(all, "after_id", afterId) + 1;
+  const rest = all.slice(from, beforeId === undefined ? undefined : placeOf(all, "before_id", beforeId));
+  // Who goes backwards gets those just before.
+  const page = beforeId === undefined ? rest.slice(0, limit) : rest.slice(-(limit ?? rest.length));
   const [first, last] = [page[0]?.id, page.at(-1)?.id];
   const message = create(ListModelsResponseSchema, {
     object: "list",
@@ -21,7 +22,16 @@ export function listModels(
     hasMore: page.length < rest.length,
     ...(first === undefined || last === undefined ? {} : { firstId: first, lastId: last }),
   });
-  return { kind: "whole", body: Wire.ofMessage(ListModelsResponseSchema, message) };
+  const body = Wire.ofMessage(ListModelsResponseSchema, message);
+  // Anthropic's clients want the keys on an empty page, too.
+  return { kind: "whole", body: first === undefined ? body.with({ first_id: null, last_id: null }) : body };
+}
+
+/** Throws a Refusal where no such model is listed. */
+function placeOf(models: readonly Model[], param: string, id: string): number {
+  const place = models.findIndex((model) => model.id === id);
+  if (place === -1) throw invalidValue(param, "no model in the list has this id");
+  return place;
 }
 
 /** Throws a Refusal for a model that is not served. */

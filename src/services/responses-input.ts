@@ -5,7 +5,7 @@
  * any kept response; each is looked for among the account's own alone. What is not there is refused, never left out.
  */
 import type { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
-import { invalidValue, itemNotFound, previousResponseNotFound } from "../errors.ts";
+import { invalidValue, itemNotFound, missingField, previousResponseNotFound } from "../errors.ts";
 import type { ResponseStore, StoredResponse } from "../storage/responses.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
@@ -76,6 +76,8 @@ async function dereferenced(
   items: readonly JsonObject[],
   find: (ids: readonly string[]) => Promise<StoredResponse[]>,
 ): Promise<JsonObject[]> {
+  const nameless = items.findIndex((item) => isReference(item) && (item.id ?? "") === "");
+  if (nameless !== -1) throw missingField(`input[${nameless}].id`);
   const ids = new Set(items.filter(isReference).map(({ id }) => responseIdOf(String(id))));
   const found = (await find([...ids])).flatMap(outputOf);
   const byId = new Map(found.map((item) => [item.id, item]));

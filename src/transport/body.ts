@@ -71,11 +71,20 @@ const emptyObject = Buffer.from("{}");
  */
 export function requestOf(desc: DescMessage, contentType = "", body: Buffer): Wire {
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  const json = withoutMark(body);
   if (body.length === 0) return Wire.ofBytes(desc, emptyObject);
-  if (type === "application/json" || type.endsWith("+json")) return Wire.ofBytes(desc, body);
+  if (type === "application/json" || type.endsWith("+json")) return Wire.ofBytes(desc, json);
   if (type === "multipart/form-data") return Wire.ofJson(desc, readMultipart(desc, contentType, body));
   const guessed = type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded";
   if (!guessed) throw unsupportedMediaType(accepted);
-  const isJson = /^\s*\{/.test(body.toString("latin1", 0, 64));
-  return isJson ? Wire.ofBytes(desc, body) : Wire.ofJson(desc, readForm(desc, body));
+  const isJson = /^\s*\{/.test(json.toString("latin1", 0, 64));
+  return isJson ? Wire.ofBytes(desc, json) : Wire.ofJson(desc, readForm(desc, body));
+}
+
+const byteOrderMark = Buffer.from("\ufeff");
+
+/** Some editors put it before JSON; it says nothing there, and upstreams refuse it. */
+function withoutMark(body: Buffer): Buffer {
+  const isMarked = body.subarray(0, byteOrderMark.length).equals(byteOrderMark);
+  return isMarked ? body.subarray(byteOrderMark.length) : body;
 }

@@ -44,7 +44,8 @@ export function createDispatch(options: DispatchOptions): (req: IncomingMessage,
     };
     if (cors.handle(req, res)) return;
     const match = routes.find(httpMethod, path);
-    const familyNear = () => routes.familyNear(path, req.headers["anthropic-version"] !== undefined);
+    const meant = path.replace(/^\/v1(?=\/v1\/)/, "");
+    const familyNear = () => routes.familyNear(meant, req.headers["anthropic-version"] !== undefined);
     if (match.kind === "found") rest(req, res, { id, ...match }).catch(failed);
     else if (rpc.serves(path)) rpc.handle(req, res, id, path).catch(failed);
     else if (path === "/") tell(req, { res, id, family: Family.OPENAI }, 200, addresses.describe(req));
@@ -54,7 +55,7 @@ export function createDispatch(options: DispatchOptions): (req: IncomingMessage,
       tell(req, { res, id, family: Family.OPENAI }, ready ? 200 : 503, { status: ready ? "ok" : "draining" });
     } else if (match.kind === "method")
       refuse(req, { res, id, family: familyNear() }, methodNotAllowed(httpMethod, match.allowed));
-    else refuse(req, { res, id, family: familyNear() }, unknownPath(httpMethod, path));
+    else refuse(req, { res, id, family: familyNear() }, unknownPath(httpMethod, path, meant !== path));
   };
 }
 

@@ -74,6 +74,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       else serveHttp1?.call(http1, socket);
     });
   });
+  // What is expected beyond `100-continue` is nothing that an answer would wait for; Node's own refusal has no body.
+  http1.on("checkExpectation", handle);
+  http1.on("connect", (_, socket: Socket) => rejectConnect(socket, options));
   http1.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     rejectRaw(error, socket, answers.get(socket), options);
   });
@@ -159,7 +162,18 @@ function rejectRaw(
   if (socket.writableEnded) return; // The parser fails anew with all that comes after the fault.
   const status = rejections[error.code ?? ""] ?? 400;
   const body = rejectionBody(status);
-  const head = Object.entries(rejectionHeaders(body)).map(([name, value]) => `${name}: ${value}\r\n`);
+  endRaw(socket, status, rejectionHeaders(body), body);
+}
+
+/** Answers who takes the gateway for a proxy: Node would close the connection without a word. */
+function rejectConnect(socket: Socket, { rejectionBody }: ListenOptions): void {
+  socket.on("error", () => socket.destroy()).resume();
+  const body = rejectionBody(405);
+  endRaw(socket, 405, { allow: "GET, POST, DELETE", ...rejectionHeaders(body) }, body);
+}
+
+function endRaw(socket: Socket, status: number, headers: Record<string, string>, body: Buffer): void {
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`);
   const cut = setTimeout(() => socket.destroy(), lingerMs);
   socket.once("close", () => clearTimeout(cut));

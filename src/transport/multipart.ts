@@ -54,7 +54,9 @@ function fieldName(headers: string): string {
     parameters.set((key as string).toLowerCase(), quoted?.replace(/\\(.)/g, "$1") ?? bare ?? "");
   }
   const name = parameters.get("name");
-  if (parameters.has("filename") || parameters.has("filename*")) throw unsupportedMediaType(accepted);
+  if (parameters.has("filename") || parameters.has("filename*")) {
+    throw unsupportedMediaType(accepted, "Send text fields only.");
+  }
   if (name === undefined || !/^content-disposition\s*:\s*form-data\s*;/i.test(disposition ?? "")) throw broken();
   // Browsers write a quote and the ends of lines so.
   return name.replace(/%22|%0D|%0A/gi, decodeURIComponent);

@@ -83,9 +83,11 @@ const openaiCodesByStatus: Readonly<Record<number, string>> = {
   404: "model_not_found",
   413: "request_too_large",
   429: "rate_limit_exceeded",
+  503: "service_unavailable",
 };
 
-function codeOf({ reason, status }: Refusal): string | null {
+function codeOf({ reason, status, openaiCode }: Refusal): string | null {
+  if (openaiCode !== undefined) return openaiCode;
   if (reason !== Reason.UPSTREAM_REFUSED) return openaiCodes[reason] ?? null;
   return openaiCodesByStatus[status] ?? (status >= 500 ? "upstream_error" : null);
 }

@@ -3,11 +3,12 @@
  */
 export class WireFault extends Error {
   override readonly name = "WireFault";
-  readonly kind: "malformed" | "type";
+  /** `value` is one of the right type that is not among those allowed. */
+  readonly kind: "malformed" | "type" | "value";
   /** Public path of the value at fault, as `messages[0].role`; empty for the document itself. */
   path = "";
 
-  constructor(kind: "malformed" | "type", message: string) {
+  constructor(kind: WireFault["kind"], message: string) {
     super(message);
     this.kind = kind;
   }

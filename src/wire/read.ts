@@ -142,8 +142,10 @@ function readValue(plan: ValuePlan, value: JsonValue, depth: number, options: Re
       }
       return plan.big ? BigInt(value as number) : value;
     case "enum": {
-      const number = typeof value === "string" ? plan.numbers.get(value) : undefined;
-      if (number === undefined) throw expected(`one of ${[...plan.numbers.keys()].join(", ")}`, value);
+      const words = `one of ${[...plan.numbers.keys()].join(", ")}`;
+      if (typeof value !== "string") throw expected(words, value);
+      const number = plan.numbers.get(value);
+      if (number === undefined) throw new WireFault("value", `expected ${words}`);
       return number;
     }
     case "message":

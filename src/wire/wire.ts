@@ -54,7 +54,9 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** Returns the JSON object; not to be changed. Throws a WireFault where the bytes are none. */
   json(): JsonObject {
     if (this.#json) return this.#json;
-    const json = this.#bytes ? parseJson(this.#bytes) : writeMessage(this.desc, this.#message as MessageShape<D>);
+    const json = this.#bytes
+      ? parseJson(this.#bytes, this.#lenient)
+      : writeMessage(this.desc, this.#message as MessageShape<D>);
     this.#json = asObject(json);
     return this.#json;
   }

@@ -209,10 +209,11 @@ function refusedBody(body: Buffer, status: number): NonNullable<EndpointOutcome[
   const { error } = JSON.parse(body.toString()) as { error: Record<string, string> };
   const { message = "", param = null, type = "", code = "" } = error;
   const told = status || statusOfType[type] || Number(code);
-  const model = /^model: (.*)$/.exec(message)?.[1];
+  const [, model, kind] = /^model: (\S*)( is an? .*)?$/.exec(message) ?? [];
+  const why = kind === undefined ? " does not exist or you do not have access to it." : `${kind}.`;
   return {
     status: told === 529 ? 503 : told,
-    message: model === undefined ? message : `The model \`${model}\` does not exist or you do not have access to it.`,
+    message: model === undefined ? message : `The model \`${model}\`${why}`,
     param,
   };
 }

@@ -67,6 +67,7 @@ export function upstreamAt(base_url: string, api_key = "upstream-key"): Partial<
       aliases: [],
       family: "embedded",
       kind: "chat",
+      completions: "native",
       targets: [{ upstream: "far", model: "embedded-chat", priority: 0, weight: 1 }],
     },
   ];

@@ -178,7 +178,7 @@ export function checkModels(answer: Any): void {
   expect(answer.object).toBe("list");
   expect(answer.has_more).toEqual(expect.any(Boolean));
   for (const model of answer.data) checkModel(model);
-  expect([answer.first_id, answer.last_id]).toEqual([answer.data[0]?.id, answer.data.at(-1)?.id]);
+  expect([answer.first_id, answer.last_id]).toEqual([answer.data[0]?.id ?? null, answer.data.at(-1)?.id ?? null]);
   expect(new Set(answer.data.map(({ id }: Any) => id)).size).toBe(answer.data.length);
 }
 

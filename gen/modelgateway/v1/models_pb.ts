@@ -32,14 +32,14 @@ export type ListModelsRequest = Message<"modelgateway.v1.ListModelsRequest"> & {
   limit?: number | undefined;
 
   /**
-   * Starts the page after the model with this id.
+   * Starts the page after the model with this id. Refused where none in the list has it.
    *
    * @generated from field: optional string after_id = 2;
    */
   afterId?: string | undefined;
 
   /**
-   * Ends the page before the model with this id.
+   * Ends the page before the model with this id: of a bounded page, the last ones. Refused where none in the list has it.
    *
    * @generated from field: optional string before_id = 3;
    */
@@ -81,14 +81,14 @@ export type ListModelsResponse = Message<"modelgateway.v1.ListModelsResponse"> &
   hasMore: boolean;
 
   /**
-   * Is the id of the page's first model; unset where it is empty.
+   * Is the id of the page's first model; unset where it is empty, which JSON says by null.
    *
    * @generated from field: optional string first_id = 4;
    */
   firstId?: string | undefined;
 
   /**
-   * Is the id of the page's last model; unset where it is empty.
+   * Is the id of the page's last model; unset where it is empty, which JSON says by null.
    *
    * @generated from field: optional string last_id = 5;
    */

@@ -1,0 +1,76 @@
+/**
+ * A call that is not answered: why, by which gRPC code and HTTP status, and in which words. `errors.ts` makes them all.
+ */
+import { Code } from "@connectrpc/connect";
+import type { Family } from "../gen/modelgateway/v1/access_pb.ts";
+import { Reason } from "../gen/modelgateway/v1/errors_pb.ts";
+
+export { Reason };
+
+/** The gRPC code and HTTP status of each reason. */
+const standings = {
+  [Reason.MALFORMED_BODY]: [Code.InvalidArgument, 400],
+  [Reason.INVALID_TYPE]: [Code.InvalidArgument, 400],
+  [Reason.INVALID_VALUE]: [Code.InvalidArgument, 400],
+  [Reason.MISSING_FIELD]: [Code.InvalidArgument, 400],
+  [Reason.UNSUPPORTED_MEDIA_TYPE]: [Code.InvalidArgument, 415],
+  [Reason.REQUEST_TOO_LARGE]: [Code.ResourceExhausted, 413],
+  [Reason.REQUEST_TIMEOUT]: [Code.DeadlineExceeded, 408],
+  [Reason.INVALID_API_KEY]: [Code.Unauthenticated, 401],
+  [Reason.MODEL_NOT_FOUND]: [Code.NotFound, 404],
+  [Reason.UNKNOWN_PATH]: [Code.Unimplemented, 404],
+  [Reason.METHOD_NOT_ALLOWED]: [Code.Unimplemented, 405],
+  [Reason.UPSTREAM_REFUSED]: [Code.InvalidArgument, 400], // The upstream's own, by `upstreamRefused`.
+  [Reason.UPSTREAM_FAILED]: [Code.Unavailable, 502],
+  [Reason.UPSTREAM_TIMEOUT]: [Code.DeadlineExceeded, 504],
+  [Reason.CANCELLED]: [Code.Canceled, 499],
+  [Reason.INTERNAL]: [Code.Internal, 500],
+  [Reason.WOULD_BE_DROPPED]: [Code.InvalidArgument, 400],
+  [Reason.PREVIOUS_RESPONSE_NOT_FOUND]: [Code.NotFound, 400], // OpenAI's status for it.
+  [Reason.NOT_STORED]: [Code.NotFound, 404],
+} as const;
+
+/** A call that is not answered, and why. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly reason: Reason;
+  readonly code: Code;
+  readonly status: number;
+  /** Public path of the field at fault. */
+  readonly param: string | undefined;
+  /** Headers that the answer carries: allow, retry-after. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The upstream's own error body, word for word, for callers of its family. */
+  readonly upstream: UpstreamWords | undefined;
+  /** The message in the words of Anthropic's API, where clients look for them. */
+  readonly vendorMessage: string | undefined;
+  /** What OpenAI's API calls it, where the reason and the status do not tell. */
+  readonly openaiCode: string | undefined;
+
+  constructor(reason: keyof typeof standings, message: string, more: More = {}) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.reason = reason;
+    [this.code, this.status] = more.standing ?? standings[reason];
+    this.param = more.param;
+    this.headers = more.headers ?? {};
+    this.upstream = more.upstream;
+    this.vendorMessage = more.vendorMessage;
+    this.openaiCode = more.openaiCode;
+  }
+}
+
+export interface UpstreamWords {
+  readonly family: Family;
+  readonly body: Buffer;
+}
+
+interface More {
+  readonly param?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What went wrong underneath; for the log, never for the caller. */
+  readonly cause?: unknown;
+  readonly upstream?: UpstreamWords | undefined;
+  readonly vendorMessage?: string | undefined;
+  readonly openaiCode?: string | undefined;
+  readonly standing?: readonly [code: Code, status: number];
+}
