@@ -2,14 +2,31 @@
  * The shape of a call, the same whichever door it came through, and of its answer.
  */
 import type { DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
+import type { Tier } from "./limits/tiers.ts";
 import type { Wire } from "./wire/wire.ts";
 
-/** Who calls: the account and key that the credential belongs to. */
+/** What a credential may do. The operator is no account's; an administrator key manages its account's keys. */
+export type Rights = "key" | "admin" | "operator";
+
+/** Who calls: whose credential it is, and what it may do. */
 export interface Caller {
+  readonly rights: Rights;
+  /** Who pays, and whose things are seen; empty for the operator. */
   readonly accountId: string;
+  /** Empty for the operator. */
   readonly keyId: string;
-  /** Whether the key may manage keys. */
-  readonly admin: boolean;
+  /** The models that the key may use, as ids and `family:name`; empty where it may use all. */
+  readonly models: readonly string[];
+  /** Whether cost must be known and covered beforehand: its account is prepaid, or the key has a limit. */
+  readonly mustPay: boolean;
+  /** Of its account; undefined for the operator. */
+  readonly tier: Tier | undefined;
+}
+
+/** A caller that may go on, and what every answer to it tells: its rate, and its credit. */
+export interface Admission {
+  readonly caller: Caller;
+  readonly headers: AnswerHeaders;
 }
 
 /** What is known of a call before its body is read. */
@@ -39,7 +56,13 @@ export type AnswerHeaders = Readonly<Record<string, string>>;
 
 export type Answer<O extends DescMessage = DescMessage> =
   | { readonly kind: "whole"; readonly body: Wire<O>; readonly headers?: AnswerHeaders }
-  | { readonly kind: "stream"; readonly frames: Frames<O>; readonly headers?: AnswerHeaders };
+  | {
+      readonly kind: "stream";
+      readonly frames: Frames<O>;
+      readonly headers?: AnswerHeaders;
+      /** What is known only at the end: sent after the last frame, as trailers. */
+      readonly trailers?: () => AnswerHeaders;
+    };
 
 export type Handler = (call: Call) => Promise<Answer>;
 
@@ -50,8 +73,8 @@ export type ServiceImplementation<S extends DescService> = {
 
 /** What a door needs of the gateway behind it. */
 export interface Way {
-  /** Says who calls, by headers alone, before the body is read. Throws a Refusal. */
-  admit(arrival: Arrival): Promise<Caller>;
+  /** Says who calls, and that it may, by headers alone, before the body is read. Throws a Refusal. */
+  admit(arrival: Arrival): Promise<Admission>;
   /** Answers the call. Throws a Refusal, and so may its frames. */
   handle: Handler;
   /** Tells of a call that was admitted and never came to be: its body could not be read. */

@@ -3,6 +3,7 @@
  */
 import type { ModelConfig } from "./config/config.ts";
 import { modelNotFound, modelOfOtherKind } from "./errors.ts";
+import type { Price } from "./ledger/price.ts";
 
 export interface Model {
   readonly id: string;
@@ -16,6 +17,8 @@ export interface Model {
   readonly vendor: string;
   /** When it was released, in milliseconds since 1970; 0 where nobody said. */
   readonly releasedAt: number;
+  /** Undefined where not all of it is known that a call may cost. */
+  readonly price: Price | undefined;
   readonly targets: readonly Target[];
 }
 
@@ -38,6 +41,24 @@ export interface Catalog {
   list(): readonly Model[];
 }
 
+/** What must have a price before anything of the kind has one. */
+const pricedParts = { chat: ["input", "output"], embedding: ["input"], speech: ["characters"] } as const;
+
+/** A cache costs what input costs, where the vendor has no price for it. */
+function priceOf({ kind, price }: ModelConfig): Price | undefined {
+  if (!price || pricedParts[kind].some((part) => price[part] === undefined)) return undefined;
+  const { input = 0, output = 0, characters = 0 } = price;
+  const { cache_read = input, cache_write = input, cache_write_hour = cache_write } = price;
+  return {
+    input,
+    output,
+    characters,
+    cacheRead: cache_read,
+    cacheWrite: cache_write,
+    cacheWriteLong: cache_write_hour,
+  };
+}
+
 /** Whether an operation that the model's upstream speaks may be asked of it as it came: OpenAI's chat models refuse one. */
 export function mayRelay({ completions }: Model, operation: string): boolean {
   return operation !== "completions" || completions === "native";
@@ -56,6 +77,7 @@ export function createCatalog(configs: readonly ModelConfig[]): Catalog {
       maxOutputTokens: config.max_output_tokens,
       vendor: config.vendor ?? "",
       releasedAt: config.created ? Date.parse(config.created) : 0,
+      price: priceOf(config),
       targets: config.targets,
     };
     for (const name of [config.id, ...config.aliases]) if (!byName.has(name)) byName.set(name, model);

@@ -1,12 +1,13 @@
 /**
- * Every refusal that the gateway can give, in one place: its reason, its gRPC code, its HTTP status and its words.
+ * Every refusal that the gateway can give, in one place: its reason and its words.
  *
  * The words tell the caller what to do. They never hold a secret, a prompt, an answer, or text of an upstream's
  * that is not meant for the caller. Doors write a refusal in the shape of the caller's family
  * (`transport/problems.ts`, `transport/rpc.ts`); nothing else makes errors for callers.
  */
 import { Code } from "@connectrpc/connect";
-import { Reason, Refusal, type UpstreamWords } from "./refusal.ts";
+import { Reason } from "../gen/modelgateway/v1/errors_pb.ts";
+import { codeOfStatus, Refusal, type UpstreamWords } from "./refusal.ts";
 import { WireFault } from "./wire/fault.ts";
 
 export { Reason, Refusal, type UpstreamWords };
@@ -89,6 +90,59 @@ export function invalidApiKey(): Refusal {
   );
 }
 
+export function keyDisabled(): Refusal {
+  const message = "This API key is disabled. Have it enabled, or use another one.";
+  return new Refusal(Reason.INVALID_API_KEY, message, { headers: challenge });
+}
+
+export function keyExpired(): Refusal {
+  const message = "This API key has expired. Use another one.";
+  return new Refusal(Reason.INVALID_API_KEY, message, { headers: challenge });
+}
+
+export function accountSuspended(): Refusal {
+  const message = "The account of this API key is suspended. Ask the operator of the gateway.";
+  return new Refusal(Reason.ACCOUNT_SUSPENDED, message);
+}
+
+/** `needed` names the credential, as "an API key with administrator privilege". */
+export function permissionDenied(needed: string): Refusal {
+  return new Refusal(Reason.PERMISSION_DENIED, `This call needs another credential: ${needed}.`);
+}
+
+/** `headers` say where the caller stands. */
+export function rateLimited(
+  limit: number,
+  retryAfterMs: number,
+  headers: Readonly<Record<string, string>> = {},
+): Refusal {
+  const seconds = Math.min(60, Math.max(1, Math.ceil(retryAfterMs / 1000)));
+  const message = `Rate limit reached: ${limit} is as much as this call's limit allows. Try again in ${seconds} s.`;
+  return new Refusal(Reason.RATE_LIMITED, message, { headers: { ...headers, "retry-after": String(seconds) } });
+}
+
+// Its money.
+
+/** For refusals that the same request meets again, though clients repeat requests upon their status. */
+const permanent = { "x-should-retry": "false" };
+
+/** Both amounts are decimals in units. */
+export function insufficientCredit(of: "balance" | "limit", needed: string, available: string): Refusal {
+  const [whose, advice] =
+    of === "balance"
+      ? ["the account's balance", "Recharge the account"]
+      : ["the API key's credit limit", "Raise the limit, or use another key"];
+  const message = `This call may cost ${needed}, and ${available} is left of ${whose}. ${advice}, or ask for less.`;
+  return new Refusal(Reason.INSUFFICIENT_CREDIT, message, { headers: permanent });
+}
+
+export function modelUnpriced(model: string): Refusal {
+  const message =
+    `The model \`${model}\` has no price, and this API key pays for its calls beforehand. ` +
+    "Use another model, or ask the operator of the gateway for a price.";
+  return new Refusal(Reason.MODEL_UNPRICED, message, { param: "model" });
+}
+
 // The path and the model.
 
 /** `versionTwice` says that the path would be served without the first of its two `/v1`. */
@@ -105,6 +159,11 @@ export function methodNotAllowed(method: string, allowed: readonly string[]): Re
 export function modelNotFound(model: string): Refusal {
   const message = `The model \`${model}\` does not exist or you do not have access to it.`;
   return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage: `model: ${model}` });
+}
+
+export function modelNotPermitted(model: string): Refusal {
+  const message = `This API key is not permitted to use the model \`${model}\`. Use another model, or have it permitted.`;
+  return new Refusal(Reason.MODEL_NOT_PERMITTED, message, { param: "model" });
 }
 
 /** What each kind of model is, and where it is called. */
@@ -142,6 +201,28 @@ export function itemNotFound(id: string): Refusal {
 export function threadNotFound(): Refusal {
   const message = "No thread was found for this `previous_message_id`. Send the whole conversation.";
   return new Refusal(Reason.NOT_STORED, message, { param: "thread.previous_message_id" });
+}
+
+/** `kind` is what people call it, as "key". */
+export function resourceNotFound(kind: string, id: string, param = "id"): Refusal {
+  const message = `There is no ${kind} with the id '${id}'. Check the id.`;
+  return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param });
+}
+
+/** The code is not repeated: it may be one letter away from money. */
+export function redeemCodeNotFound(): Refusal {
+  const message = "This redeem code is unknown or no longer valid. Check it, or ask for another.";
+  return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param: "code" });
+}
+
+export function idempotencyConflict(): Refusal {
+  const message = "This `Idempotency-Key` was used for another request within the last day. Send a new one.";
+  return new Refusal(Reason.IDEMPOTENCY_CONFLICT, message, { headers: permanent });
+}
+
+/** `message` says what clashes, and what to do. */
+export function conflict(message: string): Refusal {
+  return new Refusal(Reason.CONFLICT, message, { headers: permanent });
 }
 
 // The upstream.
@@ -195,18 +276,4 @@ export function internal(cause: unknown): Refusal {
     "The gateway had an error while handling this request. Quote the request id when you report it.",
     { cause },
   );
-}
-
-function codeOfStatus(status: number): Code {
-  switch (status) {
-    case 404:
-      return Code.NotFound;
-    case 409:
-      return Code.Aborted;
-    case 402:
-    case 413:
-    case 429:
-      return Code.ResourceExhausted;
-  }
-  return status >= 500 ? Code.Unavailable : Code.InvalidArgument;
 }

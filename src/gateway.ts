@@ -4,19 +4,32 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
 import { Family } from "../gen/modelgateway/v1/access_pb.ts";
+import { AccountService } from "../gen/modelgateway/v1/accounts_pb.ts";
 import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
+import { KeyService } from "../gen/modelgateway/v1/keys_pb.ts";
+import { OperatorService } from "../gen/modelgateway/v1/operator_pb.ts";
+import { UsageService } from "../gen/modelgateway/v1/usage_pb.ts";
 import type { Handler, ServiceImplementation, Way } from "./call.ts";
 import { createCatalog } from "./catalog.ts";
 import type { Config } from "./config/config.ts";
 import { httpNotUnderstood, internal, methodNotAllowed, type Refusal } from "./errors.ts";
 import { newId } from "./ids.ts";
+import { createLedger } from "./ledger/ledger.ts";
+import { createMemoryLimiter } from "./limits/memory.ts";
+import { createAdmit } from "./pipeline/admit.ts";
 import { createAuthenticate } from "./pipeline/authenticate.ts";
 import { createComplete } from "./pipeline/complete.ts";
 import { withTokenCount } from "./pipeline/count-tokens.ts";
+import { createLimit } from "./pipeline/limit.ts";
 import { observe } from "./pipeline/observe.ts";
+import { createSettle } from "./pipeline/settle.ts";
 import { createValidate } from "./pipeline/validate.ts";
 import { createProviders, embeddedModels } from "./providers/index.ts";
+import { accountService } from "./services/accounts.ts";
 import { inferenceService } from "./services/inference.ts";
+import { keyService } from "./services/keys.ts";
+import { operatorService } from "./services/operator.ts";
+import { usageService } from "./services/usage.ts";
 import type { Storage } from "./storage/storage.ts";
 import { createAddresses } from "./transport/addresses.ts";
 import { createCors } from "./transport/cors.ts";
@@ -59,14 +72,26 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const providers = new Map(
     [...createProviders(config.upstreams, clock)].map(([name, provider]) => [name, withTokenCount(provider)]),
   );
-  const complete = createComplete({ catalog, providers, clock, random });
+  const onError = (error: unknown) => log.error({ err: error }, "money could not be written");
+  const ledger = createLedger({ store: storage.ledger, clock, onError });
+  const { limit, used, standing } = createLimit({ limiter: createMemoryLimiter(clock), clock });
+  const settle = createSettle({ ledger, clock, onError, onUsed: (caller, tokens) => void used(caller, tokens) });
+  const complete = createComplete({ catalog, providers, ledger, settle, clock, random });
   const responses = { store: storage.responses, clock, limits: config.responses };
+  const { tiers, operatorKey, maxKeysPerAccount: maxKeys } = config;
+  const { keys, idempotency, requests } = storage;
+  const unit = config.unit.code;
   const services = [
     serve(InferenceService, inferenceService({ catalog, complete, defaultModels: config.defaultModels, responses })),
+    serve(KeyService, keyService({ keys, idempotency, catalog, clock, maxKeys, unit, standing })),
+    serve(AccountService, accountService({ ...storage, tiers, unit, clock })),
+    serve(UsageService, usageService({ requests, clock })),
+    serve(OperatorService, operatorService({ storage, tiers, clock })),
   ];
   const descriptors = services.map(({ service }) => service);
 
-  const way = observe(createWay(services, createAuthenticate(storage.keys)), { log, clock });
+  const authenticate = createAuthenticate({ keys, tiers, operatorKey, clock, onUsed: ledger.touch });
+  const way = observe(createWay(services, createAdmit({ authenticate, limit })), { log, clock });
   const readiness = createReadiness();
   const body = { maxBytes: config.maxBodyBytes, timeoutMs: config.bodyTimeoutMs };
   const health = healthService(
@@ -96,6 +121,8 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     handle,
     rejectionBody: (status) => problem(Family.OPENAI, rejectionOf(status), "").body,
   });
+  // What processes before this one left reserved.
+  void ledger.sweep().catch(onError);
   return {
     host: listener.host,
     port: listener.port,
@@ -113,6 +140,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     async close() {
       readiness.drain();
       await listener.close(config.drainMs);
+      await ledger.close();
       await Promise.all([...providers.values()].map((provider) => provider.close()));
     },
   };
@@ -136,15 +164,15 @@ function serve<S extends DescService>(service: S, implementation: ServiceImpleme
   return { service, handlers };
 }
 
-/** Puts the steps of a call in their order: authenticate, validate, and the RPC's own service. */
-function createWay(services: readonly ServedService[], authenticate: Way["admit"]): Omit<Way, "abandon"> {
+/** Puts the steps of a call in their order: admit, validate, and the RPC's own service. */
+function createWay(services: readonly ServedService[], admit: Way["admit"]): Omit<Way, "abandon"> {
   const handlers = new Map(services.flatMap(({ handlers }) => [...handlers]));
   const methods = [...handlers.keys()];
   // A message that the wire cannot carry stops the start, and not the first call that needs it.
   for (const { input, output } of methods) for (const desc of [input, output]) planOf(desc);
   const validate = createValidate(methods.map(({ input }) => input));
   return {
-    admit: authenticate,
+    admit,
     async handle(call) {
       validate(call.request);
       const handler = handlers.get(call.method);

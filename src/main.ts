@@ -4,16 +4,20 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { accounts, accountsUsage } from "./commands/accounts.ts";
+import { codes, codesUsage } from "./commands/codes.ts";
 import { helpHint, StartError, UsageError } from "./commands/command.ts";
 import { demo } from "./commands/demo.ts";
 import { keys, keysUsage } from "./commands/keys.ts";
+import { grant, moneyUsage, recharge, refund } from "./commands/money.ts";
+import { reconcile, reconcileUsage } from "./commands/reconcile.ts";
 import { serve } from "./commands/serve.ts";
 import { ConfigError } from "./config/config.ts";
 import { StorageError } from "./storage/database.ts";
 
 type Command = (args: readonly string[]) => Promise<void>;
 
-const commands: ReadonlyMap<string, Command> = new Map(Object.entries({ serve, demo, accounts, keys }));
+const money = { recharge, refund, grant, codes, reconcile };
+const commands: ReadonlyMap<string, Command> = new Map(Object.entries({ serve, demo, accounts, keys, ...money }));
 
 const usage = `usage: model-gateway [COMMAND] [--config FILE]
 
@@ -21,12 +25,15 @@ const usage = `usage: model-gateway [COMMAND] [--config FILE]
   demo                                         the same, with an account, keys and a first call to play with
 ${accountsUsage}
 ${keysUsage}
+${moneyUsage}
+${codesUsage}
+${reconcileUsage}
   help, version                                show this, or the version
 
 The configuration is the file of --config or GATEWAY_CONFIG; gateway.example.yaml has every key. Without one the
 embedded models are served, and those of the vendors whose keys are set, as OPENAI_API_KEY. HOST, PORT, DATA_DIR
-and LOG_LEVEL win over the file. Accounts and keys are in the data folder: ./data, unless the configuration has
-another.`;
+and LOG_LEVEL win over the file. Accounts, keys and money are in the data folder: ./data, unless the
+configuration has another. Amounts are decimals in units, as 12.50; times are as 2030-01-31T12:00:00Z.`;
 
 async function main(args: readonly string[]): Promise<void> {
   const [first = "serve"] = args;

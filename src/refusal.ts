@@ -5,8 +5,6 @@ import { Code } from "@connectrpc/connect";
 import type { Family } from "../gen/modelgateway/v1/access_pb.ts";
 import { Reason } from "../gen/modelgateway/v1/errors_pb.ts";
 
-export { Reason };
-
 /** The gRPC code and HTTP status of each reason. */
 const standings = {
   [Reason.MALFORMED_BODY]: [Code.InvalidArgument, 400],
@@ -28,6 +26,15 @@ const standings = {
   [Reason.WOULD_BE_DROPPED]: [Code.InvalidArgument, 400],
   [Reason.PREVIOUS_RESPONSE_NOT_FOUND]: [Code.NotFound, 400], // OpenAI's status for it.
   [Reason.NOT_STORED]: [Code.NotFound, 404],
+  [Reason.PERMISSION_DENIED]: [Code.PermissionDenied, 403],
+  [Reason.MODEL_NOT_PERMITTED]: [Code.PermissionDenied, 403],
+  [Reason.MODEL_UNPRICED]: [Code.FailedPrecondition, 403],
+  [Reason.ACCOUNT_SUSPENDED]: [Code.PermissionDenied, 403],
+  [Reason.INSUFFICIENT_CREDIT]: [Code.FailedPrecondition, 402],
+  [Reason.RATE_LIMITED]: [Code.ResourceExhausted, 429],
+  [Reason.RESOURCE_NOT_FOUND]: [Code.NotFound, 404],
+  [Reason.IDEMPOTENCY_CONFLICT]: [Code.AlreadyExists, 409],
+  [Reason.CONFLICT]: [Code.AlreadyExists, 409],
 } as const;
 
 /** A call that is not answered, and why. */
@@ -73,4 +80,19 @@ interface More {
   readonly vendorMessage?: string | undefined;
   readonly openaiCode?: string | undefined;
   readonly standing?: readonly [code: Code, status: number];
+}
+
+/** The gRPC code of an upstream's refusal, by its status. */
+export function codeOfStatus(status: number): Code {
+  switch (status) {
+    case 404:
+      return Code.NotFound;
+    case 409:
+      return Code.Aborted;
+    case 402:
+    case 413:
+    case 429:
+      return Code.ResourceExhausted;
+  }
+  return status >= 500 ? Code.Unavailable : Code.InvalidArgument;
 }

@@ -8,6 +8,7 @@ import {
   type DescMessage,
   fromBinary,
   type JsonValue,
+  type MessageInitShape,
   setExtension,
   toBinary,
 } from "@bufbuild/protobuf";
@@ -19,6 +20,7 @@ import {
   FieldOptionsSchema,
   FileDescriptorProtoSchema,
   file_google_protobuf_struct,
+  file_google_protobuf_timestamp,
   FieldDescriptorProto_Label as Label,
   MessageOptionsSchema,
   OneofDescriptorProtoSchema,
@@ -176,7 +178,14 @@ describe("a descriptor that would lose JSON is refused", () => {
     ["this type has no public form", optional({ name: "count", type: Type.INT64 })],
     ["this type has no public form", optional({ name: "count", type: Type.INT32 })],
     ["this type has no public form", optional({ name: "ratio", type: Type.FLOAT })],
+    ["`decimals` is for int64, without `number`", option(optional(string("cost")), { decimals: 6 })],
+    ["`decimals` is for int64, without `number`", option(optional(int64("cost")), { decimals: 6, number: true })],
+    ["`decimals` is 2 to 9", option(optional(int64("cost")), { decimals: 1 })],
+    ["`decimals` is 2 to 9", option(optional(int64("cost")), { decimals: 10 })],
+    ["a field without presence needs `always`", option(int64("cost"), { decimals: 6 })],
+    ["a decimal may be a string or a number", oneof("value", option(int64("cost"), { decimals: 6 }))],
     ["two members read string", oneof("value", string("a"), string("b"))],
+    ["two members read string", oneof("value", string("a"), message("b", ".google.protobuf.Timestamp"))],
     ["two members read object", oneof("value", message("a", struct), message("b", ".t.Other"))],
     ["two members read list", oneof("value", message("a", ".t.List"), message("b", ".t.List"))],
     ["two members read list of numbers", oneof("value", message("a", ".t.Numbers"), message("b", ".t.Numbers"))],
@@ -211,6 +220,10 @@ function string(name: string): Field {
   return { name, type: Type.STRING };
 }
 
+function int64(name: string): Field {
+  return { name, type: Type.INT64 };
+}
+
 function message(name: string, typeName: string): Field {
   return { name, type: Type.MESSAGE, typeName };
 }
@@ -231,7 +244,7 @@ function extra(): Field {
   return option(message("extra", struct), { extra: true });
 }
 
-function option(field: Field, init: { always?: boolean; extra?: boolean }): Field {
+function option(field: Field, init: MessageInitShape<typeof FieldWireSchema>): Field {
   const options = create(FieldOptionsSchema);
   setExtension(options, wire, create(FieldWireSchema, init));
   return { ...field, options };
@@ -249,16 +262,18 @@ function bare(...members: (Field | Oneof)[]): MessageType {
   return { transparent: true, members };
 }
 
+const known = [file_google_protobuf_struct, file_google_protobuf_timestamp];
+
 /** Compiles message types of the package `t`; each call makes descriptors of its own. */
 function compile(types: Record<string, MessageType>): (name: string) => DescMessage {
   const file = create(FileDescriptorProtoSchema, {
     name: "t.proto",
     package: "t",
     syntax: "proto3",
-    dependency: ["google/protobuf/struct.proto"],
+    dependency: known.map(({ proto }) => proto.name),
     messageType: Object.entries(types).map(([name, type]) => descriptor(name, type)),
   });
-  const registry = createFileRegistry(file, () => file_google_protobuf_struct);
+  const registry = createFileRegistry(file, (name) => known.find(({ proto }) => proto.name === name));
   return (name) => registry.getMessage(`t.${name}`) as DescMessage;
 }
 

@@ -10,7 +10,9 @@ import { promisify } from "node:util";
 import { createFileRegistry, type DescService, type FileRegistry, fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { beforeAll, describe, expect, test } from "vitest";
+import { Family } from "../gen/modelgateway/v1/access_pb.ts";
 import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
+import { KeyService } from "../gen/modelgateway/v1/keys_pb.ts";
 import { compilePath, matchPath } from "../src/transport/path.ts";
 import { compileRoutes } from "../src/transport/routes.ts";
 
@@ -104,6 +106,33 @@ describe("the model endpoints", () => {
     expect(routes.find("GET", "/v1/chat/completions")).toEqual({ kind: "method", allowed: ["POST"] });
   });
 
+  test("lend their family to the paths near them, where they agree", () => {
+    const near = compileRoutes([InferenceService, KeyService]).familyNear;
+    const families: Readonly<Record<string, Family>> = {
+      "/v1/messages": Family.ANTHROPIC,
+      "/v1/messages/": Family.ANTHROPIC,
+      "/v1/messages/batches": Family.ANTHROPIC,
+      "/messages/x": Family.ANTHROPIC,
+      "/v1/chat": Family.OPENAI,
+      "/v1/message": Family.OPENAI,
+      "/v1": Family.OPENAI,
+      "/v1/nope": Family.OPENAI,
+      "/": Family.OPENAI,
+      "": Family.OPENAI,
+      "/api": Family.ADMIN,
+      "/api/": Family.ADMIN,
+      "/api/v1/nope": Family.ADMIN,
+      "/api/v2": Family.ADMIN,
+      "/api/v1/user/admin/get-api-tokens/x": Family.ADMIN,
+      "/apix": Family.OPENAI,
+      "/API/v1": Family.OPENAI,
+    };
+    for (const [path, family] of Object.entries(families)) expect(near(path), path).toBe(family);
+    expect([near("/v1/models/a/b", true), near("/v1/models/a/b"), near("/api/v1/nope", true)]).toEqual([
+      ...[Family.ANTHROPIC, Family.OPENAI, Family.ADMIN],
+    ]);
+  });
+
   test("know no other path", () => {
     for (const path of ["/", "/v1/chat", "/v1/chat/completions/", "/v1/chat%2Fcompletions", "/V1/chat/completions"]) {
       expect(routes.find("POST", path), path).toEqual({ kind: "none" });
@@ -162,6 +191,17 @@ const protos: Readonly<Record<string, string>> = {
     }`,
   BadTemplate: `rpc Get(Ask) returns (Reply) {${http("/v1/{id=**}/things")} ${accessOf()}}`,
   Rival: `rpc Take(Ask) returns (Reply) {${http("/v1/chat/completions")} ${accessOf()}}`,
+  Managed: `
+    rpc List(Ask) returns (Listed) {${http("/api/v1/things")} ${adminOf('data_field: "things" done: "Listed."')}}
+    rpc Table(Ask) returns (stream Reply) {
+      option (google.api.http) = {get: "/api/v1/things.csv"};
+      ${adminOf('body_field: "csv"')}
+    }`,
+  NoData: `rpc List(Ask) returns (Listed) {${http("/api/v1/x")} ${adminOf('done: "Listed."')}}`,
+  UnknownData: `rpc List(Ask) returns (Listed) {${http("/api/v1/x")} ${adminOf('data_field: "thing" done: "Listed."')}}`,
+  NoWords: `rpc List(Ask) returns (Listed) {${http("/api/v1/x")} ${adminOf('data_field: "things"')}}`,
+  TakenKey: `rpc List(Ask) returns (Noted) {${http("/api/v1/x")} ${adminOf('data_field: "things" done: "Listed."')}}`,
+  ManagedStream: `rpc Follow(Ask) returns (stream Listed) {${http("/api/v1/x")} ${adminOf('data_field: "things" done: "."')}}`,
   ClientStream: `rpc Send(stream Ask) returns (Reply) {${http("/v1/things")} ${accessOf()}}`,
 };
 
@@ -171,6 +211,10 @@ function http(path: string): string {
 
 function accessOf(more = ""): string {
   return `option (access) = {family: FAMILY_OPENAI caller: CALLER_KEY ${more}};`;
+}
+
+function adminOf(more: string): string {
+  return `option (access) = {family: FAMILY_ADMIN caller: CALLER_ADMIN_KEY ${more}};`;
 }
 
 function twin(request: string, access: string): string {
@@ -187,6 +231,8 @@ import "modelgateway/v1/access.proto";
 message Ask {string id = 1; string name = 2; bool stream = 3;}
 message OtherAsk {string id = 1; string name = 2; bool stream = 3;}
 message Reply {}
+message Listed {repeated string things = 1; string next = 2;}
+message Noted {repeated string things = 1; string message = 2;}
 ${Object.entries(protos)
   .map(([name, rpcs]) => `service ${name} {${rpcs}\n}`)
   .join("\n")}`;
@@ -225,6 +271,16 @@ describe("an annotation", () => {
     expect(routes.all.map(({ template }) => template.text)).not.toContain("/inside");
   });
 
+  test("says what stands in the envelope of key management, which bytes have none of", () => {
+    const routes = routesOf("Managed");
+    const envelope = { dataField: "things", done: "Listed." };
+    expect(routes.find("POST", "/api/v1/things")).toMatchObject({ kind: "found", route: { envelope } });
+    const [table] = routes.all.filter(({ stream }) => stream);
+    expect(table).toMatchObject({ bodyField: "csv", httpMethod: "GET" });
+    expect(table?.envelope).toBeUndefined();
+    expect(routesOf("Sound").all.filter((route) => route.envelope)).toEqual([]);
+  });
+
   test("yields to a fixed path, except for the methods that only it takes", () => {
     const routes = routesOf("Sound");
     const found = { kind: "found", variables: { id: "fixed" }, route: { unary: { name: "Get" } } };
@@ -251,6 +307,11 @@ describe("an annotation", () => {
     "a rule without a path": { service: "NoPath", rpcs: ["Get"], words: "without a method" },
     "a method of its own": { service: "CustomMethod", rpcs: ["Get"], words: "without a method" },
     "a template that is none": { service: "BadTemplate", rpcs: ["Get"], words: "path template /v1/{id=**}/things" },
+    "an envelope without data": { service: "NoData", rpcs: ["List"], words: "`data_field`" },
+    "an envelope whose data is no field": { service: "UnknownData", rpcs: ["List"], words: 'no field "thing"' },
+    "an envelope without words": { service: "NoWords", rpcs: ["List"], words: "`done`" },
+    "an envelope that hides a field": { service: "TakenKey", rpcs: ["List"], words: 'a field "message"' },
+    "a stream that has no envelope": { service: "ManagedStream", rpcs: ["Follow"], words: "`body_field`" },
     "requests as a stream": { service: "ClientStream", rpcs: ["Send"], words: "requests are a stream" },
   };
   for (const [name, { service, rpcs, words }] of Object.entries(stopping)) {

@@ -65,8 +65,17 @@ function grpcJsHealth({ port }: TestGateway) {
   };
 }
 
+/** The gateway's own services, in the order in which lists have them. */
+const own = ["AccountService", "InferenceService", "KeyService", "OperatorService", "UsageService"].map(
+  (name) => `modelgateway.v1.${name}`,
+);
+
+const inOrderOfServing = ["InferenceService", "KeyService", "AccountService", "UsageService", "OperatorService"].map(
+  (name) => `modelgateway.v1.${name}`,
+);
+
 describe("health", () => {
-  const served = ["", InferenceService.typeName];
+  const served = ["", ...own];
 
   for (const [name, transportTo] of Object.entries(transports)) {
     test(`is told of the gateway and each of its services over ${name}`, async () => {
@@ -168,7 +177,7 @@ for (const service of [V1, V1alpha] as (typeof V1)[]) {
         case: "listServicesResponse",
         value: {
           service: [
-            { name: "modelgateway.v1.InferenceService" },
+            ...inOrderOfServing.map((name) => ({ name })),
             { name: "grpc.health.v1.Health" },
             { name: "grpc.reflection.v1.ServerReflection" },
             { name: "grpc.reflection.v1alpha.ServerReflection" },
@@ -316,7 +325,7 @@ describe("buf curl, without any proto,", () => {
         "grpc.health.v1.Health",
         "grpc.reflection.v1.ServerReflection",
         "grpc.reflection.v1alpha.ServerReflection",
-        "modelgateway.v1.InferenceService",
+        ...own,
       ]);
       const methods = await curl("--reflect-protocol", reflection, "--list-methods", gateway.rootUrl);
       expect(methods.stdout.trim().split("\n")).toEqual(

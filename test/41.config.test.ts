@@ -706,3 +706,49 @@ upstreams:
     expect((await ask(config)).discovered).toBe(config);
   });
 });
+
+describe("money", () => {
+  test("has tiers, a unit and an operator as the file says", async () => {
+    const config = await load(
+      `tiers:
+  - { name: Small, recharge: "0", requests_per_minute: 5, tokens_per_minute: 1000 }
+  - { name: Large, recharge: "0.000001", requests_per_minute: 50 }
+unit: { code: EUR, symbol: "€" }
+durability: power
+operator_key: "\${KEY}"
+max_keys_per_account: 7
+`,
+      { KEY: "k".repeat(32) },
+    );
+    expect(config.tiers).toEqual([
+      { name: "Small", recharge: 0, requestsPerMinute: 5, tokensPerMinute: 1000 },
+      { name: "Large", recharge: 1, requestsPerMinute: 50, tokensPerMinute: undefined },
+    ]);
+    expect(config).toMatchObject({ unit: { code: "EUR", symbol: "€" }, durability: "power", maxKeysPerAccount: 7 });
+    expect(config.operatorKey).toBe("k".repeat(32));
+  });
+
+  test("that makes no sense is told with its lines, and without the operator's key", async () => {
+    const faults = await faultsOf(`tiers:
+  - { name: A, recharge: "1", requests_per_minute: 60 }
+  - { name: B, recharge: "5", requests_per_minute: 60 }
+  - { name: A, recharge: "5", requests_per_minute: 60 }
+unit: { code: yen, symbol: "¥" }
+durability: maybe
+operator_key: short-secret
+max_keys_per_account: 0
+`);
+    expect(faults.map((fault) => fault.split(": ").slice(0, 2).join(": "))).toEqual([
+      "2: tiers[0].recharge",
+      "4: tiers[2].recharge",
+      "4: tiers[2].name",
+      "5: unit.code",
+      "6: durability",
+      "7: operator_key",
+      "8: max_keys_per_account",
+    ]);
+    expect(faults.join()).not.toContain("short-secret");
+    expect(await faultsOf("tiers: []\n")).toEqual(["1: tiers: expected at least one tier"]);
+    expect(await faultsOf("tiers: [{name: A, recharge: 0, requests_per_minute: 0}]\n")).toHaveLength(2);
+  });
+});

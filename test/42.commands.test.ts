@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashKeySecret } from "../src/secrets.ts";
 import { openStorage } from "../src/storage/storage.ts";
@@ -49,15 +50,17 @@ describe("accounts and keys", () => {
     expect(byId.code).toBe(0);
 
     const accounts = await modelGateway(["accounts", "list"], env);
-    expect(accounts.stdout).toMatch(new RegExp(`^ID +CREATED +NAME\n${accountId}  \\S+Z  Acme Ltd\n$`));
+    expect(accounts.stdout).toMatch(
+      new RegExp(`^ID +CREATED +TIER +BALANCE +STATUS +NAME\n${accountId}  \\S+Z  Free  0.00 +prepaid  Acme Ltd\n$`),
+    );
 
     const revoked = await modelGateway(["keys", "revoke", keyId], env);
     expect(revoked).toMatchObject({ code: 0, stdout: "", stderr: `Revoked ${keyId}. It is refused from now on.\n` });
 
     const list = await modelGateway(["keys", "list", "--account", "Acme Ltd"], env);
     const [head, web, batch, ...more] = list.stdout.trimEnd().split("\n");
-    expect(head).toMatch(/^ID +ACCOUNT +SECRET +STATUS +ADMIN +CREATED +NAME$/);
-    expect(web).toMatch(new RegExp(`^${keyId}  ${accountId}  sk-.….{4}  revoked  no +\\S+Z  web$`));
+    expect(head).toMatch(/^ID +ACCOUNT +SECRET +STATUS +ADMIN +CREATED +SPENT +LIMIT +NAME$/);
+    expect(web).toMatch(new RegExp(`^${keyId}  ${accountId}  sk-.….{4}  revoked  no +\\S+Z  0.00 +- +web$`));
     expect(batch).toMatch(/ active +no .* batch$/);
     expect(more).toEqual([]);
     for (const secret of [byName.stdout.trim(), byId.stdout.trim()]) {
@@ -90,17 +93,111 @@ describe("accounts and keys", () => {
   });
 });
 
+describe("money", () => {
+  const own = () => ({ DATA_DIR: join(folder.path, "money") });
+
+  test("comes by recharge, goes by refund, and is proved", async () => {
+    const account = (await modelGateway(["accounts", "create", "--name", "m", "--grant", "5"], own())).stdout.trim();
+    const recharge = [
+      "recharge",
+      "--account",
+      "m",
+      "--amount",
+      "20.50",
+      "--note",
+      "invoice 1",
+      "--idempotency-key",
+      "i1",
+    ];
+    const first = await modelGateway(recharge, own());
+    expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^led_[0-9a-z]{25}\n$/) });
+    expect(first.stderr).toBe(
+      `Recorded the recharge of 20.50 JPY for m (${account}). Its balance is 25.50, its tier VIP.\n`,
+    );
+    expect(await modelGateway(recharge, own())).toEqual(first);
+    const other = await modelGateway([...recharge, "--amount", "21"], own());
+    expect(other).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("Idempotency-Key") });
+    const refund = await modelGateway(["refund", "--account", account, "--amount", "0.500001"], own());
+    expect(refund.stderr).toContain("Its balance is 24.999999, its tier Free.");
+    const proof = await modelGateway(["reconcile"], own());
+    expect(proof).toMatchObject({ code: 0, stderr: "" });
+    expect(proof.stdout).toBe("The sums hold: 1 accounts, 0 keys, 3 ledger entries, 0 calls.\n");
+  });
+
+  test("that does not add up is named, with exit code 1", async () => {
+    const env = { DATA_DIR: join(folder.path, "tampered") };
+    const id = (await modelGateway(["accounts", "create", "--name", "m", "--grant", "5"], env)).stdout.trim();
+    const sqlite = new Sqlite(join(env.DATA_DIR, "gateway.db"));
+    sqlite.exec("UPDATE accounts SET balance = balance + 1");
+    sqlite.close();
+    expect(await modelGateway(["reconcile"], env)).toMatchObject({
+      code: 1,
+      stdout: `balance of ${id}: 5.000001 is written, 5.00 follows\n`,
+      stderr: expect.stringContaining("1 differences"),
+    });
+  });
+
+  test("on paper is written once, listed masked, and taken back", async () => {
+    const env = { DATA_DIR: join(folder.path, "codes") };
+    const made = await modelGateway(["codes", "create", "--amount", "5", "--count", "3"], env);
+    const codes = made.stdout.trimEnd().split("\n");
+    expect(codes).toHaveLength(3);
+    for (const code of codes) expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{5}-){3}[0-9A-HJKMNP-TV-Z]{5}$/);
+    const [batch = ""] = /bat_\w+/.exec(made.stderr) ?? [];
+    expect((await modelGateway(["codes", "revoke", batch], env)).stderr).toBe(
+      `Took back 3 of the codes of ${batch}.\n`,
+    );
+    const list = (await modelGateway(["codes", "list", "--batch", batch], env)).stdout;
+    expect(list.match(/ 5\.00 +revoked /g)).toHaveLength(3);
+    for (const code of codes) expect(list).not.toContain(code);
+    expect((await modelGateway(["codes", "revoke", "bat_none"], env)).code).toBe(2);
+  });
+
+  test("is bounded by a key, which can be switched off and on", async () => {
+    await modelGateway(["accounts", "create", "--name", "bounded"], env);
+    const limits = ["--credit-limit", "2.50", "--model", "family:embedded", "--model", "tts-1"];
+    const expiry = ["--expires", "2090-01-01T00:00:00+09:00"];
+    const made = await modelGateway(
+      ["keys", "create", "--account", "bounded", "--name", "k", ...limits, ...expiry],
+      env,
+    );
+    expect(made.code, made.stderr).toBe(0);
+    const [id = ""] = /key_\w+/.exec(made.stderr) ?? [];
+    const list = async () => (await modelGateway(["keys", "list", "--account", "bounded"], env)).stdout;
+    expect(await list()).toMatch(/ active .* 0\.00 +2\.50 +k\n/);
+    expect((await modelGateway(["keys", "disable", id], env)).stderr).toBe(
+      `Disabled ${id}. It is refused from now on.\n`,
+    );
+    expect(await list()).toContain(" disabled ");
+    expect((await modelGateway(["keys", "enable", id], env)).code).toBe(0);
+    expect(await list()).toContain(" active ");
+    const storage = await openStorage(join(env.DATA_DIR, "gateway.db"));
+    const models = '["family:embedded","tts-1"]';
+    const expires_at = Date.UTC(2089, 11, 31, 15);
+    expect(storage.keys.findStanding(id)).toMatchObject({ credit_limit: 2_500_000, models, expires_at, is_admin: 0 });
+    await storage.close();
+  });
+
+  test("is no matter while an account is suspended", async () => {
+    await modelGateway(["accounts", "create", "--name", "late"], env);
+    expect((await modelGateway(["accounts", "suspend", "late"], env)).code).toBe(0);
+    expect((await modelGateway(["accounts", "list"], env)).stdout).toMatch(/ suspended +late\n/);
+    expect((await modelGateway(["accounts", "reinstate", "late"], env)).code).toBe(0);
+    expect((await modelGateway(["accounts", "list"], env)).stdout).toMatch(/ prepaid +late\n/);
+  });
+});
+
 describe("a mistake ends with exit code 2 and words that say what to do:", () => {
   const mistakes: Record<string, readonly [args: readonly string[], words: string]> = {
     "an unknown command": [["sevre"], 'there is no command "sevre"'],
     "an unknown command that every object knows": [["constructor"], 'there is no command "constructor"'],
-    "accounts without an action": [["accounts"], "accounts needs one of: create, list"],
-    "keys with an unknown action": [["keys", "make"], "keys needs one of: create, list, revoke"],
+    "accounts without an action": [["accounts"], "accounts needs one of: create, list, suspend"],
+    "keys with an unknown action": [["keys", "make"], "keys needs one of: create, list, disable, enable, revoke"],
     "an account without a name": [["accounts", "create"], "--name is needed"],
     "an account with an empty name": [["accounts", "create", "--name", "  "], "--name is needed"],
     "a name with a line break": [["accounts", "create", "--name", "a\nb"], "no line breaks"],
     "an account's name as an argument": [["accounts", "create", "Acme"], "an argument too many"],
-    "a taken name": [["accounts", "create", "--name", "taken"], 'there is an account "taken" already'],
+    "a taken name": [["accounts", "create", "--name", "taken"], 'There is an account "taken" already'],
     "a key without an account": [["keys", "create", "--name", "k"], "--account is needed"],
     "a key without a name": [["keys", "create", "--account", "taken"], "--name is needed"],
     "a key of an unknown account": [["keys", "create", "--account", "nobody", "--name", "k"], "accounts create --name"],
@@ -112,6 +209,44 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
       ["keys", "revoke", "key_none"],
       "there is no key key_none; `keys list` shows them",
     ],
+    "a recharge without an account": [["recharge", "--amount", "5"], "--account is needed"],
+    "a recharge without an amount": [["recharge", "--account", "taken"], "--amount is needed"],
+    "a recharge of nothing": [["recharge", "--account", "taken", "--amount", "0"], "--amount: expected more than 0"],
+    "a negative recharge": [["recharge", "--account", "taken", "--amount=-5"], "--amount: expected more than 0"],
+    "an absurd recharge": [["recharge", "--account", "taken", "--amount", "1000000000.01"], "at most 1000000000"],
+    "an over-precise recharge": [
+      ["recharge", "--account", "taken", "--amount", "0.0000001"],
+      "at most 6 decimal places",
+    ],
+    "a recharge of no number": [
+      ["recharge", "--account", "taken", "--amount", "1e3"],
+      'expected a decimal, as "12.50"',
+    ],
+    "a recharge of nobody": [["recharge", "--account", "nobody", "--amount", "5"], "no account with the id 'nobody'"],
+    "a refund of what never came": [["refund", "--account", "taken", "--amount", "5"], "0.00 may be refunded"],
+    "a note that is too long": [["grant", "--account", "taken", "--amount", "5", "--note", "x".repeat(501)], "'note'"],
+    "too many codes": [["codes", "create", "--amount", "5", "--count", "1001"], "'count'"],
+    "codes of no amount": [["codes", "create"], "--amount is needed"],
+    "codes that have expired": [
+      ["codes", "create", "--amount", "5", "--expires", "2020-01-01T00:00:00Z"],
+      "expected a time in the future",
+    ],
+    "codes that expire at a time without an offset": [
+      ["codes", "create", "--amount", "5", "--expires", "2090-01-01T00:00:00"],
+      "expected a time with its offset",
+    ],
+    "an unknown batch": [["codes", "revoke", "bat_none"], "no batch with the id 'bat_none'"],
+    "codes without an action": [["codes"], "codes needs one of: create, list, revoke"],
+    "an account that cannot be suspended": [["accounts", "suspend", "nobody"], "no account with the id 'nobody'"],
+    "a key for a model that there is not": [
+      ["keys", "create", "--account", "taken", "--name", "k", "--model", "nope"],
+      "there is no model `nope` here",
+    ],
+    "a key with a limit of nothing": [
+      ["keys", "create", "--account", "taken", "--name", "k", "--credit-limit", "0"],
+      "--credit-limit: expected more than 0",
+    ],
+    "a key to disable that there is not": [["keys", "disable", "key_none"], "there is no key key_none"],
     "an unknown option": [["keys", "list", "--acount", "x"], "Unknown option '--acount'"],
     "an option of another command": [["accounts", "list", "--name", "x"], "Unknown option '--name'"],
     "an option without its value": [["keys", "list", "--account"], "argument missing"],
@@ -125,7 +260,7 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
 
   beforeAll(async () => {
     const storage = await openStorage(join(env.DATA_DIR, "gateway.db"));
-    await storage.accounts.insert({ id: "acc_taken", name: "taken", created_at: 0 });
+    storage.accounts.insert({ id: "acc_taken", name: "taken", created_at: 0 });
     await storage.close();
   });
 
@@ -160,6 +295,7 @@ describe("help and version", () => {
       const { code, stdout, stderr } = await modelGateway(args, env);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       const words = ["serve", "demo", "accounts create", "accounts list", "keys create", "keys list", "keys revoke"];
+      words.push("recharge", "refund", "grant", "codes create", "codes list", "codes revoke", "reconcile");
       for (const word of [...words, "--config", "GATEWAY_CONFIG", "DATA_DIR"]) expect(stdout).toContain(word);
     });
   }

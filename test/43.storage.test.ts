@@ -24,6 +24,7 @@ function freshPath(): string {
 }
 
 const account = { id: "acc_1", name: "one", created_at: 1 };
+const nothing = { balance: 0, held: 0, recharged: 0, postpaid: 0, suspended_at: null };
 const user = { id: "usr_1", account_id: "acc_1", email: "a@example.com", password_hash: "x", created_at: 1 };
 const key = {
   id: "key_1",
@@ -66,9 +67,9 @@ describe("opening", () => {
   test("makes a file that is not there, its folders and its tables", async () => {
     const path = freshPath();
     await withStorage(path, async ({ accounts, users, keys }) => {
-      expect(await accounts.list()).toEqual([]);
+      expect(accounts.list()).toEqual([]);
       expect(await users.findByEmail("a@example.com")).toBeUndefined();
-      expect(await keys.list()).toEqual([]);
+      expect(keys.list()).toEqual([]);
     });
   });
 
@@ -76,21 +77,21 @@ describe("opening", () => {
     const path = freshPath();
     await mkdir(join(path, ".."));
     await writeFile(path, "");
-    await withStorage(path, async ({ accounts }) => expect(await accounts.list()).toEqual([]));
+    await withStorage(path, async ({ accounts }) => expect(accounts.list()).toEqual([]));
   });
 
   test("a second time changes nothing", async () => {
     const path = freshPath();
-    await withStorage(path, ({ accounts }) => accounts.insert(account));
+    await withStorage(path, async ({ accounts }) => void accounts.insert(account));
     const before = shapeOf(path);
-    await withStorage(path, async ({ accounts }) => expect(await accounts.list()).toEqual([account]));
+    await withStorage(path, async ({ accounts }) => expect(accounts.list()).toEqual([{ ...account, ...nothing }]));
     expect(shapeOf(path)).toEqual(before);
   });
 
   test("keeps file and folder to their owner, and so with what SQLite lays beside", async () => {
     const path = freshPath();
     await withStorage(path, async ({ accounts }) => {
-      await accounts.insert(account);
+      accounts.insert(account);
       const mode = async (file: string) => (await stat(file)).mode & 0o777;
       expect(await mode(join(path, ".."))).toBe(0o700);
       for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(await mode(file), file).toBe(0o600);
@@ -172,7 +173,7 @@ describe("several processes", () => {
       const storage = await openStorage(path);
       for (let i = 0; i < 50; i++) {
         const name = process.pid + "-" + i;
-        await storage.accounts.insert({ id: "acc_" + name, name, created_at: i });
+        storage.accounts.insert({ id: "acc_" + name, name, created_at: i });
       }
       await storage.close();`;
     const workers = Array.from({ length: 4 }, () => worker(path, insert));
@@ -181,14 +182,14 @@ describe("several processes", () => {
     for (const { code, stderr } of await Promise.all(workers.map(({ ended }) => ended))) {
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     }
-    await withStorage(path, async ({ accounts }) => expect(await accounts.list()).toHaveLength(200));
+    await withStorage(path, async ({ accounts }) => expect(accounts.list()).toHaveLength(200));
   });
 
   test("may die without warning: what was written stays", async () => {
     const path = freshPath();
     const work = `
       const storage = await openStorage(path);
-      await storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
+      storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
       console.log("written");
       setInterval(() => {}, 1000);`;
     const victim = worker(path, work);
@@ -197,7 +198,7 @@ describe("several processes", () => {
     await victim.shows(/written/);
     victim.child.kill("SIGKILL");
     await once(victim.child, "exit");
-    await withStorage(path, async ({ accounts }) => expect(await accounts.find("one")).toEqual(account));
+    await withStorage(path, async ({ accounts }) => expect(accounts.find("one")).toEqual({ ...account, ...nothing }));
   });
 });
 
@@ -206,23 +207,24 @@ describe("the tables", () => {
 
   beforeAll(async () => {
     storage = await openStorage(freshPath());
-    await storage.accounts.insert(account);
+    storage.accounts.insert(account);
     await storage.users.insert(user);
-    await storage.keys.insert(key);
+    storage.keys.insert(key);
   });
 
   afterAll(() => storage.close());
 
   test("hold one account of a name, one user of an address, one key of a secret", async () => {
-    await expect(storage.accounts.insert({ ...account, id: "acc_2" })).rejects.toThrow(/UNIQUE.*accounts.name/);
-    await expect(storage.accounts.insert({ ...account, name: "two" })).rejects.toThrow(/UNIQUE.*accounts.id/);
+    expect(storage.accounts.insert({ ...account, id: "acc_2" })).toBe(false);
+    expect(storage.accounts.find("acc_2")).toBeUndefined();
+    expect(() => storage.accounts.insert({ ...account, name: "two" })).toThrow(/UNIQUE.*accounts.id/);
     await expect(storage.users.insert({ ...user, id: "usr_2" })).rejects.toThrow(/UNIQUE.*users.email/);
     await expect(storage.users.insert({ ...user, id: "usr_2", email: "A@Example.COM" })).rejects.toThrow(/UNIQUE/);
-    await expect(storage.keys.insert({ ...key, id: "key_2" })).rejects.toThrow(/UNIQUE.*api_keys.secret_hash/);
+    expect(() => storage.keys.insert({ ...key, id: "key_2" })).toThrow(/UNIQUE.*api_keys.secret_hash/);
   });
 
   test("hold no key and no user of an account that is not there", async () => {
-    await expect(storage.keys.insert({ ...key, id: "key_2", secret_hash: "h2", account_id: "acc_9" })).rejects.toThrow(
+    expect(() => storage.keys.insert({ ...key, id: "key_2", secret_hash: "h2", account_id: "acc_9" })).toThrow(
       /FOREIGN KEY/,
     );
     await expect(storage.users.insert({ ...user, id: "usr_2", email: "b@x", account_id: "acc_9" })).rejects.toThrow(
@@ -231,9 +233,15 @@ describe("the tables", () => {
   });
 
   test("find an account by its id and by its name", async () => {
-    expect(await storage.accounts.find("acc_1")).toEqual(account);
-    expect(await storage.accounts.find("one")).toEqual(account);
-    for (const other of ["ONE", "", "' OR 1=1 --", "%"]) expect(await storage.accounts.find(other)).toBeUndefined();
+    expect(storage.accounts.find("acc_1")).toEqual({ ...account, ...nothing });
+    expect(storage.accounts.find("one")).toEqual({ ...account, ...nothing });
+    for (const other of ["ONE", "", "' OR 1=1 --", "%"]) expect(storage.accounts.find(other)).toBeUndefined();
+  });
+
+  test("find an account by its id also where another has that for a name", async () => {
+    storage.accounts.insert({ id: "acc_0", name: "acc_1", created_at: 0 });
+    expect(storage.accounts.find("acc_1")?.id).toBe("acc_1");
+    expect(storage.accounts.update("acc_0", { name: "zero" })).toMatchObject({ name: "zero" });
   });
 
   test("find a user by the address in any case, and change the password", async () => {
@@ -242,22 +250,22 @@ describe("the tables", () => {
   });
 
   test("list an account's keys oldest first, revoked ones among them", async () => {
-    await storage.accounts.insert({ id: "acc_3", name: "three", created_at: 3 });
+    storage.accounts.insert({ id: "acc_3", name: "three", created_at: 3 });
     const of3 = { ...key, account_id: "acc_3" };
-    await storage.keys.insert({ ...of3, id: "key_8", secret_hash: "h8" });
-    await storage.keys.insert({ ...of3, id: "key_7", secret_hash: "h7" });
-    expect(await storage.keys.revoke("key_7", 77)).toBe(true);
-    expect((await storage.keys.list("acc_3")).map(({ id, revoked_at }) => [id, revoked_at])).toEqual([
+    storage.keys.insert({ ...of3, id: "key_8", secret_hash: "h8" });
+    storage.keys.insert({ ...of3, id: "key_7", secret_hash: "h7" });
+    expect(storage.keys.revoke("key_7", 77)).toBe(true);
+    expect(storage.keys.list("acc_3").map(({ id, revoked_at }) => [id, revoked_at])).toEqual([
       ["key_7", 77],
       ["key_8", null],
     ]);
-    expect((await storage.keys.list()).map(({ id }) => id)).toEqual(["key_1", "key_7", "key_8"]);
+    expect(storage.keys.list().map(({ id }) => id)).toEqual(["key_1", "key_7", "key_8"]);
   });
 
   test("revoke a key once, and keep the first time", async () => {
-    expect(await storage.keys.revoke("key_1", 100)).toBe(true);
-    expect(await storage.keys.revoke("key_1", 200)).toBe(false);
-    expect(await storage.keys.revoke("key_none", 100)).toBe(false);
-    expect((await storage.keys.findBySecretHash("h1"))?.revoked_at).toBe(100);
+    expect(storage.keys.revoke("key_1", 100)).toBe(true);
+    expect(storage.keys.revoke("key_1", 200)).toBe(false);
+    expect(storage.keys.revoke("key_none", 100)).toBe(false);
+    expect(storage.keys.findBySecretHash("h1", 300)?.revoked_at).toBe(100);
   });
 });

@@ -11,6 +11,7 @@ import { createEmbeddedProvider } from "../src/providers/embedded/index.ts";
 import { createSpeech, type Speech } from "../src/providers/embedded/speech/index.ts";
 import { Wire } from "../src/wire/wire.ts";
 import { modelGateway, type Running, startServer, temporaryFolder } from "./support/command.ts";
+import { recordingMeter } from "./support/meter.ts";
 
 /** The threads that this process has started during the test. */
 let threads: Worker[] = [];
@@ -28,6 +29,7 @@ async function speak(speech: Speech): Promise<Buffer> {
     ...{ id: "req_1", operation: "speech", form: "whole", model: "tts-1", header: () => undefined },
     request: Wire.ofMessage(CreateSpeechRequestSchema, message),
     signal: new AbortController().signal,
+    meter: recordingMeter(),
   });
   if (answer.kind !== "whole") throw new Error("not whole");
   return Buffer.from(answer.body.message().audio ?? []);

@@ -22,6 +22,7 @@ import { type Format, type VoiceName, voiceNames } from "../src/providers/embedd
 import { piecesOf } from "../src/providers/embedded/speech/pieces.ts";
 import { wordsOf } from "../src/providers/embedded/speech/words.ts";
 import { Wire } from "../src/wire/wire.ts";
+import { recordingMeter } from "./support/meter.ts";
 
 const speech = createSpeech();
 const folder = mkdtempSync(join(tmpdir(), "speech-"));
@@ -57,6 +58,7 @@ function speak<F extends "whole" | "stream">(form: F, { voice = "nova", format =
     model,
     signal,
     header: () => undefined,
+    meter: recordingMeter(),
   });
 }
 
@@ -297,6 +299,7 @@ describe("an answer", () => {
       request,
       signal,
       header,
+      meter: recordingMeter(),
     } as const;
     await expect(speech.speak(attempt)).rejects.toMatchObject(refusal);
   });

@@ -48,7 +48,7 @@ async function stop(): Promise<void> {
 }
 
 async function newKey(name: string): Promise<string> {
-  const account = { id: newId("acc"), name, created_at: time };
+  const account = { id: newId("acc"), name, created_at: time, postpaid: 1 };
   await storage.accounts.insert(account);
   return (await issueKey(storage.keys, { accountId: account.id, name, admin: false, now: time })).secret;
 }

@@ -83,8 +83,8 @@ test("makes an account, keys and a sign-in, shows a call, and serves until Ctrl-
 
   await withStorage(async ({ accounts, users, keys }) => {
     expect(await accounts.find(made.account_id as string)).toMatchObject({ name: "demo" });
-    const ordinary = await keys.findBySecretHash(hashKeySecret(made.api_key as string));
-    const admin = await keys.findBySecretHash(hashKeySecret(made.admin_key as string));
+    const ordinary = keys.findBySecretHash(hashKeySecret(made.api_key as string), Date.now());
+    const admin = keys.findBySecretHash(hashKeySecret(made.admin_key as string), Date.now());
     expect([ordinary, admin]).toMatchObject([
       { account_id: made.account_id, is_admin: 0, revoked_at: null },
       { account_id: made.account_id, is_admin: 1, revoked_at: null },
@@ -176,7 +176,7 @@ describe("repairs a demo.json", () => {
     const file = join(folder.path, "demo.json");
 
     await withStorage(async ({ keys }) => {
-      const key = await keys.findBySecretHash(hashKeySecret(first.api_key as string));
+      const key = keys.findBySecretHash(hashKeySecret(first.api_key as string), Date.now());
       await keys.revoke(key?.id as string, Date.now());
     });
     await interrupt(await startDemo());
@@ -191,8 +191,8 @@ describe("repairs a demo.json", () => {
     await interrupt(await startDemo());
     const third = await readDemo();
     await withStorage(async ({ keys, users }) => {
-      const ordinary = await keys.findBySecretHash(hashKeySecret(third.api_key as string));
-      const admin = await keys.findBySecretHash(hashKeySecret(third.admin_key as string));
+      const ordinary = keys.findBySecretHash(hashKeySecret(third.api_key as string), Date.now());
+      const admin = keys.findBySecretHash(hashKeySecret(third.admin_key as string), Date.now());
       expect(ordinary).toMatchObject({ account_id: first.account_id, is_admin: 0, revoked_at: null });
       expect(admin).toMatchObject({ account_id: first.account_id, is_admin: 1, revoked_at: null });
       const user = await users.findByEmail(third.email as string);

@@ -1,39 +1,64 @@
-/** `model-gateway accounts create|list`: who pays. */
-import { newId } from "../ids.ts";
-import type { Storage } from "../storage/storage.ts";
-import { helpHint, readName, readOptions, table, UsageError, withStorage } from "./command.ts";
+/** `model-gateway accounts create|list|suspend|reinstate`: who pays. */
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { type Account, EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
+import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
+import { formatDecimal } from "../decimal.ts";
+import { helpHint, readAmount, readName, readOptions, table, UsageError } from "./command.ts";
+import { type Ask, withOperator } from "./operator.ts";
 
-export const accountsUsage = `  accounts create --name NAME                  make an account; writes its id
-  accounts list                                list the accounts`;
+export const accountsUsage = `  accounts create --name NAME [--postpaid]     make an account; writes its id
+    [--grant AMOUNT]                           with credit to begin with
+  accounts list                                list the accounts, with tier and balance
+  accounts suspend|reinstate ACCOUNT           refuse its calls from now on, or no longer`;
+
+const { createAccount, listAccounts, recordEntry, updateAccount } = OperatorService.method;
 
 export async function accounts([action, ...args]: readonly string[]): Promise<void> {
   switch (action) {
     case "create": {
-      const { values } = readOptions("accounts create", args, { name: { type: "string" } });
+      const options = { name: { type: "string" }, postpaid: { type: "boolean" }, grant: { type: "string" } } as const;
+      const { values } = readOptions("accounts create", args, options);
       const name = readName("--name", values.name);
-      return withStorage(values.config, (storage) => createAccount(storage, name));
+      const grant = values.grant === undefined ? undefined : BigInt(readAmount("--grant", values.grant));
+      return withOperator(values.config, async (ask) => {
+        const made = await ask(createAccount, { name, postpaid: values.postpaid ?? false });
+        const account = made.account?.id ?? "";
+        if (grant !== undefined) await ask(recordEntry, { account, kind: EntryKind.GRANT, amount: grant });
+        console.log(account);
+      });
     }
     case "list": {
       const { values } = readOptions("accounts list", args, {});
-      return withStorage(values.config, listAccounts);
+      return withOperator(values.config, list);
+    }
+    case "suspend":
+    case "reinstate": {
+      const { values, positionals } = readOptions(`accounts ${action}`, args, {}, ["ACCOUNT"]);
+      const suspended = action === "suspend";
+      return withOperator(values.config, async (ask) => {
+        const { account } = await ask(updateAccount, { account: positionals[0] as string, suspended });
+        const [did, then] = suspended ? ["Suspended", "are refused"] : ["Reinstated", "are answered"];
+        console.error(`${did} ${account?.name} (${account?.id}). Its calls ${then} from now on.`);
+      });
     }
   }
-  throw new UsageError(`accounts needs one of: create, list. ${helpHint}`);
+  throw new UsageError(`accounts needs one of: create, list, suspend, reinstate. ${helpHint}`);
 }
 
-async function createAccount({ accounts }: Storage, name: string): Promise<void> {
-  if (await accounts.find(name)) throw new UsageError(`there is an account "${name}" already`);
-  const now = Date.now();
-  const id = newId("acc", now);
-  await accounts.insert({ id, name, created_at: now });
-  console.log(id);
+async function list(ask: Ask): Promise<void> {
+  const rows: string[][] = [];
+  for (let pageToken: string | undefined; ; ) {
+    const page = await ask(listAccounts, { pageSize: 1000, ...(pageToken === undefined ? {} : { pageToken }) });
+    rows.push(...page.accounts.map(row));
+    pageToken = page.nextPageToken;
+    if (pageToken === undefined) break;
+  }
+  console.log(table(["ID", "CREATED", "TIER", "BALANCE", "STATUS", "NAME"], rows));
 }
 
-async function listAccounts({ accounts }: Storage): Promise<void> {
-  const rows = (await accounts.list()).map(({ id, name, created_at }) => [
-    id,
-    new Date(created_at).toISOString(),
-    name,
-  ]);
-  console.log(table(["ID", "CREATED", "NAME"], rows));
+function row(account: Account): string[] {
+  const { id, name, balance, tier, createdAt, suspendedAt, postpaid } = account;
+  const status = suspendedAt ? "suspended" : postpaid ? "postpaid" : "prepaid";
+  const created = createdAt ? timestampDate(createdAt).toISOString() : "";
+  return [id, created, tier?.name ?? "", formatDecimal(balance), status, name];
 }

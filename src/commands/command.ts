@@ -3,8 +3,12 @@
  */
 import { join } from "node:path";
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { type Config, loadConfig } from "../config/config.ts";
+import { parseDecimal } from "../decimal.ts";
+import { Refusal } from "../errors.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
+import { readTimestamp } from "../wire/timestamp.ts";
 
 /** A mistake of the person at the keyboard: told in one line, without a stack. */
 export class UsageError extends Error {
@@ -61,11 +65,37 @@ export function readName(option: string, text: string | undefined): string {
   return name;
 }
 
-/** Runs `work` on the storage of this configuration, and closes it. */
-export async function withStorage(configFile: string | undefined, work: (storage: Storage) => Promise<void>) {
-  const storage = await openStorage(databasePath(loadConfig(configFile)));
+/** The most that is moved at once, in units. */
+const mostUnits = 1_000_000_000;
+
+/** Returns an amount of money, more than 0, in millionths of the unit. Throws a UsageError. */
+export function readAmount(option: string, text: string | undefined): number {
+  if (text === undefined) throw new UsageError(`${option} is needed. ${helpHint}`);
+  const read = parseDecimal(text);
+  if ("fault" in read) throw new UsageError(`${option}: expected ${read.fault}`);
+  if (read.value > 0 && read.value <= mostUnits * 1_000_000) return read.value;
+  throw new UsageError(`${option}: expected more than 0, and at most ${mostUnits}`);
+}
+
+/** Returns a moment in the future. Throws a UsageError. */
+export function readFuture(option: string, text: string): Timestamp {
+  const moment = readTimestamp(text);
+  if (!moment) throw new UsageError(`${option}: expected a time with its offset, as 2030-01-31T12:00:00Z`);
+  if (timestampMs(moment) <= Date.now()) throw new UsageError(`${option}: expected a time in the future`);
+  return moment;
+}
+
+/** Runs `work` on the storage of this configuration, and closes it. What is refused is the person's mistake. */
+export async function withStorage(
+  configFile: string | undefined,
+  work: (storage: Storage, config: Config) => Promise<void>,
+): Promise<void> {
+  const config = loadConfig(configFile);
+  const storage = await openStorage(databasePath(config), config.durability);
   try {
-    await work(storage);
+    await work(storage, config);
+  } catch (error) {
+    throw error instanceof Refusal && error.status < 500 ? new UsageError(error.message, { cause: error }) : error;
   } finally {
     await storage.close();
   }

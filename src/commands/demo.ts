@@ -1,19 +1,23 @@
 /**
  * `npm run demo`: a gateway with an account to play with.
  *
- * On the first start it makes the account, an ordinary key, an administrator key and a sign-in, and writes them to
- * `demo.json` in the data folder, readable by its owner only. Later starts use them again; what is missing or no
- * longer valid is made anew.
+ * On the first start it makes the account with some credit, an ordinary key, an administrator key and a sign-in, and
+ * writes them to `demo.json` in the data folder, readable by its owner only. Later starts use them again; what is missing
+ * or no longer valid is made anew. The credit is granted once.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Config, loadConfig } from "../config/config.ts";
+import { EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
+import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
+import { type Config, loadConfig, type ModelConfig } from "../config/config.ts";
 import type { Gateway } from "../gateway.ts";
 import { newId } from "../ids.ts";
+import { embeddedModels } from "../providers/index.ts";
 import { hashKeySecret, hashPassword, newPassword, verifyPassword } from "../secrets.ts";
 import { issueKey } from "../services/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import { readOptions } from "./command.ts";
+import { askerOf } from "./operator.ts";
 import { rootUrl, runGateway } from "./serve.ts";
 
 /** What `demo.json` holds. */
@@ -27,19 +31,33 @@ export interface Demo {
   readonly password: string;
 }
 
+const { createAccount, recordEntry } = OperatorService.method;
 const accountName = "demo";
 const email = "demo@example.com";
 
 export async function demo(args: readonly string[]): Promise<void> {
   const { values } = readOptions("demo", args, {});
   // What the demo shows needs no upstream, whatever the file serves beside it.
-  const config = quiet({ ...loadConfig(values.config), embeddedModels: true });
+  const config = quiet(priced({ ...loadConfig(values.config), embeddedModels: true }));
   await runGateway(config, async (gateway, storage) => {
     const made = await prepareDemo(config, gateway, storage);
     console.log(introduction(made, join(config.dataDir, "demo.json")));
     await showChat(made);
     console.log("\n\nServing until Ctrl-C.");
   });
+}
+
+/** What the embedded models cost in the demo, so that money is seen. Source: the like of vendors' prices. */
+const prices: Readonly<Record<ModelConfig["kind"], ModelConfig["price"]>> = {
+  chat: { input: 500_000, output: 2_000_000 },
+  embedding: { input: 100_000 },
+  speech: { characters: 15_000_000 },
+};
+
+/** A model of the file's own keeps its name, and its price. */
+function priced(config: Config): Config {
+  const models = embeddedModels.map((model) => ({ ...model, price: prices[model.kind] }));
+  return { ...config, models: [...config.models, ...models] };
 }
 
 /** The log lines of calls would run through what the demo shows. */
@@ -51,13 +69,13 @@ function quiet(config: Config): Config {
 export async function prepareDemo(config: Config, gateway: Gateway, storage: Storage): Promise<Demo> {
   const file = join(config.dataDir, "demo.json");
   const before = readDemo(file);
-  const account_id = await accountId(storage);
+  const account_id = await accountId(config, storage);
   const root_url = rootUrl(gateway);
   const made: Demo = {
     root_url,
     base_url: `${root_url}/v1`,
-    api_key: await workingKey(storage, account_id, before.api_key, false),
-    admin_key: await workingKey(storage, account_id, before.admin_key, true),
+    api_key: workingKey(storage, account_id, before.api_key, false),
+    admin_key: workingKey(storage, account_id, before.admin_key, true),
     account_id,
     email,
     password: await workingPassword(storage, account_id, before.password),
@@ -83,21 +101,24 @@ function writeDemo(file: string, made: Demo): void {
   renameSync(next, file);
 }
 
-async function accountId({ accounts }: Storage): Promise<string> {
-  const known = await accounts.find(accountName);
-  if (known) return known.id;
-  const now = Date.now();
-  const id = newId("acc", now);
-  await accounts.insert({ id, name: accountName, created_at: now });
+/** The credit that the account begins with, in millionths of the unit. */
+const credit = 10_000_000n;
+
+async function accountId(config: Config, storage: Storage): Promise<string> {
+  const ask = askerOf(storage, config);
+  const known = storage.accounts.find(accountName);
+  const id = known?.id ?? (await ask(createAccount, { name: accountName })).account?.id ?? "";
+  const granted = storage.entries.page(id, { kinds: [EntryKind.GRANT], limit: 1 }).length > 0;
+  if (!granted) await ask(recordEntry, { account: id, kind: EntryKind.GRANT, amount: credit, note: "demo" });
   return id;
 }
 
-async function workingKey({ keys }: Storage, accountId: string, secret: string | undefined, admin: boolean) {
-  const known = secret ? await keys.findBySecretHash(hashKeySecret(secret)) : undefined;
+function workingKey({ keys }: Storage, accountId: string, secret: string | undefined, admin: boolean) {
+  const known = secret ? keys.findBySecretHash(hashKeySecret(secret), Date.now()) : undefined;
   const works = known?.revoked_at === null && known.is_admin === Number(admin) && known.account_id === accountId;
   if (secret && works) return secret;
   const name = admin ? "Demo administrator key" : "Demo key";
-  return (await issueKey(keys, { accountId, name, admin, now: Date.now() })).secret;
+  return issueKey(keys, { accountId, name, admin, now: Date.now() }).secret;
 }
 
 async function workingPassword({ users }: Storage, accountId: string, password: string | undefined): Promise<string> {

@@ -1,77 +1,126 @@
 /**
- * `model-gateway keys create|list|revoke`: the API keys that requests are authenticated by.
+ * `model-gateway keys create|list|disable|enable|revoke`: the API keys that requests are authenticated by.
  *
  * `create` writes the secret alone to standard output, so that a script can take it; nothing shows it again.
  */
+import { create } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { pino } from "pino";
+import { ModelPermissionsSchema } from "../../gen/modelgateway/v1/keys_pb.ts";
+import { createCatalog } from "../catalog.ts";
+import type { Config } from "../config/config.ts";
+import { discoverModels } from "../config/discover.ts";
+import { formatDecimal } from "../decimal.ts";
+import { embeddedModels } from "../providers/index.ts";
+import { readPermissions } from "../services/key-permissions.ts";
 import { issueKey } from "../services/keys.ts";
 import type { ApiKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
-import { helpHint, readName, readOptions, table, UsageError, withStorage } from "./command.ts";
+import { helpHint, readAmount, readFuture, readName, readOptions, table, UsageError, withStorage } from "./command.ts";
 
 export const keysUsage = `  keys create --account ACCOUNT --name NAME    make an API key; writes its secret, once
+    [--credit-limit AMOUNT] [--expires TIME]   what it may spend in its life, and until when
+    [--model MODEL|family:NAME]…               what it may use; all models without it
   keys list [--account ACCOUNT]                list the keys, revoked ones too
-  keys revoke KEY_ID                           refuse a key from now on`;
+  keys disable|enable KEY_ID                   refuse a key from now on, or no longer
+  keys revoke KEY_ID                           refuse a key for good`;
 
 export async function keys([action, ...args]: readonly string[]): Promise<void> {
   switch (action) {
-    case "create": {
-      const { values } = readOptions("keys create", args, { account: { type: "string" }, name: { type: "string" } });
-      const account = readName("--account", values.account);
-      const name = readName("--name", values.name);
-      return withStorage(values.config, (storage) => createKey(storage, account, name));
-    }
+    case "create":
+      return createKey(args);
     case "list": {
       const { values } = readOptions("keys list", args, { account: { type: "string" } });
       const account = values.account === undefined ? undefined : readName("--account", values.account);
-      return withStorage(values.config, (storage) => listKeys(storage, account));
+      return withStorage(values.config, async (storage) => listKeys(storage, account));
     }
+    case "disable":
+    case "enable":
     case "revoke": {
-      const { values, positionals } = readOptions("keys revoke", args, {}, ["KEY_ID"]);
+      const { values, positionals } = readOptions(`keys ${action}`, args, {}, ["KEY_ID"]);
       const id = positionals[0] as string;
       // It may be the secret: it is not repeated.
       if (!id.startsWith("key_"))
-        throw new UsageError("keys revoke wants an id that begins with key_, as `keys list` shows it");
-      return withStorage(values.config, (storage) => revokeKey(storage, id));
+        throw new UsageError(`keys ${action} wants an id that begins with key_, as \`keys list\` shows it`);
+      return withStorage(values.config, async (storage) =>
+        action === "revoke" ? revokeKey(storage, id) : switchKey(storage, id, action === "disable"),
+      );
     }
   }
-  throw new UsageError(`keys needs one of: create, list, revoke. ${helpHint}`);
+  throw new UsageError(`keys needs one of: create, list, disable, enable, revoke. ${helpHint}`);
 }
 
-async function createKey(storage: Storage, account: string, name: string): Promise<void> {
-  const accountId = await accountIdOf(storage, account);
-  const { key, secret } = await issueKey(storage.keys, { accountId, name, admin: false, now: Date.now() });
-  console.error(`Created ${key.id}. Copy the secret now: it is not shown again.`);
-  console.log(secret);
+async function createKey(args: readonly string[]): Promise<void> {
+  const { values } = readOptions("keys create", args, {
+    account: { type: "string" },
+    name: { type: "string" },
+    "credit-limit": { type: "string" },
+    model: { type: "string", multiple: true },
+    expires: { type: "string" },
+  });
+  const account = readName("--account", values.account);
+  const name = readName("--name", values.name);
+  const { "credit-limit": limit, model: models, expires } = values;
+  const bounds = {
+    creditLimit: limit === undefined ? null : readAmount("--credit-limit", limit),
+    expiresAt: expires === undefined ? null : timestampMs(readFuture("--expires", expires)),
+  };
+  await withStorage(values.config, async (storage, config) => {
+    const permitted = { models: models === undefined ? null : await permissions(models, config) };
+    const owner = { accountId: accountIdOf(storage, account), maxKeys: config.maxKeysPerAccount };
+    const init = { ...owner, name, admin: false, now: Date.now(), ...bounds, ...permitted };
+    const { key, secret } = issueKey(storage.keys, init);
+    console.error(`Created ${key.id}. Copy the secret now: it is not shown again.`);
+    console.log(secret);
+  });
 }
 
-async function listKeys(storage: Storage, account: string | undefined): Promise<void> {
-  const list = await storage.keys.list(account === undefined ? undefined : await accountIdOf(storage, account));
+/** Checks the names against the models that the gateway serves. Throws a Refusal. */
+async function permissions(entries: string[], config: Config): Promise<string | null> {
+  const { models } = await discoverModels(config, pino({ level: "warn" }, pino.destination(2)));
+  const catalog = createCatalog(config.embeddedModels ? [...models, ...embeddedModels] : models);
+  const list = { case: "list", value: { entries } } as const;
+  return readPermissions(create(ModelPermissionsSchema, { models: list }), catalog);
+}
+
+function listKeys(storage: Storage, account: string | undefined): void {
+  const list = storage.keys.list(account === undefined ? undefined : accountIdOf(storage, account));
   const rows = list.map((key) => [
-    key.id,
-    key.account_id,
-    key.secret_mask,
-    statusOf(key),
-    adminOf(key),
-    created(key),
-    key.name,
+    ...[key.id, key.account_id, key.secret_mask, statusOf(key), adminOf(key), created(key)],
+    ...[formatDecimal(key.spent), key.credit_limit === null ? "-" : formatDecimal(key.credit_limit), key.name],
   ]);
-  console.log(table(["ID", "ACCOUNT", "SECRET", "STATUS", "ADMIN", "CREATED", "NAME"], rows));
+  console.log(table(["ID", "ACCOUNT", "SECRET", "STATUS", "ADMIN", "CREATED", "SPENT", "LIMIT", "NAME"], rows));
 }
 
-async function revokeKey({ keys }: Storage, id: string): Promise<void> {
-  if (await keys.revoke(id, Date.now())) return console.error(`Revoked ${id}. It is refused from now on.`);
-  const known = (await keys.list()).some((key) => key.id === id);
-  throw new UsageError(known ? `${id} was revoked before` : `there is no key ${id}; \`keys list\` shows them`);
+function switchKey({ keys }: Storage, id: string, disabled: boolean): void {
+  const key = keys.findStanding(id);
+  if (!key) throw unknownKey(id);
+  const { kind } = keys.update(key.account_id, id, { disabled: Number(disabled) });
+  if (kind === "absent") throw new UsageError(`${id} was revoked before`);
+  console.error(disabled ? `Disabled ${id}. It is refused from now on.` : `Enabled ${id}. It works from now on.`);
 }
 
-async function accountIdOf({ accounts }: Storage, idOrName: string): Promise<string> {
-  const account = await accounts.find(idOrName);
+function revokeKey({ keys }: Storage, id: string): void {
+  if (!keys.revoke(id, Date.now())) {
+    throw keys.findStanding(id) ? new UsageError(`${id} was revoked before`) : unknownKey(id);
+  }
+  console.error(`Revoked ${id}. It is refused from now on.`);
+}
+
+function unknownKey(id: string): UsageError {
+  return new UsageError(`there is no key ${id}; \`keys list\` shows them`);
+}
+
+function accountIdOf({ accounts }: Storage, idOrName: string): string {
+  const account = accounts.find(idOrName);
   if (account) return account.id;
   throw new UsageError(`there is no account "${idOrName}"; \`model-gateway accounts create --name …\` makes one`);
 }
 
 function statusOf(key: ApiKey): string {
-  return key.revoked_at === null ? "active" : "revoked";
+  if (key.revoked_at !== null) return "revoked";
+  if (key.disabled === 1) return "disabled";
+  return key.expires_at !== null && key.expires_at <= Date.now() ? "expired" : "active";
 }
 
 function adminOf(key: ApiKey): string {

@@ -19,7 +19,7 @@ export async function runGateway(
   ready: (gateway: Gateway, storage: Storage) => Promise<void>,
 ): Promise<void> {
   const log = pino({ level: config.logLevel }, pino.destination(2));
-  const storage = await openStorage(databasePath(config));
+  const storage = await openStorage(databasePath(config), config.durability);
   try {
     const gateway = await start(await discoverModels(config, log), storage, log);
     const asked = signalled();

@@ -7,6 +7,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { z } from "zod";
+import { defaultTiers, type Tier } from "../limits/tiers.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
 import { settingsOf, upstreamsOf } from "./environment.ts";
 import { checkReferences } from "./references.ts";
@@ -16,6 +17,7 @@ import {
   fileSchema,
   type ModelConfig,
   servedBy,
+  type TierConfig,
   type UpstreamConfig,
   vendorsSchema,
 } from "./schema.ts";
@@ -43,6 +45,15 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   /** How long answers of `/v1/responses` are kept, how many an account has, and how large one may be. */
   readonly responses: { readonly keepMs: number; readonly maxPerAccount: number; readonly maxBytes: number };
+  /** Lowest first. */
+  readonly tiers: readonly Tier[];
+  /** What money is counted in. */
+  readonly unit: { readonly code: string; readonly symbol: string };
+  /** How much of what was committed survives: the death of the process, or also a loss of power. */
+  readonly durability: "process" | "power";
+  /** The operator's credential; without one there is no operator over the network. */
+  readonly operatorKey: string | undefined;
+  readonly maxKeysPerAccount: number;
   readonly upstreams: readonly UpstreamConfig[];
   /** Every model with at least one target, by the time all files have been read. */
   readonly models: readonly ModelConfig[];
@@ -95,10 +106,19 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     publicUrls: written.public_urls ?? {},
     trustedProxies: written.trusted_proxies ?? [],
     corsOrigins: written.cors_origins ?? [],
+    tiers: written.tiers?.map(tierOf) ?? defaultTiers,
+    unit: written.unit ?? { code: "JPY", symbol: "¥" },
+    durability: written.durability ?? "process",
+    operatorKey: written.operator_key,
+    maxKeysPerAccount: written.max_keys_per_account ?? 5000,
     upstreams,
     models: models.filter(({ targets }) => targets.length > 0),
     catalogue,
   });
+}
+
+function tierOf({ name, recharge, requests_per_minute, tokens_per_minute }: TierConfig): Tier {
+  return { name, recharge, requestsPerMinute: requests_per_minute, tokensPerMinute: tokens_per_minute };
 }
 
 /** Reads and checks a file. Returns undefined where it has a fault. */

@@ -3,6 +3,7 @@
  * holds the two together.
  */
 import { z } from "zod";
+import { parseDecimal } from "../decimal.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 
@@ -22,11 +23,13 @@ export const credentialSchema = z
   .trim()
   .regex(/^[\x20-\x7e]*$/, "expected a key of ASCII characters");
 
-/** Units per million, as a decimal string: a YAML number would already have lost its last places. */
-const price = z
-  .string('expected a decimal in quotes, as "1.10"')
-  .regex(/^\d{1,9}(\.\d{1,6})?$/, 'expected a decimal with at most 6 places, as "1.10"')
-  .transform(toMillionths);
+/** An amount of money in units, as a decimal string: a YAML number would already have lost its last places. */
+const money = z.string('expected a decimal in quotes, as "1.10"').transform((text, context) => {
+  const read = parseDecimal(text);
+  if ("value" in read && read.value >= 0 && read.value < 1e15) return read.value;
+  context.addIssue('expected a decimal with at most 6 places, as "1.10"');
+  return z.NEVER;
+});
 
 const network = z.union(
   [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
@@ -70,16 +73,44 @@ const model = z.strictObject({
   dimensions: z.number().int().min(1).optional(),
   price: z
     .strictObject({
-      input: price.optional(),
-      output: price.optional(),
-      cache_read: price.optional(),
-      cache_write: price.optional(),
-      characters: price.optional(),
+      input: money.optional(),
+      output: money.optional(),
+      cache_read: money.optional(),
+      cache_write: money.optional(),
+      cache_write_hour: money.optional(),
+      characters: money.optional(),
     })
     .optional(),
   created: z.iso.date().optional(),
   targets: z.array(target).default([]),
 });
+
+const rate = z.number().int().min(1).max(4_294_967_295);
+
+const tier = z.strictObject({
+  name: z.string().regex(/^[^\p{Cc}]{1,100}$/u, "expected a name of at most 100 characters"),
+  recharge: money,
+  requests_per_minute: rate,
+  tokens_per_minute: rate.optional(),
+});
+
+const tiers = z
+  .array(tier)
+  .min(1, "expected at least one tier")
+  .superRefine((list, context) => {
+    const names = new Set<string>();
+    for (const [i, { name, recharge }] of list.entries()) {
+      const before = list[i - 1];
+      if (i === 0 && recharge !== 0) context.addIssue({ code: "custom", path: [0, "recharge"], message: lowest });
+      if (before && recharge <= before.recharge) {
+        context.addIssue({ code: "custom", path: [i, "recharge"], message: ascending });
+      }
+      if (names.has(name)) context.addIssue({ code: "custom", path: [i, "name"], message: `a second tier "${name}"` });
+      names.add(name);
+    }
+  });
+const lowest = 'expected "0" for the first tier, which every account has from its beginning';
+const ascending = "expected more than for the tier before it";
 
 export const catalogueSchema = z.strictObject({ models: z.array(model) });
 
@@ -112,6 +143,16 @@ export const fileSchema = z.strictObject({
   keep_alive_seconds: z.number().min(0.1).max(300).optional(),
   drain_seconds: z.number().min(0).max(3600).optional(),
   embedded_models: z.boolean().optional(),
+  tiers: tiers.optional(),
+  unit: z
+    .strictObject({
+      code: z.string().regex(/^[A-Z]{3,10}$/, "expected 3 to 10 capital letters, as JPY"),
+      symbol: z.string().regex(/^[^\p{Cc}]{1,10}$/u, "expected 1 to 10 characters, as ¥"),
+    })
+    .optional(),
+  durability: z.enum(["process", "power"]).optional(),
+  operator_key: credentialSchema.min(32, "expected at least 32 characters").optional(),
+  max_keys_per_account: z.number().int().min(1).max(1_000_000).optional(),
   responses: z
     .strictObject({
       keep_hours: z.number().min(0.01).max(8784).optional(),
@@ -143,11 +184,6 @@ export const fileSchema = z.strictObject({
 
 export type FileConfig = z.output<typeof fileSchema>;
 export type UpstreamConfig = z.output<typeof upstream>;
+export type TierConfig = z.output<typeof tier>;
 export type ModelConfig = z.output<typeof model>;
 export type VendorConfig = z.output<typeof vendorsSchema>["vendors"][number];
-
-/** "1.10" → 1100000. */
-function toMillionths(decimal: string): number {
-  const [whole = "0", places = ""] = decimal.split(".");
-  return Number(whole) * 1_000_000 + Number(places.padEnd(6, "0"));
-}

@@ -1,6 +1,7 @@
 /**
  * The way of a model call once its caller is known and its request is sound: route, translate where the upstream
- * speaks another family, send, and translate back. What an upstream does one by one is asked of it one by one.
+ * speaks another family, reserve what it may cost, send, settle what it cost, and translate back. What an upstream does
+ * one by one is asked of it one by one; it is one call all the same, reserved and settled once.
  *
  * What a translation leaves out is named in the answer header `x-gateway-dropped`, and what a gateway behind this one
  * leaves out with it. A caller who sends `x-gateway-strict: true` is refused instead, before anything is sent.
@@ -9,16 +10,24 @@ import type { Answer, AnswerHeaders, Call } from "../call.ts";
 import { type Catalog, mayRelay, type Target } from "../catalog.ts";
 import { internal, modelNotFound, wouldBeDropped } from "../errors.ts";
 import { translateAlong, wayTo } from "../families/index.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { type Form, type Input, type Operation, type Output, operations } from "../providers/operations.ts";
 import type { Provider, Speak } from "../providers/provider.ts";
 import { estimatePromptTokens } from "../tokens/prompt.ts";
-import { eachPrompt } from "./each-prompt.ts";
+import { authorizeModel } from "./authorize.ts";
+import { countInput } from "./count-input.ts";
+import { eachPrompt, partsOf } from "./each-prompt.ts";
+import { createMeter } from "./meter.ts";
+import { createReservation } from "./reserve.ts";
 import { route } from "./route.ts";
+import type { Settle } from "./settle.ts";
 
 export interface CompleteOptions {
   readonly catalog: Catalog;
   /** By the upstream's name. */
   readonly providers: ReadonlyMap<string, Provider>;
+  readonly ledger: Ledger;
+  readonly settle: Settle;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** From 0 (inclusive) to 1 (exclusive). */
@@ -32,31 +41,39 @@ export type Complete = <O extends Operation, F extends Form>(
   call: Call<Input<O>>,
 ) => Promise<Answer<Output<O, F>>>;
 
-export function createComplete({ catalog, providers, clock, random }: CompleteOptions): Complete {
+export function createComplete(options: CompleteOptions): Complete {
+  const { catalog, providers, ledger, settle, clock, random } = options;
   return async <O extends Operation, F extends Form>(asked: O, form: F, call: Call<Input<O>>) => {
     const { id, header } = call;
-    const name = call.request.message().model ?? "";
-    const model = catalog.find(name, operations[asked].kind);
+    const arrivedAt = clock();
+    const model = catalog.find(call.request.message().model ?? "", operations[asked].kind);
+    authorizeModel(call.caller, model);
     const target = route(model, random);
     const provider = providerOf(target, providers);
     const way = wayTo(asked, (operation) => provider.speaks[operation] !== undefined && mayRelay(model, operation));
-    if (!way) throw modelNotFound(name);
+    if (!way) throw modelNotFound(model.id);
     const operation = way.at(-1)?.to ?? asked;
     const speak = provider.speaks[operation] as Speak<Operation>;
-    return eachPrompt(way, form, call, async ({ request: part, signal }) => {
+    const meter = createMeter(partsOf(way, call), countInput);
+    const reservation = createReservation(ledger, { call, asked, model, operation, arrivedAt });
+    const ask = async ({ request: part, signal }: Call<Input<O>>) => {
       const translated = translateAlong(way, part, {
         form,
         maxOutputTokens: model.maxOutputTokens,
         answerId: id.replace(/^req_/, ""),
-        now: Math.floor(clock() / 1000),
+        now: Math.floor(arrivedAt / 1000),
         estimateTokens: estimatePromptTokens,
       });
-      const { request, dropped } = translated;
+      const { dropped } = translated;
       if (dropped.length > 0 && isStrict(header("x-gateway-strict"))) throw wouldBeDropped(dropped);
-      const answer = await speak({ id, operation, form, request, model: target.model, header, signal });
+      const request = await reservation.bound(translated.request);
+      const attempt = { id, operation, form, request, model: target.model, header, signal };
+      const answer = await speak({ ...attempt, meter: meter.attempt(operation, request) });
       const headers = droppedHeaders(dropped, answer.headers?.["x-gateway-dropped"]);
       return { ...translated.answer(answer), headers } as Answer<Output<O, F>>;
-    });
+    };
+    const running = { call, asked, model, target, meter, arrivedAt, isReserved: reservation.isMade };
+    return settle(running, () => eachPrompt(way, form, call, ask));
   };
 }
 

@@ -23,6 +23,13 @@ type Completion = Output<"completions", Form>;
 /** How many prompts of a call are with the upstream at a time. */
 const atOnce = 4;
 
+/** Returns of how many calls to the upstream a call consists. Throws a Refusal. */
+export function partsOf<O extends Operation>(way: readonly Translation[], call: Call<Input<O>>): number {
+  if (way[0]?.from !== "completions") return 1;
+  const request = call.request as Wire<DescMessage> as Wire<Input<"completions">>;
+  return promptTexts(request.message().prompt).length;
+}
+
 /** Throws a Refusal. `way` is what lies between the call and its upstream. */
 export async function eachPrompt<O extends Operation, F extends Form>(
   way: readonly Translation[],

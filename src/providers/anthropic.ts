@@ -16,10 +16,11 @@ import {
   upstreamTimeout,
   wouldBeDropped,
 } from "../errors.ts";
+import { meterEvents, meterMessage } from "./anthropic-usage.ts";
 import { overflowWords } from "./context-overflow.ts";
 import { type Dialect, type Follower, speakOver } from "./dialect.ts";
 import type { Operation } from "./operations.ts";
-import type { Attempt, Provider, Speak } from "./provider.ts";
+import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
 import { createUpstream } from "./upstream.ts";
 import { named, parsedBody, retryHeaders, type UpstreamError } from "./upstream-error.ts";
 
@@ -75,7 +76,8 @@ function anthropicDialect(apiKey: string | undefined): Dialect {
     body: requestBody,
     refusal: refusalOfError,
     errorIn: (json, bytes) => (json.type === "error" ? refusalOfWords(json, bytes) : undefined),
-    follow: followEvents,
+    measure: meterMessage,
+    follow: ({ meter }) => followEvents(meter),
   };
 }
 
@@ -91,12 +93,14 @@ function requestBody({ request, form, model }: Attempt): Buffer {
   return (Object.keys(changes).length === 0 ? request : request.with(changes)).bytes();
 }
 
-function followEvents(): Follower {
+function followEvents(meter: Meter): Follower {
+  const measure = meterEvents(meter);
   let stopped = false;
   return {
     isEnd: () => false,
     isOver: () => stopped,
     take(frame, json) {
+      measure(json);
       stopped = json.type === "message_stop";
       return frame;
     },

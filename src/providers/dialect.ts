@@ -12,7 +12,7 @@ import { Refusal, upstreamFailed } from "../errors.ts";
 import { SseReader } from "../wire/sse.ts";
 import { Wire } from "../wire/wire.ts";
 import { type Form, type Operation, type Output, operations } from "./operations.ts";
-import type { Attempt, Speak } from "./provider.ts";
+import type { Attempt, Meter, Speak } from "./provider.ts";
 import { readWhole, type Upstream, type UpstreamReply } from "./upstream.ts";
 import type { UpstreamError } from "./upstream-error.ts";
 
@@ -25,7 +25,9 @@ export interface Dialect {
   refusal(error: UpstreamError): Refusal;
   /** Returns the refusal for an error in the place of an answer, which some upstreams send with status 200. */
   errorIn(json: JsonObject, bytes: Buffer): Refusal | undefined;
-  /** Begins to follow a stream. */
+  /** Tells the meter what a whole answer says that it used. */
+  measure(json: JsonObject, meter: Meter): void;
+  /** Begins to follow a stream, and to tell the attempt's meter of it. */
   follow(attempt: Attempt): Follower;
 }
 
@@ -50,8 +52,8 @@ export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dial
     const reply = await postAttempt(upstream, dialect, path, attempt);
     const desc = operations[attempt.operation][attempt.form] as Output<O, F>;
     return attempt.form === "stream"
-      ? streamAnswer(reply, desc, dialect, dialect.follow(attempt))
-      : wholeAnswer(reply, desc, dialect);
+      ? streamAnswer(reply, desc, dialect, attempt)
+      : wholeAnswer(reply, desc, dialect, attempt.meter);
   };
 }
 
@@ -87,9 +89,14 @@ export function passedOn({ headers }: UpstreamReply): { readonly headers?: Answe
   return dropped === undefined ? {} : { headers: { "x-gateway-dropped": String(dropped) } };
 }
 
-async function wholeAnswer<O extends DescMessage>(reply: UpstreamReply, desc: O, dialect: Dialect): Promise<Answer<O>> {
+async function wholeAnswer<O extends DescMessage>(
+  reply: UpstreamReply,
+  desc: O,
+  dialect: Dialect,
+  meter: Meter,
+): Promise<Answer<O>> {
   const answer = Wire.ofBytes(desc, await readWhole(reply.body, maxAnswerBytes), true);
-  readJson(answer, dialect);
+  dialect.measure(readJson(answer, dialect), meter);
   return { kind: "whole", body: answer, ...passedOn(reply) };
 }
 
@@ -97,12 +104,12 @@ async function streamAnswer<O extends DescMessage>(
   reply: UpstreamReply,
   desc: O,
   dialect: Dialect,
-  follower: Follower,
+  attempt: Attempt,
 ): Promise<Answer<O>> {
   const { headers, body } = reply;
   const type = String(headers["content-type"] ?? "");
   if (type.startsWith("text/event-stream"))
-    return { kind: "stream", frames: readFrames(body, desc, dialect, follower), ...passedOn(reply) };
+    return { kind: "stream", frames: readFrames(body, desc, dialect, attempt), ...passedOn(reply) };
   readJson(Wire.ofBytes(desc, await readWhole(body, maxErrorBytes), true), dialect);
   throw upstreamFailed("it did not answer with a stream");
 }
@@ -111,8 +118,9 @@ async function* readFrames<O extends DescMessage>(
   body: UpstreamReply["body"],
   desc: O,
   dialect: Dialect,
-  follower: Follower,
+  attempt: Attempt,
 ): Frames<O> {
+  const follower = dialect.follow(attempt);
   for await (const payloads of payloadsOf(body)) {
     const batch: Wire<O>[] = [];
     let failure: Refusal | undefined;
@@ -128,12 +136,14 @@ async function* readFrames<O extends DescMessage>(
         break;
       }
     }
+    if (ended) attempt.meter.ended();
     // What came before a failure is the caller's.
     if (batch.length > 0) yield batch;
     if (failure) throw failure;
     if (ended) return;
   }
   if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
+  attempt.meter.ended();
 }
 
 function takeFrame<O extends DescMessage>(frame: Wire<O>, dialect: Dialect, follower: Follower): Wire<O> | undefined {

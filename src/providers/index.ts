@@ -14,7 +14,7 @@ const kinds: Readonly<Record<UpstreamConfig["kind"], (config: UpstreamConfig) =>
   openai: ({ base_url, api_key }) => createOpenAiProvider({ baseUrl: base_url, apiKey: api_key }),
 };
 
-/** The models that need no upstream, for a fresh machine and for tests. They cost nothing. */
+/** The models that need no upstream, for a fresh machine and for tests. They cost nothing, which is a price. */
 export const embeddedModels: readonly ModelConfig[] = [
   embedded({ id: "embedded-chat", kind: "chat", context_window: 128_000, max_output_tokens: maxOutputTokens }),
   embedded({ id: "embedded-embedding", kind: "embedding", context_window: 128_000 }),
@@ -28,6 +28,7 @@ function embedded(model: Pick<ModelConfig, "id" | "kind" | "context_window" | "m
     aliases: [],
     family: "embedded",
     vendor: "embedded",
+    price: { input: 0, output: 0, characters: 0 },
     targets: [targetAt(embeddedUpstream, model.id)],
   };
 }

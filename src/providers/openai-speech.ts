@@ -44,7 +44,7 @@ function requestBody({ request, model }: Attempt): Buffer {
 async function* chunksOf(
   { body }: UpstreamReply,
   contentType: string,
-  { request }: Attempt<"speech">,
+  { request, meter }: Attempt<"speech">,
 ): Frames<typeof SpeechChunkSchema> {
   let first = true;
   for await (const chunks of body) {
@@ -52,6 +52,7 @@ async function* chunksOf(
     yield [chunk(first ? { contentType, audio } : { audio })];
     first = false;
   }
+  meter.ended();
   // The upstream does not count: every code point of the input stands for a token.
   const inputTokens = [...(request.message().input ?? "")].length;
   yield [chunk({ usage: { inputTokens, outputTokens: 0, totalTokens: inputTokens } })];

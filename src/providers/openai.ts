@@ -8,7 +8,8 @@ import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Wire } from "../wire/wire.ts";
 import { type Dialect, type Follower, speakOver } from "./dialect.ts";
 import { speakSpeech } from "./openai-speech.ts";
-import type { Attempt, Provider, Speak } from "./provider.ts";
+import { meterAnswer, meterChoice, tellUsage } from "./openai-usage.ts";
+import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
 import { createUpstream } from "./upstream.ts";
 import { refusalOfAnswer, refusalOfErrorIn } from "./upstream-error.ts";
 
@@ -43,7 +44,8 @@ function openAiDialect(apiKey: string | undefined): Dialect {
       const isError = (json.error ?? null) !== null && !Array.isArray(json.choices);
       return isError ? refusalOfErrorIn(json, bytes) : undefined;
     },
-    follow: ({ request }) => followChunks(wantsUsage(request.json())),
+    measure: meterAnswer,
+    follow: ({ request, meter }) => followChunks(wantsUsage(request.json()), meter),
   };
 }
 
@@ -63,7 +65,7 @@ function wantsUsage({ stream_options }: JsonObject): boolean {
 }
 
 /** A stream ends with `[DONE]`; some upstreams never say it, and then it may end once every choice has finished. */
-function followChunks(usageWanted: boolean): Follower {
+function followChunks(usageWanted: boolean, meter: Meter): Follower {
   let done = false;
   const finished = new Set<JsonValue | undefined>();
   const unfinished = new Set<JsonValue | undefined>();
@@ -75,12 +77,15 @@ function followChunks(usageWanted: boolean): Follower {
     isOver: () => done,
     take(frame, json) {
       const choices = (json.choices ?? []) as JsonObject[];
-      for (const { index, finish_reason = null } of choices) {
+      for (const choice of choices) {
+        const { index, finish_reason = null } = choice;
+        meterChoice(choice, meter);
         if (finish_reason !== null) {
           finished.add(index);
           unfinished.delete(index);
         } else if (!finished.has(index)) unfinished.add(index);
       }
+      if (json.usage) tellUsage(json.usage, meter);
       // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
       if (usageWanted || !("usage" in json)) return frame;
       if (json.usage === null) return withoutNullUsage(frame);

@@ -8,6 +8,33 @@ import type { Answer, Arrival } from "../call.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { Form, Input, Operation, Output } from "./operations.ts";
 
+/** What an attempt used, in parts that do not overlap. */
+export interface Usage {
+  /** Input tokens that were neither read from nor written to a prompt cache. */
+  readonly input: number;
+  readonly cacheRead: number;
+  /** Written to a prompt cache for its shortest lifetime. */
+  readonly cacheWrite: number;
+  /** Written to a prompt cache for an hour. */
+  readonly cacheWriteLong: number;
+  /** Output tokens, reasoning in them. */
+  readonly output: number;
+  /** Those of the output that were reasoning. */
+  readonly reasoning: number;
+}
+
+/** What a provider tells of an attempt while it answers. It is read below any translation, where nothing is lost yet. */
+export interface Meter {
+  /** Takes what the upstream told: counts of the whole attempt so far. What is not named stays as it was told before. */
+  told(usage: Partial<Usage>): void;
+  /** Takes text that the model put out, reasoning and arguments of tools too: it is counted where no usage is told. */
+  wrote(text: string): void;
+  /** Says that the model gave up: it finished by an error or a filter. */
+  gaveUp(): void;
+  /** Says that the end of the answer has been seen, before the batch that holds it is handed over. */
+  ended(): void;
+}
+
 /** One try at one target. */
 export interface Attempt<O extends Operation = Operation, F extends Form = Form> {
   /** The request id, told to the upstream as `x-request-id`. */
@@ -23,6 +50,7 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
   readonly header: Arrival["header"];
   /** Aborted when nobody waits for the answer any more. The provider stops at once. */
   readonly signal: AbortSignal;
+  readonly meter: Meter;
 }
 
 /**

@@ -47,8 +47,8 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
     async streamSpeech(call) {
       return named(await complete("speech", "stream", call));
     },
-    listModels: async ({ request }) => listModels(catalog, request.message()),
-    getModel: async ({ request }) => getModel(catalog, request.message().id ?? ""),
+    listModels: async ({ request, caller }) => listModels(catalog, caller, request.message()),
+    getModel: async ({ request, caller }) => getModel(catalog, caller, request.message().id ?? ""),
   };
 }
 

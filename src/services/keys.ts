@@ -1,29 +1,138 @@
-/** API keys: how one is made. */
-import { newId } from "../ids.ts";
+/**
+ * API keys: an account's own, made and changed by its administrator keys. Another account's are not seen here: their ids
+ * are as unknown as those that never were.
+ *
+ * The administrator privilege is no field of any request: nothing that an API key can send grants it.
+ */
+import {
+  CreateKeyResponseSchema,
+  DeleteKeyResponseSchema,
+  KeyDescriptionSchema,
+  type KeyService,
+  ListKeysResponseSchema,
+  RotateKeyResponseSchema,
+  UpdateKeyResponseSchema,
+} from "../../gen/modelgateway/v1/keys_pb.ts";
+import type { Caller, ServiceImplementation } from "../call.ts";
+import type { Catalog } from "../catalog.ts";
+import { formatDecimal } from "../decimal.ts";
+import { invalidValue, resourceNotFound } from "../errors.ts";
+import { creditRemaining } from "../pipeline/authenticate.ts";
+import type { AccountRate } from "../pipeline/limit.ts";
 import { hashKeySecret, maskKeySecret, newKeySecret } from "../secrets.ts";
+import type { IdempotencyStore } from "../storage/idempotency.ts";
 import type { ApiKey, KeyStore } from "../storage/keys.ts";
+import { makeOnce } from "./idempotency.ts";
+import { issueKey } from "./issue-key.ts";
+import { keyMessage } from "./key-message.ts";
+import { readPermissions } from "./key-permissions.ts";
+import { readChange, readCreditLimit, readExpiry, refuseUnknown } from "./key-request.ts";
+import { pageOf } from "./page.ts";
+import { whole } from "./whole.ts";
 
-export interface IssueKeyInit {
-  readonly accountId: string;
-  readonly name: string;
-  readonly admin: boolean;
+export { issueKey } from "./issue-key.ts";
+
+export interface KeyParts {
+  readonly keys: KeyStore;
+  readonly idempotency: IdempotencyStore;
+  readonly catalog: Catalog;
   /** Milliseconds since 1970. */
-  readonly now: number;
+  readonly clock: () => number;
+  /** How many keys an account may have. */
+  readonly maxKeys: number;
+  /** The unit of money, as "JPY". */
+  readonly unit: string;
+  /** Where a caller stands with the rate of its account. */
+  readonly standing: (caller: Caller) => AccountRate | Promise<AccountRate>;
 }
 
-/** Makes and keeps a key. The secret is returned here and never again. */
-export async function issueKey(keys: KeyStore, init: IssueKeyInit): Promise<{ key: ApiKey; secret: string }> {
-  const secret = newKeySecret();
-  const key: ApiKey = {
-    id: newId("key", init.now),
-    account_id: init.accountId,
-    name: init.name,
-    secret_hash: hashKeySecret(secret),
-    secret_mask: maskKeySecret(secret),
-    is_admin: init.admin ? 1 : 0,
-    created_at: init.now,
-    revoked_at: null,
+/** More keys than an account can have. */
+const everything = 2 ** 32;
+
+/** How long a secret stays valid after its rotation, where the request does not say. */
+const defaultOverlapSeconds = 86_400;
+
+export function keyService(parts: KeyParts): ServiceImplementation<typeof KeyService> {
+  const { keys, catalog, clock, maxKeys } = parts;
+  return {
+    async listKeys({ request, caller }) {
+      const { pageSize, pageToken, extra } = request.message();
+      refuseUnknown(extra, ["page_size", "page_token"]);
+      const page = { pageSize: pageSize ?? everything, pageToken };
+      const { items, next } = pageOf(page, "key", (last = "", limit) => keys.page(caller.accountId, last, limit));
+      const now = clock();
+      return whole(ListKeysResponseSchema, { keys: items.map((key) => keyMessage(key, now)), ...next });
+    },
+    async createKey(call) {
+      const { name = "", creditLimit, models, expiresAt, extra } = call.request.message();
+      const { accountId } = call.caller;
+      const now = clock();
+      let secret: string | undefined;
+      // What is refused is refused within: a repeated request is as good as it was when it was first made.
+      const id = makeOnce(parts.idempotency, call, now, () => {
+        refuseUnknown(extra);
+        const made = issueKey(keys, {
+          ...{ accountId, name, admin: false, now, maxKeys },
+          creditLimit: readCreditLimit(creditLimit),
+          models: models && readPermissions(models, catalog),
+          expiresAt: readExpiry(expiresAt, now),
+        });
+        secret = made.secret;
+        return made.key.id;
+      });
+      return whole(CreateKeyResponseSchema, { key: keyMessage(known(keys.find(accountId, id), id), now, secret) });
+    },
+    async updateKey({ request, caller }) {
+      const { id = "" } = request.message();
+      const now = clock();
+      const updated = keys.update(caller.accountId, id, readChange(request.message(), catalog, now));
+      if (updated.kind === "absent") throw notFound(id);
+      if (updated.kind === "below") throw belowSpent(updated.key);
+      return whole(UpdateKeyResponseSchema, { key: keyMessage(updated.key, now) });
+    },
+    async rotateKey({ request, caller }) {
+      const { id = "", overlapSeconds = defaultOverlapSeconds, extra } = request.message();
+      refuseUnknown(extra, ["overlap_seconds"]);
+      const now = clock();
+      const secret = newKeySecret();
+      const previousUntil = overlapSeconds === 0 ? null : now + overlapSeconds * 1000;
+      const fresh = { hash: hashKeySecret(secret), mask: maskKeySecret(secret), previousUntil };
+      const key = known(keys.rotate(caller.accountId, id, fresh), id);
+      return whole(RotateKeyResponseSchema, { key: keyMessage(key, now, secret) });
+    },
+    async deleteKey({ request, caller }) {
+      const { id = "", extra } = request.message();
+      refuseUnknown(extra);
+      if (!keys.revoke(id, clock(), caller.accountId)) throw notFound(id);
+      return whole(DeleteKeyResponseSchema, { id });
+    },
+    async describeKey({ caller }) {
+      const key = known(keys.findStanding(caller.keyId), caller.keyId);
+      const { tier, requestsRemaining } = await parts.standing(caller);
+      const remaining = creditRemaining(key);
+      return whole(KeyDescriptionSchema, {
+        key: keyMessage(key, clock()),
+        tier: tier.name,
+        requestsPerMinute: tier.requestsPerMinute,
+        requestsRemaining,
+        ...(remaining === undefined ? {} : { creditRemaining: BigInt(remaining) }),
+        unit: parts.unit,
+      });
+    },
   };
-  await keys.insert(key);
-  return { key, secret };
+}
+
+function known<K extends ApiKey>(key: K | undefined, id: string): K {
+  if (!key) throw notFound(id);
+  return key;
+}
+
+/** What is no id may be a secret, put in the wrong place: it is not repeated. */
+function notFound(id: string) {
+  return resourceNotFound("key", id.startsWith("key_") ? id : maskKeySecret(id));
+}
+
+function belowSpent({ spent, held }: ApiKey) {
+  const least = `${formatDecimal(spent)} spent and ${formatDecimal(held)} reserved`;
+  return invalidValue("credit_limit", `the key has ${least}; expected at least ${formatDecimal(spent + held)}`);
 }

@@ -1,16 +1,18 @@
 /** The models that a key may call, as both families list them. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type ListModelsRequest, ListModelsResponseSchema, ModelSchema } from "../../gen/modelgateway/v1/models_pb.ts";
-import type { Answer } from "../call.ts";
+import type { Answer, Caller } from "../call.ts";
 import type { Catalog, Model } from "../catalog.ts";
-import { invalidValue } from "../errors.ts";
+import { invalidValue, modelNotFound } from "../errors.ts";
+import { mayUse } from "../pipeline/authorize.ts";
 import { Wire } from "../wire/wire.ts";
 
 export function listModels(
   catalog: Catalog,
+  caller: Caller,
   { limit, afterId, beforeId }: ListModelsRequest,
 ): Answer<typeof ListModelsResponseSchema> {
-  const all = catalog.list();
+  const all = catalog.list().filter((model) => mayUse(caller, model));
   const from = afterId === undefined ? 0 : placeOf(all, "after_id", afterId) + 1;
   const rest = all.slice(from, beforeId === undefined ? undefined : placeOf(all, "before_id", beforeId));
   // Who goes backwards gets those just before.
@@ -34,9 +36,11 @@ function placeOf(models: readonly Model[], param: string, id: string): number {
   return place;
 }
 
-/** Throws a Refusal for a model that is not served. */
-export function getModel(catalog: Catalog, id: string): Answer<typeof ModelSchema> {
-  const message = create(ModelSchema, listed(catalog.get(id)));
+/** Throws a Refusal for a model that is not served, or not to this key. */
+export function getModel(catalog: Catalog, caller: Caller, id: string): Answer<typeof ModelSchema> {
+  const model = catalog.get(id);
+  if (!mayUse(caller, model)) throw modelNotFound(id);
+  const message = create(ModelSchema, listed(model));
   return { kind: "whole", body: Wire.ofMessage(ModelSchema, message) };
 }
 

@@ -1,30 +1,85 @@
-/** Accounts: who pays. */
-import type { Selectable } from "kysely";
-import type { Database } from "./database.ts";
+/**
+ * Accounts: who pays. What they have is changed by `entries.ts` and `ledger.ts` alone.
+ *
+ * Names are unique. An account is found by its id or its name; where a name is another account's id, the id wins.
+ */
+import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import type { Database, Engine } from "./database.ts";
 import type { AccountTable } from "./schema.ts";
 
 export type Account = Selectable<AccountTable>;
 
-export interface AccountStore {
-  /** Adds an account. Throws where the name is taken. */
-  insert(account: Account): Promise<void>;
-  /** Finds an account by its id or its name. */
-  find(idOrName: string): Promise<Account | undefined>;
-  /** Lists all accounts, oldest first. */
-  list(): Promise<Account[]>;
+/** A new account has nothing. */
+export type NewAccount = Omit<Insertable<AccountTable>, "balance" | "held" | "recharged">;
+
+/** What may change of an account; what is left out stays. */
+export type AccountChange = Pick<Updateable<AccountTable>, "name" | "postpaid" | "suspended_at">;
+
+export interface AccountFilter {
+  /** Keeps those whose id it is, or whose name holds it, in any case. */
+  readonly search?: string | undefined;
+  /** Keeps those after this id. */
+  readonly after?: string | undefined;
+  readonly limit: number;
 }
 
-export function accountStore(db: Database): AccountStore {
+export interface AccountStore {
+  /** Adds an account. Returns false where the name is taken. */
+  insert(account: NewAccount): boolean;
+  /** Finds an account by its id or its name. */
+  find(idOrName: string): Account | undefined;
+  /** Lists all accounts, oldest first. */
+  list(): Account[];
+  /** Lists some accounts, oldest first. */
+  page(filter: AccountFilter): Account[];
+  /** Changes an account. Where the name is taken, nothing is changed. */
+  update(id: string, change: AccountChange): Account | "taken" | "absent";
+}
+
+export function accountStore(db: Database, engine: Engine): AccountStore {
+  const find = engine.prepare<[string, string, string], Account>(
+    "SELECT * FROM accounts WHERE id = ? OR name = ? ORDER BY id = ? DESC LIMIT 1",
+  );
+  const byId = db.selectFrom("accounts").selectAll().orderBy("id");
+
+  function update(id: string, change: AccountChange): Account | "taken" | "absent" {
+    const { name } = change;
+    if (name !== undefined) {
+      const taken = byId.where("name", "=", name).where("id", "!=", id);
+      if (engine.all(taken).length > 0) return "taken";
+    }
+    const unchanged = Object.values(change).every((value) => value === undefined);
+    const [account] = engine.all(
+      unchanged
+        ? byId.where("id", "=", id)
+        : db.updateTable("accounts").set(change).where("id", "=", id).returningAll(),
+    );
+    return account ?? "absent";
+  }
+
   return {
-    async insert(account) {
-      await db.insertInto("accounts").values(account).execute();
-    },
-    find: (idOrName) =>
-      db
-        .selectFrom("accounts")
-        .selectAll()
-        .where((where) => where.or([where("id", "=", idOrName), where("name", "=", idOrName)]))
-        .executeTakeFirst(),
-    list: () => db.selectFrom("accounts").selectAll().orderBy("id").execute(),
+    insert: (account) =>
+      engine.run(
+        db
+          .insertInto("accounts")
+          .values(account)
+          .onConflict((conflict) => conflict.column("name").doNothing()),
+      ) === 1,
+    find: (idOrName) => find.get(idOrName, idOrName, idOrName),
+    list: () => engine.all(byId),
+    page: ({ search, after, limit }) =>
+      engine.all(
+        byId
+          .$if(search !== undefined, (query) => query.where(matches(search as string)))
+          .$if(after !== undefined, (query) => query.where("id", ">", after as string))
+          .limit(limit),
+      ),
+    // No other account takes the name in between.
+    update: (id, change) => engine.transact(() => update(id, change)),
   };
+}
+
+function matches(search: string) {
+  const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
+  return sql<boolean>`(id = ${search} OR lower(name) LIKE ${pattern} ESCAPE '\\')`;
 }

@@ -8,19 +8,51 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
-import { Kysely, SqliteDialect } from "kysely";
+import { type Compilable, Kysely, SqliteDialect } from "kysely";
 import { type MigrationProvider, Migrator } from "kysely/migration";
 import * as accountsAndKeys from "./migrations/0001-accounts-and-keys.ts";
 import * as responses from "./migrations/0002-responses.ts";
+import * as money from "./migrations/0003-money.ts";
 import type { Tables } from "./schema.ts";
 
 export type Database = Kysely<Tables>;
+
+/**
+ * The same connection, at once: for transactions, and for what every call does. A transaction that waited would take in
+ * whatever else is written meanwhile, and undo it with itself: so none is made through Kysely.
+ */
+export interface Engine {
+  /** Prepares a statement, once. */
+  prepare<P extends readonly unknown[], R = never>(sql: string): Statement<P, R>;
+  /** Runs work in one transaction that begins as a writer; within another it is a part of it. */
+  transact<T>(work: () => T): T;
+  /** Runs work that only reads, on one state of the database, however long it takes. No writer waits for it. */
+  read<T>(work: () => T): T;
+  /** Runs a query, and returns its rows. */
+  all<R>(query: Compilable<R>): R[];
+  /** Runs a query, and returns how many rows it changed. */
+  run(query: Compilable<unknown>): number;
+}
+
+export interface Statement<P extends readonly unknown[], R> {
+  /** Returns how many rows were changed. */
+  run(...params: P): number;
+  get(...params: P): R | undefined;
+  all(...params: P): R[];
+}
+
+/** How much of what was committed survives: the death of the process, or also a loss of power. */
+export type Durability = "process" | "power";
 
 /** How long a writer waits for another. */
 const lockTimeoutMs = 5000;
 
 const migrations: MigrationProvider = {
-  getMigrations: async () => ({ "0001-accounts-and-keys": accountsAndKeys, "0002-responses": responses }),
+  getMigrations: async () => ({
+    "0001-accounts-and-keys": accountsAndKeys,
+    "0002-responses": responses,
+    "0003-money": money,
+  }),
 };
 
 /** What the operator can set right: told in one line, without a stack. */
@@ -29,7 +61,10 @@ export class StorageError extends Error {
 }
 
 /** Opens the SQLite file, making it and its folder if need be, for their owner only. Throws a StorageError. */
-export async function openDatabase(path: string): Promise<Database> {
+export async function openDatabase(
+  path: string,
+  durability: Durability = "process",
+): Promise<{ db: Database; engine: Engine }> {
   let sqlite: Sqlite.Database | undefined;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -37,16 +72,42 @@ export async function openDatabase(path: string): Promise<Database> {
     closeSync(openSync(path, "a", 0o600));
     sqlite = new Sqlite(path, { timeout: lockTimeoutMs });
     await useWal(sqlite);
-    sqlite.pragma("synchronous = NORMAL");
+    sqlite.pragma(`synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
     sqlite.pragma("foreign_keys = ON");
+    // SQLite's own knows the letters of ASCII only.
+    sqlite.function("lower", { deterministic: true }, (text) => (typeof text === "string" ? text.toLowerCase() : text));
     const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: sqlite }) });
     await migrate(sqlite, db);
-    return db;
+    return { db, engine: engineOf(sqlite) };
   } catch (error) {
     sqlite?.close();
     if (error instanceof StorageError) throw error;
     throw new StorageError(`the database ${path} cannot be opened: ${(error as Error).message}`, { cause: error });
   }
+}
+
+function engineOf(sqlite: Sqlite.Database): Engine {
+  const inTransaction = sqlite.transaction((work: () => unknown) => work());
+  return {
+    prepare<P extends readonly unknown[], R>(sql: string) {
+      const statement = sqlite.prepare(sql);
+      return {
+        run: (...params: P) => statement.run(...params).changes,
+        get: (...params: P) => statement.get(...params) as R | undefined,
+        all: (...params: P) => statement.all(...params) as R[],
+      };
+    },
+    transact: <T>(work: () => T) => inTransaction.immediate(work) as T,
+    read: <T>(work: () => T) => inTransaction.deferred(work) as T,
+    all<R>(query: Compilable<R>) {
+      const { sql, parameters } = query.compile();
+      return sqlite.prepare(sql).all(...parameters) as R[];
+    },
+    run(query) {
+      const { sql, parameters } = query.compile();
+      return sqlite.prepare(sql).run(...parameters).changes;
+    },
+  };
 }
 
 /**

@@ -6,7 +6,7 @@
  * as long as they do.
  */
 import { type Selectable, sql } from "kysely";
-import type { Database } from "./database.ts";
+import type { Database, Engine } from "./database.ts";
 import type { ResponseTable } from "./schema.ts";
 
 export type StoredResponse = Selectable<ResponseTable>;
@@ -34,14 +34,14 @@ export interface ResponseStore {
 /** How many rows are deleted in passing, at most. */
 const batch = 100;
 
-export function responseStore(db: Database): ResponseStore {
+export function responseStore(db: Database, engine: Engine): ResponseStore {
   return {
     async insert(response, maxPerAccount) {
-      await db.transaction().execute(async (trx) => {
-        await trx.insertInto("responses").values(response).execute();
-        await keepEarlier(trx, response);
-        await deleteExpired(trx, response.created_at);
-        await deleteSurplus(trx, response, maxPerAccount);
+      engine.transact(() => {
+        engine.run(db.insertInto("responses").values(response));
+        keepEarlier(db, engine, response);
+        engine.run(expired(db, response.created_at));
+        engine.run(surplus(db, response, maxPerAccount));
       });
     },
     async find(accountId, ids, now) {
@@ -54,7 +54,7 @@ export function responseStore(db: Database): ResponseStore {
         .where("expires_at", ">", now)
         .execute();
     },
-    line: (accountId, id, now) => lineOf(db, accountId, id, now),
+    line: async (accountId, id, now) => lineOf(db, engine, accountId, id, now),
     async delete(accountId, id, now) {
       const { numDeletedRows } = await db
         .deleteFrom("responses")
@@ -67,8 +67,8 @@ export function responseStore(db: Database): ResponseStore {
   };
 }
 
-async function lineOf(db: Database, accountId: string, id: string, now: number): Promise<Link[]> {
-  const rows = await db
+function lineOf(db: Database, engine: Engine, accountId: string, id: string, now: number): Link[] {
+  const query = db
     .withRecursive("line(id, previous_id, depth)", (query) =>
       query
         .selectFrom("responses")
@@ -88,39 +88,32 @@ async function lineOf(db: Database, accountId: string, id: string, now: number):
     .selectFrom("line")
     .innerJoin("responses", "responses.id", "line.id")
     .select(["line.id", "line.previous_id", lengthOf])
-    .orderBy("line.depth")
-    .execute();
-  return rows.map(({ id, previous_id, length }) => ({ id, previousId: previous_id, length: Number(length) }));
+    .orderBy("line.depth");
+  return engine
+    .all(query)
+    .map(({ id, previous_id, length }) => ({ id, previousId: previous_id, length: Number(length) }));
 }
 
 const lengthOf = sql<number>`length(responses.response) + coalesce(length(responses.input), 0)`.as("length");
 
-async function keepEarlier(
-  db: Database,
-  { account_id, previous_id, created_at, expires_at }: StoredResponse,
-): Promise<void> {
+function keepEarlier(db: Database, engine: Engine, response: StoredResponse): void {
+  const { account_id, previous_id, created_at, expires_at } = response;
   if (previous_id === null) return;
-  const line = await lineOf(db, account_id, previous_id, created_at);
-  await db
-    .updateTable("responses")
-    .set({ expires_at })
-    .where(
-      "id",
-      "in",
-      line.map(({ id }) => id),
-    )
-    .where("expires_at", "<", expires_at)
-    .execute();
+  const ids = lineOf(db, engine, account_id, previous_id, created_at).map(({ id }) => id);
+  engine.run(
+    db.updateTable("responses").set({ expires_at }).where("id", "in", ids).where("expires_at", "<", expires_at),
+  );
 }
 
-async function deleteExpired(db: Database, now: number): Promise<void> {
-  const expired = db.selectFrom("responses").select("id").where("expires_at", "<=", now).limit(batch);
-  await db.deleteFrom("responses").where("id", "in", expired).execute();
+/** Deletes some of what has expired. */
+function expired(db: Database, now: number) {
+  const ids = db.selectFrom("responses").select("id").where("expires_at", "<=", now).limit(batch);
+  return db.deleteFrom("responses").where("id", "in", ids);
 }
 
-/** The response that was just added is never too many. */
-async function deleteSurplus(db: Database, added: StoredResponse, maxPerAccount: number): Promise<void> {
-  const surplus = db
+/** Deletes what is over the account's bound; the response that was just added is never too many. */
+function surplus(db: Database, added: StoredResponse, maxPerAccount: number) {
+  const ids = db
     .selectFrom("responses")
     .select("id")
     .where("account_id", "=", added.account_id)
@@ -130,5 +123,5 @@ async function deleteSurplus(db: Database, added: StoredResponse, maxPerAccount:
     .orderBy("id", "desc")
     .limit(batch)
     .offset(maxPerAccount - 1);
-  await db.deleteFrom("responses").where("id", "in", surplus).execute();
+  return db.deleteFrom("responses").where("id", "in", ids);
 }

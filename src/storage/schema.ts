@@ -1,5 +1,6 @@
 /**
- * The tables, as Kysely sees them. Times are milliseconds since 1970; booleans are 0 and 1.
+ * The tables, as Kysely sees them. Times are milliseconds since 1970; booleans are 0 and 1; money is in millionths of
+ * the unit.
  */
 import type { ColumnType, Generated } from "kysely";
 
@@ -11,6 +12,12 @@ export interface Tables {
   users: UserTable;
   api_keys: ApiKeyTable;
   responses: ResponseTable;
+  holds: HoldTable;
+  ledger_entries: LedgerEntryTable;
+  requests: RequestTable;
+  usage_hours: UsageHourTable;
+  redeem_codes: RedeemCodeTable;
+  idempotency_keys: IdempotencyKeyTable;
 }
 
 /** Who pays. */
@@ -18,6 +25,15 @@ export interface AccountTable {
   id: Fixed<string>;
   name: string;
   created_at: Fixed<number>;
+  /** The sum of its ledger entries. */
+  balance: Generated<number>;
+  /** The sum of its holds. */
+  held: Generated<number>;
+  /** Recharges less refunds; the tier follows from it. */
+  recharged: Generated<number>;
+  /** Whether the balance may go below zero. */
+  postpaid: Generated<number>;
+  suspended_at: number | null;
 }
 
 /** Who signs in to the dashboard, for which account. */
@@ -43,6 +59,117 @@ export interface ApiKeyTable {
   is_admin: Generated<number>;
   created_at: Fixed<number>;
   revoked_at: number | null;
+  /** The sum of its charges. */
+  spent: Generated<number>;
+  /** The sum of its holds. */
+  held: Generated<number>;
+  credit_limit: number | null;
+  /** Model ids and `family:name`, as a JSON list; null where it may use all. */
+  models: string | null;
+  disabled: Generated<number>;
+  expires_at: number | null;
+  last_used_at: number | null;
+  /** The secret before the last rotation, and until when it is valid. */
+  previous_hash: string | null;
+  previous_expires_at: number | null;
+}
+
+/** What a running call has reserved. */
+export interface HoldTable {
+  request_id: Fixed<string>;
+  /** The process that made it, and that moves its deadline on while the call runs. */
+  node: Fixed<string>;
+  account_id: Fixed<string>;
+  key_id: Fixed<string>;
+  operation: Fixed<string>;
+  model: Fixed<string>;
+  amount: Fixed<number>;
+  created_at: Fixed<number>;
+  expires_at: number;
+}
+
+/** What moved money. Rows are only ever added. */
+export interface LedgerEntryTable {
+  id: Fixed<string>;
+  account_id: Fixed<string>;
+  /** A number of the proto's EntryKind. */
+  kind: Fixed<number>;
+  /** How the balance changed. */
+  amount: Fixed<number>;
+  /** The call of a charge; unique. */
+  request_id: Fixed<string | null>;
+  key_id: Fixed<string | null>;
+  note: Fixed<string | null>;
+  created_at: Fixed<number>;
+}
+
+/** Tokens and characters, in parts that do not overlap; reasoning is part of the output. */
+interface UsageColumns {
+  input: Generated<number>;
+  cache_read: Generated<number>;
+  cache_write: Generated<number>;
+  output: Generated<number>;
+  reasoning: Generated<number>;
+  characters: Generated<number>;
+}
+
+/** A call that is over. */
+export interface RequestTable extends UsageColumns {
+  id: Fixed<string>;
+  account_id: Fixed<string>;
+  key_id: Fixed<string>;
+  operation: Fixed<string>;
+  model: Fixed<string>;
+  upstream: string;
+  /** A number of the proto's Outcome. */
+  outcome: number;
+  estimated: Generated<number>;
+  /** What was charged. */
+  cost: Generated<number>;
+  /** What it cost beyond that. */
+  waived: Generated<number>;
+  created_at: Fixed<number>;
+  duration_ms: number;
+  first_byte_ms: number | null;
+}
+
+/** What a key used of a model from one hour to the next. */
+export interface UsageHourTable extends UsageColumns {
+  account_id: Fixed<string>;
+  /** When the hour began. */
+  hour: Fixed<number>;
+  key_id: Fixed<string>;
+  model: Fixed<string>;
+  requests: Generated<number>;
+  cost: Generated<number>;
+}
+
+/** Money on paper. */
+export interface RedeemCodeTable {
+  id: Fixed<string>;
+  batch_id: Fixed<string>;
+  /** SHA-256 of the code, in hex; unique. The code itself is nowhere. */
+  code_hash: Fixed<string>;
+  code_mask: Fixed<string>;
+  amount: Fixed<number>;
+  note: Fixed<string | null>;
+  created_at: Fixed<number>;
+  expires_at: Fixed<number | null>;
+  claimed_at: number | null;
+  claimed_by: string | null;
+  revoked_at: number | null;
+}
+
+/** What was done under an Idempotency-Key, so that it is not done again. */
+export interface IdempotencyKeyTable {
+  /** Whose key it is, and for what. */
+  scope: Fixed<string>;
+  key: Fixed<string>;
+  /** SHA-256 of the request, in hex. */
+  fingerprint: Fixed<string>;
+  /** What was made. */
+  result_id: Fixed<string>;
+  created_at: Fixed<number>;
 }
 
 /** An answer that is kept for later requests to go on from. */

@@ -8,6 +8,7 @@ import type { ServerResponse } from "node:http";
 import type { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import type { Answer, AnswerHeaders } from "../call.ts";
 import { asRefusal, internal } from "../errors.ts";
+import { type Envelope, envelopedAnswer } from "./envelope.ts";
 import { framesOf } from "./frames.ts";
 import { problem, problemFrame } from "./problems.ts";
 
@@ -32,10 +33,11 @@ export function writeProblem({ res, id, family, sent = 0 }: Outlet, error: unkno
   writeBody(res, status, headers, body);
 }
 
-/** Writes the answer of a unary RPC. */
-export function writeWhole({ res }: Outlet, answer: Answer): void {
+/** Writes the answer of a unary RPC, in the envelope if there is one. */
+export function writeWhole({ res }: Outlet, answer: Answer, envelope: Envelope | undefined): void {
   if (answer.kind !== "whole") throw internal(new Error("a unary RPC was answered with a stream"));
-  writeBody(res, 200, answer.headers ?? {}, answer.body.bytes());
+  const body = envelope ? envelopedAnswer(envelope, answer.body.json()) : answer.body.bytes();
+  writeBody(res, 200, answer.headers ?? {}, body);
 }
 
 function writeBody(res: ServerResponse, status: number, headers: AnswerHeaders, body: Buffer): void {
@@ -79,6 +81,7 @@ export async function writeStream(
     }
     if (gone.aborted) return;
     open(answer.headers);
+    writeTrailers(res, answer);
     res.end(end);
   } finally {
     clearTimeout(silence);
@@ -103,11 +106,16 @@ export async function writeBytes(
         if (piece[field] !== undefined && !res.write(piece[field])) await drained(res, gone);
       }
     }
+    writeTrailers(res, answer);
     res.end();
   } catch (error) {
     if (!res.headersSent) throw error;
     res.destroy(); // Bytes have no room for an error, but what is cut off cannot be taken for whole.
   }
+}
+
+function writeTrailers(res: ServerResponse, { trailers }: Answer & { readonly kind: "stream" }): void {
+  if (trailers) res.addTrailers(trailers());
 }
 
 /** Waits until a slow reader has caught up, or is gone. */

@@ -19,6 +19,10 @@ const exposed = [
   ...["requests", "tokens"].flatMap((unit) =>
     ["limit", "remaining", "reset"].map((what) => `x-ratelimit-${what}-${unit}`),
   ),
+  ...["requests", "tokens"].flatMap((unit) =>
+    ["limit", "remaining", "reset"].map((what) => `anthropic-ratelimit-${unit}-${what}`),
+  ),
+  ...["x-gateway-cost", "x-gateway-usage", "x-gateway-credit-remaining"],
   ...["x-gateway-dropped", "grpc-status", "grpc-message", "grpc-status-details-bin"],
 ].join(", ");
 

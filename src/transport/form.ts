@@ -83,7 +83,9 @@ function singleOf(value: ValuePlan, node: FormNode): JsonValue | undefined {
   if (value.kind === "raw") return spelledOr(node, (members) => objectOf(members, plainOf));
   if (value.kind === "message") {
     const { plan } = value;
-    return plan.bare ? memberOf(plan.bare, node) : spelledOr(node, (members) => messageOf(plan, members));
+    if (!plan.bare) return spelledOr(node, (members) => messageOf(plan, members));
+    // Where a message may be empty, the empty text is what says so.
+    return memberOf(plan.bare, node) ?? (plan.mayBeEmpty ? null : undefined);
   }
   // Of a repeated scalar the last counts. Brackets are none.
   const isScalar = node.children.size === 0 && !isList(node);

@@ -3,10 +3,11 @@
  *
  * OpenAI: `{"error":{"message","type","param","code"}}`, all four keys always there. Anthropic:
  * `{"type":"error","error":{"type","message"},"request_id"}`. An upstream's own error body of the same family is
- * passed on as it came.
+ * passed on as it came. Key management: its envelope.
  */
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { Reason, type Refusal } from "../errors.ts";
+import { envelopedRefusal } from "./envelope.ts";
 
 export interface Problem {
   readonly status: number;
@@ -21,8 +22,12 @@ export function problem(family: Family, refusal: Refusal, id: string): Problem {
   const { headers } = refusal;
   const words = upstreamWords(family, refusal);
   if (words) return { status, headers, body: words };
-  const body = family === Family.ANTHROPIC ? anthropicBody(refusal, id) : openaiBody(refusal, codeOf(refusal));
-  return { status, headers, body };
+  return { status, headers, body: bodyOf(family, refusal, id) };
+}
+
+function bodyOf(family: Family, refusal: Refusal, id: string): Buffer {
+  if (family === Family.ADMIN) return envelopedRefusal(refusal);
+  return family === Family.ANTHROPIC ? anthropicBody(refusal, id) : openaiBody(refusal, codeOf(refusal));
 }
 
 /** Writes the payload of the frame that ends a broken stream, after so many messages. */
@@ -30,7 +35,7 @@ export function problemFrame(family: Family, refusal: Refusal, id: string, sent:
   if (family === Family.RESPONSES) return responsesEvent(refusal, sent);
   const words = upstreamWords(family, refusal);
   if (words) return words;
-  if (family === Family.ANTHROPIC) return anthropicBody(refusal, id);
+  if (family !== Family.OPENAI) return bodyOf(family, refusal, id);
   // The code is never null: clients read the status from it.
   const code = codeOf(refusal);
   return openaiBody(refusal, code === null || refusal.status >= 500 ? String(refusal.status) : code);
@@ -54,7 +59,8 @@ function openaiBody(refusal: Refusal, code: string | null): Buffer {
 }
 
 function openaiType({ reason, status }: Refusal): string {
-  if (reason === Reason.UPSTREAM_REFUSED && status === 429) return "requests";
+  if (reason === Reason.INSUFFICIENT_CREDIT) return "insufficient_quota";
+  if (reason === Reason.RATE_LIMITED || (reason === Reason.UPSTREAM_REFUSED && status === 429)) return "requests";
   return status >= 500 ? "server_error" : "invalid_request_error";
 }
 
@@ -75,6 +81,14 @@ const openaiCodes: Readonly<Partial<Record<Reason, string>>> = {
   [Reason.CANCELLED]: "cancelled",
   [Reason.WOULD_BE_DROPPED]: "unsupported_parameter",
   [Reason.PREVIOUS_RESPONSE_NOT_FOUND]: "previous_response_not_found",
+  [Reason.PERMISSION_DENIED]: "insufficient_permissions",
+  [Reason.MODEL_NOT_PERMITTED]: "model_not_found",
+  [Reason.MODEL_UNPRICED]: "insufficient_permissions",
+  [Reason.ACCOUNT_SUSPENDED]: "account_deactivated",
+  [Reason.INSUFFICIENT_CREDIT]: "insufficient_quota",
+  [Reason.RATE_LIMITED]: "rate_limit_exceeded",
+  [Reason.IDEMPOTENCY_CONFLICT]: "conflict",
+  [Reason.CONFLICT]: "conflict",
 };
 
 /** What it calls an upstream's refusal in another family's words. */

@@ -44,19 +44,20 @@ export function createRestDoor({ way, body: limits, keepAliveMs }: RestOptions):
     });
     try {
       const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header };
-      const caller = await way.admit(arrival);
+      const { caller, headers } = await way.admit(arrival);
+      for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
       const { method, request } = await readCall(req, visit, limits).catch((error: unknown) => {
         way.abandon(arrival, caller, error);
         throw error;
       });
       const answering = way.handle({ ...arrival, method, caller, request, signal: gone.signal });
-      if (route.bodyField !== "" && request.json().stream_format !== "sse") {
+      if (route.bodyField !== "" && !asksForEvents(request)) {
         await writeBytes(outlet, answering, route.bodyField, gone.signal);
       } else if (method.methodKind === "server_streaming") {
         await writeStream(outlet, answering, keepAliveMs, gone.signal);
       } else {
         const answer = await answering;
-        if (!gone.signal.aborted) writeWhole(outlet, answer);
+        if (!gone.signal.aborted) writeWhole(outlet, answer, route.envelope);
       }
     } catch (error) {
       discard(req, limits.timeoutMs);
@@ -81,6 +82,12 @@ async function readCall(req: IncomingMessage, { route, variables }: Visit, limit
   const request = requestOf(desc, headerText(req, "content-type"), body);
   const named = Object.keys(variables).length === 0 ? request : request.with(variables);
   return { method: chooseMethod(route, named.json()), request: named };
+}
+
+/** Whether who asks for bytes would rather have the stream's messages. */
+function asksForEvents(request: Wire): boolean {
+  const canAsk = request.desc.fields.some((field) => field.name === "stream_format");
+  return canAsk && request.json().stream_format === "sse";
 }
 
 function queryOf({ url = "" }: IncomingMessage): Buffer {

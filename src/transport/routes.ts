@@ -6,6 +6,7 @@
 import { type DescMethod, type DescService, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { access, Caller, Family } from "../../gen/modelgateway/v1/access_pb.ts";
+import { type Envelope, envelopeOf } from "./envelope.ts";
 import { compilePath, isLiteral, matchPath, type PathTemplate } from "./path.ts";
 
 /** A method and path, with the RPCs behind it: a unary one, a streaming one, or both. */
@@ -16,6 +17,8 @@ export interface Route {
   /** Whether who sends `anthropic-version` is of Anthropic's family all the same. */
   readonly eitherFamily: boolean;
   unary?: DescMethod;
+  /** What the unary RPC's answer is put into. */
+  envelope?: Envelope;
   stream?: DescMethod;
   /** The bytes field of the stream's messages that are the public answer. */
   readonly bodyField: string;
@@ -32,7 +35,8 @@ export interface Routes {
   readonly all: readonly Route[];
   find(httpMethod: string, path: string): Match;
   /**
-   * Returns the family that a path looks like, where nothing is served at it: that of the longest path it goes on from.
+   * Returns the family that a path looks like, where nothing is served at it: that of the longest path it goes on from,
+   * or else of all that begin as it does.
    * Paths of either family are Anthropic's for who sends `anthropic-version`.
    */
   familyNear(path: string, versioned?: boolean): Family;
@@ -85,6 +89,8 @@ function addMethod(all: Route[], method: DescMethod, httpMethod: string, templat
     throw new Error(`${method} clashes with ${route.unary ?? route.stream} at ${httpMethod} ${template.text}`);
   }
   route[slot] = method;
+  const envelope = envelopeOf(method);
+  if (envelope) route.envelope = envelope;
   if (slot === "stream") route.selectedBy = selectedBy;
 }
 
@@ -136,6 +142,23 @@ function familyNear(all: readonly Route[], path: string, versioned = false): Fam
     const isNear = path === text || path.startsWith(`${text}/`);
     if (isNear && text.length > (longest?.template.text.length ?? 0)) longest = route;
   }
-  if (longest?.eitherFamily && versioned) return Family.ANTHROPIC;
-  return longest?.family ?? Family.OPENAI;
+  if (!longest) return familyAround(all, path);
+  return longest.eitherFamily && versioned ? Family.ANTHROPIC : longest.family;
+}
+
+/** Of the routes that share the most leading segments with the path, if they agree. */
+function familyAround(all: readonly Route[], path: string): Family {
+  const segments = path.split("/").slice(1);
+  let most = 1;
+  let families = new Set<Family>();
+  for (const { template, family } of all) {
+    const differs = segments.findIndex((segment, i) => segment !== template.segments[i]);
+    const shared = differs === -1 ? segments.length : differs;
+    if (shared > most) families = new Set();
+    if (shared < most) continue;
+    most = shared;
+    families.add(family);
+  }
+  const [only = Family.OPENAI] = families;
+  return families.size === 1 ? only : Family.OPENAI;
 }

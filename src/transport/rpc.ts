@@ -30,7 +30,7 @@ import {
 } from "@connectrpc/connect-node";
 import { access } from "../../gen/modelgateway/v1/access_pb.ts";
 import { ErrorDetailSchema } from "../../gen/modelgateway/v1/errors_pb.ts";
-import type { Answer, Arrival, Caller, Way } from "../call.ts";
+import type { Answer, AnswerHeaders, Arrival, Caller, Way } from "../call.ts";
 import { asRefusal, internal, malformedBody, type Refusal } from "../errors.ts";
 import { binaryOptions } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
@@ -74,7 +74,10 @@ export function createRpcDoor({ way, services, open, maxBytes, bodyTimeoutMs, dr
   });
   const requestGate = async (context: HandlerContext) => {
     try {
-      context.values.set(callerKey, await way.admit(arrivalOf(context)));
+      const { caller, headers } = await way.admit(arrivalOf(context));
+      context.values.set(callerKey, caller);
+      // Set before the message is read: they are on every answer, and on every error.
+      setAll(context.responseHeader, headers);
     } catch (error) {
       throw asConnectError(error, context);
     }
@@ -125,7 +128,7 @@ function implement(service: DescService, way: Way): ServiceImpl<DescService> {
     context.values.set(beganKey, true);
     const request = Wire.ofMessage(method.input, message);
     const answered = await way.handle({ ...arrivalOf(context), caller, request, signal });
-    for (const [name, value] of Object.entries(answered.headers ?? {})) context.responseHeader.set(name, value);
+    setAll(context.responseHeader, answered.headers);
     return answered;
   };
   const implementations: Record<string, unknown> = {};
@@ -135,7 +138,9 @@ function implement(service: DescService, way: Way): ServiceImpl<DescService> {
         ? async function* (message: MessageShape<DescMessage>, context: HandlerContext) {
             const { signal, over } = untilOver(context.signal);
             try {
-              yield* messagesOf(await answer(method, message, context, signal));
+              const answered = await answer(method, message, context, signal);
+              yield* messagesOf(answered);
+              if (answered.kind === "stream") setAll(context.responseTrailer, answered.trailers?.());
               over();
             } catch (error) {
               throw asConnectError(error, context);
@@ -162,6 +167,10 @@ function untilOver(signal: AbortSignal): { signal: AbortSignal; over: () => void
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   return { signal: controller.signal, over: () => signal.removeEventListener("abort", onAbort) };
+}
+
+function setAll(target: Headers, headers: AnswerHeaders = {}): void {
+  for (const [name, value] of Object.entries(headers)) target.set(name, value);
 }
 
 async function* messagesOf(answer: Answer) {

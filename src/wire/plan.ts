@@ -13,7 +13,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { transparent, untagged, wire, word } from "../../gen/modelgateway/v1/wire_pb.ts";
+import { type FieldWire, transparent, untagged, wire, word } from "../../gen/modelgateway/v1/wire_pb.ts";
 
 /** What a single JSON value becomes. `raw` is a google.protobuf.Struct, which protobuf-es keeps as plain JSON. */
 export type ValuePlan =
@@ -22,6 +22,8 @@ export type ValuePlan =
   | { readonly kind: "bytes" }
   | { readonly kind: "double" }
   | { readonly kind: "integer"; readonly min: number; readonly max: number; readonly big: boolean }
+  | { readonly kind: "decimal"; readonly places: number }
+  | { readonly kind: "timestamp" }
   | {
       readonly kind: "enum";
       readonly numbers: ReadonlyMap<string, number>;
@@ -66,6 +68,8 @@ export interface MessagePlan {
   readonly desc: DescMessage;
   /** Set on a transparent message: the member whose bare value it is. */
   bare: FieldPlan | UnionPlan | undefined;
+  /** Whether the empty text and null are the message without its field: it is transparent around one with presence. */
+  mayBeEmpty: boolean;
   readonly members: (FieldPlan | UnionPlan)[];
   readonly byKey: Map<string, FieldPlan | UnionPlan>;
   /** The property that keeps what no member can hold. */
@@ -78,7 +82,10 @@ const plans = new Map<DescMessage, MessagePlan>();
 export function planOf(desc: DescMessage): MessagePlan {
   const known = plans.get(desc);
   if (known) return known;
-  const plan: MessagePlan = { desc, bare: undefined, members: [], byKey: new Map(), extra: undefined };
+  const plan: MessagePlan = {
+    ...{ desc, bare: undefined, mayBeEmpty: false },
+    ...{ members: [], byKey: new Map<string, FieldPlan | UnionPlan>(), extra: undefined },
+  };
   plans.set(desc, plan); // Before its fields are read: message types may be recursive.
   try {
     compile(plan);
@@ -107,6 +114,7 @@ function compile(plan: MessagePlan): void {
     const [only, ...others] = plan.members;
     if (!only || others.length > 0 || plan.extra) throw broken(desc, "a transparent message has one member");
     plan.bare = only;
+    plan.mayBeEmpty = only.kind === "field" && only.shape === "one" && !only.always;
   }
 }
 
@@ -119,7 +127,7 @@ function fieldPlan(field: DescField): FieldPlan {
   }
   const shape = field.fieldKind === "list" ? "list" : field.fieldKind === "map" ? "map" : "one";
   if (field.fieldKind === "map" && field.mapKey !== ScalarType.STRING) throw broken(field, "map keys are strings");
-  const value = valuePlan(field, options.number);
+  const value = valuePlan(field, options);
   return {
     kind: "field",
     key: field.name,
@@ -136,7 +144,9 @@ function unionPlan(oneof: DescOneof): UnionPlan {
   const byType = new Map<string, UnionCase>();
   const byCase = new Map<string, UnionCase>();
   for (const field of oneof.fields) {
-    const member = { case: field.localName, value: valuePlan(field, false), open: getOption(field, wire).open };
+    const options = getOption(field, wire);
+    const member = { case: field.localName, value: valuePlan(field, options), open: options.open };
+    if (member.value.kind === "decimal") throw broken(field, "a decimal may be a string or a number");
     const type = jsonTypeOf(field);
     if (byType.has(type)) throw broken(field, `two members read ${type}`);
     byType.set(type, member);
@@ -151,8 +161,15 @@ function unionPlan(oneof: DescOneof): UnionPlan {
 
 const numberList = "list of numbers";
 
-function valuePlan(field: DescField, number: boolean): ValuePlan {
+function valuePlan(field: DescField, { number, decimals }: FieldWire): ValuePlan {
+  if (decimals !== 0) {
+    if (field.scalar !== ScalarType.INT64 || number) throw broken(field, "`decimals` is for int64, without `number`");
+    // Two places are always written, and have to be read again.
+    if (decimals < 2 || decimals > 9) throw broken(field, "`decimals` is 2 to 9");
+    return { kind: "decimal", places: decimals };
+  }
   if (field.message) {
+    if (field.message.typeName === "google.protobuf.Timestamp") return { kind: "timestamp" };
     if (field.message.typeName === "google.protobuf.Struct" && field.fieldKind === "message") return { kind: "raw" };
     return { kind: "message", plan: planOf(field.message) };
   }
@@ -190,7 +207,7 @@ function enumPlan(desc: DescEnum): ValuePlan {
 function jsonTypeOf(field: DescField): string {
   if (field.fieldKind === "list") return field.listKind === "scalar" && isNumber(field.scalar) ? numberList : "list";
   if (field.message && getOption(field.message, transparent)) return jsonTypeOf(field.message.fields[0] as DescField);
-  if (field.message) return "object";
+  if (field.message) return field.message.typeName === "google.protobuf.Timestamp" ? "string" : "object";
   if (field.fieldKind === "scalar" && isNumber(field.scalar)) return "number";
   return field.scalar === ScalarType.BOOL ? "boolean" : "string";
 }

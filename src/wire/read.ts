@@ -6,9 +6,11 @@
  * cannot be kept even there (see `json.ts`) is left out, and a lone surrogate in a text becomes U+FFFD.
  */
 import { create, type DescMessage, type JsonObject, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
+import { decimalText, parseDecimal } from "../decimal.ts";
 import { WireFault } from "./fault.ts";
 import { checkCount, checkKey, checkNumber, checkRaw, checkText, jsonType, maxDepth } from "./json.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "./plan.ts";
+import { readTimestamp } from "./timestamp.ts";
 
 export interface ReadOptions {
   readonly lenient: boolean;
@@ -25,6 +27,7 @@ function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options:
   if (depth > maxDepth) throw new WireFault("type", `nested deeper than ${maxDepth} levels`);
   const target = create(plan.desc) as unknown as Target;
   if (plan.bare) {
+    if (plan.mayBeEmpty && (json === null || json === "")) return target;
     // The message is no level of the JSON: its field stands in its place.
     if (plan.bare.kind === "union") readUnion(plan.bare, target, json, depth - 1, options);
     else target[plan.bare.name] = readShape(plan.bare, json, depth - 1, options);
@@ -71,12 +74,23 @@ function readMember(
   depth: number,
   options: ReadOptions,
 ): boolean {
-  if (!member || value === null) return false;
+  if (!member) return false;
+  if (value === null) return readNull(member, target);
   if (member.kind === "union") return readUnion(member, target, value, depth, options);
   if (isFutureWord(member, value)) return false;
   const read = readShape(member, value, depth, options);
   if (member.shape !== "one" && !member.always && isEmpty(read)) return false;
   target[member.name] = read;
+  return true;
+}
+
+/** Reads null into a transparent message that says by it that there is nothing. Returns false for any other field. */
+function readNull(member: FieldPlan | UnionPlan, target: Target): boolean {
+  if (member.kind === "union" || member.shape !== "one" || member.value.kind !== "message") return false;
+  const { plan } = member.value;
+  const text = plan.bare?.kind === "union" ? plan.bare.byType.get("string") : undefined;
+  if (!plan.mayBeEmpty && text?.value.kind !== "string") return false;
+  target[member.name] = readPlanned(plan, plan.mayBeEmpty ? null : "", 1, { lenient: false });
   return true;
 }
 
@@ -141,6 +155,18 @@ function readValue(plan: ValuePlan, value: JsonValue, depth: number, options: Re
         throw expected(`a whole number from ${plan.min} to ${plan.max}`, value);
       }
       return plan.big ? BigInt(value as number) : value;
+    case "decimal": {
+      if (typeof value !== "string" && typeof value !== "number") throw expected("a decimal", value);
+      if (typeof value === "number") checkNumber(value);
+      const read = parseDecimal(typeof value === "number" ? decimalText(value) : value, plan.places);
+      if ("fault" in read) throw new WireFault("type", `expected ${read.fault}`);
+      return BigInt(read.value);
+    }
+    case "timestamp": {
+      const moment = typeof value === "string" ? readTimestamp(value) : undefined;
+      if (!moment) throw expected("a moment with its offset, as 2026-01-02T03:04:05Z", value);
+      return moment;
+    }
     case "enum": {
       const words = `one of ${[...plan.numbers.keys()].join(", ")}`;
       if (typeof value !== "string") throw expected(words, value);

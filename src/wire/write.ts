@@ -2,7 +2,10 @@
  * Message → public JSON, by the message's plan: the inverse of `read.ts`.
  */
 import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { formatDecimal } from "../decimal.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "./plan.ts";
+import { writeTimestamp } from "./timestamp.ts";
 
 /** Writes a message as the JSON value that clients see. */
 export function writeMessage<D extends DescMessage>(desc: D, message: MessageShape<D>): JsonValue {
@@ -13,7 +16,10 @@ type Source = Record<string, unknown>;
 
 function writePlanned(plan: MessagePlan, source: Source): JsonValue {
   if (plan.bare?.kind === "union") return writeUnion(plan.bare, source) ?? null;
-  if (plan.bare) return writeShape(plan.bare, source[plan.bare.name]) ?? null;
+  if (plan.bare) {
+    const value = source[plan.bare.name];
+    return (value === undefined ? undefined : writeShape(plan.bare, value)) ?? null;
+  }
   const extra = plan.extra ? (source[plan.extra] as JsonObject | undefined) : undefined;
   const json: JsonObject = {};
   for (const member of plan.members) {
@@ -58,7 +64,7 @@ function put(json: JsonObject, key: string, value: JsonValue): void {
   if (key !== "__proto__") json[key] = value;
 }
 
-/** Returns undefined for an enum value without a word, which is not written. */
+/** Returns undefined for what has no public form and is not written: an enum value without a word, no real moment. */
 function writeValue(plan: ValuePlan, value: unknown): JsonValue | undefined {
   switch (plan.kind) {
     case "string":
@@ -70,6 +76,10 @@ function writeValue(plan: ValuePlan, value: unknown): JsonValue | undefined {
       return Buffer.from(value as Uint8Array).toString("base64");
     case "integer":
       return plan.big ? Number(value) : (value as number);
+    case "decimal":
+      return formatDecimal(value as bigint, plan.places);
+    case "timestamp":
+      return writeTimestamp(value as Timestamp);
     case "enum":
       return plan.words.get(value as number);
     case "message":

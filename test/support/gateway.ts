@@ -8,7 +8,7 @@ import { pino } from "pino";
 import { type Config, loadConfig, type ModelConfig, type UpstreamConfig } from "../../src/config/config.ts";
 import { startGateway } from "../../src/gateway.ts";
 import { newId } from "../../src/ids.ts";
-import { issueKey } from "../../src/services/keys.ts";
+import { issueKey } from "../../src/services/issue-key.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 
 export interface TestGateway {
@@ -16,8 +16,11 @@ export interface TestGateway {
   readonly baseUrl: string;
   readonly port: number;
   readonly apiKey: string;
+  readonly keyId: string;
   readonly accountId: string;
   readonly storage: Storage;
+  /** The database file. */
+  readonly databasePath: string;
   /** What was logged so far, one JSON line each. */
   readonly logged: () => string;
   close(): Promise<void>;
@@ -26,24 +29,49 @@ export interface TestGateway {
 /** The moment at which every test gateway stands still, so that two of them answer alike. */
 export const now = Date.UTC(2026, 0, 2, 3, 4, 5);
 
-export async function startTestGateway(overrides: Partial<Config> = {}): Promise<TestGateway> {
+/** How the test's account stands. Unless a test says otherwise it is of the fastest tier, and billed afterwards. */
+export interface AccountInit {
+  readonly postpaid?: boolean;
+  /** What was recharged, in millionths of the unit. */
+  readonly recharge?: number;
+  /** What was granted, in millionths of the unit. */
+  readonly grant?: number;
+  /** Caps what the key may spend, in millionths of the unit. */
+  readonly creditLimit?: number;
+  readonly models?: readonly string[];
+  readonly admin?: boolean;
+  readonly clock?: () => number;
+}
+
+export async function startTestGateway(
+  overrides: Partial<Config> = {},
+  { postpaid = true, recharge = 300_000_000, grant = 0, ...init }: AccountInit = {},
+): Promise<TestGateway> {
   const dataDir = await mkdtemp(join(tmpdir(), "gateway-test-"));
   const config: Config = { ...loadConfig(undefined, {}), port: 0, dataDir, drainMs: 2000, ...overrides };
-  const storage = await openStorage(join(dataDir, "gateway.db"));
-  const account = { id: newId("acc"), name: "test", created_at: now };
-  await storage.accounts.insert(account);
-  const { secret } = await issueKey(storage.keys, { accountId: account.id, name: "test", admin: false, now });
+  const databasePath = join(dataDir, "gateway.db");
+  const storage = await openStorage(databasePath);
+  const accountId = newId("acc");
+  storage.accounts.insert({ id: accountId, name: "test", created_at: now, postpaid: postpaid ? 1 : 0 });
+  record(storage, accountId, 1, recharge);
+  record(storage, accountId, 3, grant);
+  const { clock = () => now, admin = false, creditLimit, models } = init;
+  const permissions = models && JSON.stringify(models);
+  const named = { accountId, name: "test", admin, now };
+  const issued = issueKey(storage.keys, { ...named, creditLimit, models: permissions });
   const lines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
-  const gateway = await startGateway({ config, storage, log, clock: () => now, random: () => 0 });
+  const gateway = await startGateway({ config, storage, log, clock, random: () => 0 });
   const rootUrl = `http://127.0.0.1:${gateway.port}`;
   return {
     rootUrl,
     baseUrl: `${rootUrl}/v1`,
     port: gateway.port,
-    apiKey: secret,
-    accountId: account.id,
+    apiKey: issued.secret,
+    keyId: issued.key.id,
+    accountId,
     storage,
+    databasePath,
     logged: () => lines.join(""),
     async close() {
       await gateway.close();
@@ -51,6 +79,10 @@ export async function startTestGateway(overrides: Partial<Config> = {}): Promise
       await rm(dataDir, { recursive: true });
     },
   };
+}
+
+function record({ entries }: Storage, accountId: string, kind: 1 | 3, amount: number): void {
+  if (amount > 0) entries.record({ id: newId("led"), accountId, kind, amount, note: null, now });
 }
 
 /** Configuration that serves `embedded-chat` of another gateway, under the same name. */

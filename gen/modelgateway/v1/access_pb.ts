@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/access.proto.
  */
 export const file_modelgateway_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvYWNjZXNzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEimgEKBkFjY2VzcxInCgZmYW1pbHkYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuRmFtaWx5EicKBmNhbGxlchgCIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5DYWxsZXISEwoLc2VsZWN0ZWRfYnkYAyABKAkSFQoNZWl0aGVyX2ZhbWlseRgEIAEoCBISCgpib2R5X2ZpZWxkGAUgASgJKl8KBkZhbWlseRIWChJGQU1JTFlfVU5TUEVDSUZJRUQQABIRCg1GQU1JTFlfT1BFTkFJEAESFAoQRkFNSUxZX0FOVEhST1BJQxACEhQKEEZBTUlMWV9SRVNQT05TRVMQAyowCgZDYWxsZXISFgoSQ0FMTEVSX1VOU1BFQ0lGSUVEEAASDgoKQ0FMTEVSX0tFWRABOlEKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNuGAyABKAsyFy5tb2RlbGdhdGV3YXkudjEuQWNjZXNzUgZhY2Nlc3NiBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvYWNjZXNzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEi0AEKBkFjY2VzcxInCgZmYW1pbHkYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuRmFtaWx5EicKBmNhbGxlchgCIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5DYWxsZXISEwoLc2VsZWN0ZWRfYnkYAyABKAkSFQoNZWl0aGVyX2ZhbWlseRgEIAEoCBISCgpib2R5X2ZpZWxkGAUgASgJEhIKCnBlcl9zZWNvbmQYBiABKA0SEgoKZGF0YV9maWVsZBgHIAEoCRIMCgRkb25lGAggASgJKnEKBkZhbWlseRIWChJGQU1JTFlfVU5TUEVDSUZJRUQQABIRCg1GQU1JTFlfT1BFTkFJEAESFAoQRkFNSUxZX0FOVEhST1BJQxACEhQKEEZBTUlMWV9SRVNQT05TRVMQAxIQCgxGQU1JTFlfQURNSU4QBCpbCgZDYWxsZXISFgoSQ0FMTEVSX1VOU1BFQ0lGSUVEEAASDgoKQ0FMTEVSX0tFWRABEhQKEENBTExFUl9BRE1JTl9LRVkQAhITCg9DQUxMRVJfT1BFUkFUT1IQAzpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjbhgMgASgLMhcubW9kZWxnYXRld2F5LnYxLkFjY2Vzc1IGYWNjZXNzYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Access is the part of an RPC's contract that doors and pipeline obey.
@@ -58,6 +58,28 @@ export type Access = Message<"modelgateway.v1.Access"> & {
    * @generated from field: string body_field = 5;
    */
   bodyField: string;
+
+  /**
+   * Bounds how often an account may call the RPC, in calls a second, beside the limit of its tier. 0 sets no bound.
+   *
+   * @generated from field: uint32 per_second = 6;
+   */
+  perSecond: number;
+
+  /**
+   * On an RPC of FAMILY_ADMIN: the field of the answer that stands as `data` in the envelope; the answer's other fields
+   * stand beside it.
+   *
+   * @generated from field: string data_field = 7;
+   */
+  dataField: string;
+
+  /**
+   * On an RPC of FAMILY_ADMIN: the envelope's `message` when the call succeeds.
+   *
+   * @generated from field: string done = 8;
+   */
+  done: string;
 };
 
 /**
@@ -101,6 +123,13 @@ export const Family = {
    * @generated from enum value: FAMILY_RESPONSES = 3;
    */
   RESPONSES: 3,
+
+  /**
+   * Key management: `{"statusCode":…,"message":…,"data":…}` around answers and errors alike, with the real HTTP status.
+   *
+   * @generated from enum value: FAMILY_ADMIN = 4;
+   */
+  ADMIN: 4,
 } as const;
 
 /**
@@ -135,6 +164,20 @@ export const Caller = {
    * @generated from enum value: CALLER_KEY = 1;
    */
   KEY: 1,
+
+  /**
+   * An API key with administrator privilege. The call works on the key's own account, and sees no other.
+   *
+   * @generated from enum value: CALLER_ADMIN_KEY = 2;
+   */
+  ADMIN_KEY: 2,
+
+  /**
+   * The operator of the gateway, by the configured `operator_key`. The call may work on any account.
+   *
+   * @generated from enum value: CALLER_OPERATOR = 3;
+   */
+  OPERATOR: 3,
 } as const;
 
 /**

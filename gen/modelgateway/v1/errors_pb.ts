@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/errors.proto.
  */
 export const file_modelgateway_v1_errors: GenFile = /*@__PURE__*/
-  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvZXJyb3JzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEihQEKC0Vycm9yRGV0YWlsEicKBnJlYXNvbhgBIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5SZWFzb24SDQoFcGFyYW0YAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRITCgtodHRwX3N0YXR1cxgEIAEoDRIVCg11cHN0cmVhbV9ib2R5GAUgASgJKrIECgZSZWFzb24SFgoSUkVBU09OX1VOU1BFQ0lGSUVEEAASGQoVUkVBU09OX01BTEZPUk1FRF9CT0RZEAESFwoTUkVBU09OX0lOVkFMSURfVFlQRRACEhgKFFJFQVNPTl9JTlZBTElEX1ZBTFVFEAMSGAoUUkVBU09OX01JU1NJTkdfRklFTEQQBBIhCh1SRUFTT05fVU5TVVBQT1JURURfTUVESUFfVFlQRRAFEhwKGFJFQVNPTl9SRVFVRVNUX1RPT19MQVJHRRAGEhoKFlJFQVNPTl9SRVFVRVNUX1RJTUVPVVQQBxIaChZSRUFTT05fSU5WQUxJRF9BUElfS0VZEAgSGgoWUkVBU09OX01PREVMX05PVF9GT1VORBAJEhcKE1JFQVNPTl9VTktOT1dOX1BBVEgQChIdChlSRUFTT05fTUVUSE9EX05PVF9BTExPV0VEEAsSGwoXUkVBU09OX1VQU1RSRUFNX1JFRlVTRUQQDBIaChZSRUFTT05fVVBTVFJFQU1fRkFJTEVEEA0SGwoXUkVBU09OX1VQU1RSRUFNX1RJTUVPVVQQDhIUChBSRUFTT05fQ0FOQ0VMTEVEEA8SEwoPUkVBU09OX0lOVEVSTkFMEBASGwoXUkVBU09OX1dPVUxEX0JFX0RST1BQRUQQERImCiJSRUFTT05fUFJFVklPVVNfUkVTUE9OU0VfTk9UX0ZPVU5EEBISFQoRUkVBU09OX05PVF9TVE9SRUQQE2IGcHJvdG8z");
+  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvZXJyb3JzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEihQEKC0Vycm9yRGV0YWlsEicKBnJlYXNvbhgBIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5SZWFzb24SDQoFcGFyYW0YAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRITCgtodHRwX3N0YXR1cxgEIAEoDRIVCg11cHN0cmVhbV9ib2R5GAUgASgJKrcGCgZSZWFzb24SFgoSUkVBU09OX1VOU1BFQ0lGSUVEEAASGQoVUkVBU09OX01BTEZPUk1FRF9CT0RZEAESFwoTUkVBU09OX0lOVkFMSURfVFlQRRACEhgKFFJFQVNPTl9JTlZBTElEX1ZBTFVFEAMSGAoUUkVBU09OX01JU1NJTkdfRklFTEQQBBIhCh1SRUFTT05fVU5TVVBQT1JURURfTUVESUFfVFlQRRAFEhwKGFJFQVNPTl9SRVFVRVNUX1RPT19MQVJHRRAGEhoKFlJFQVNPTl9SRVFVRVNUX1RJTUVPVVQQBxIaChZSRUFTT05fSU5WQUxJRF9BUElfS0VZEAgSGgoWUkVBU09OX01PREVMX05PVF9GT1VORBAJEhcKE1JFQVNPTl9VTktOT1dOX1BBVEgQChIdChlSRUFTT05fTUVUSE9EX05PVF9BTExPV0VEEAsSGwoXUkVBU09OX1VQU1RSRUFNX1JFRlVTRUQQDBIaChZSRUFTT05fVVBTVFJFQU1fRkFJTEVEEA0SGwoXUkVBU09OX1VQU1RSRUFNX1RJTUVPVVQQDhIUChBSRUFTT05fQ0FOQ0VMTEVEEA8SEwoPUkVBU09OX0lOVEVSTkFMEBASGwoXUkVBU09OX1dPVUxEX0JFX0RST1BQRUQQERImCiJSRUFTT05fUFJFVklPVVNfUkVTUE9OU0VfTk9UX0ZPVU5EEBISFQoRUkVBU09OX05PVF9TVE9SRUQQExIcChhSRUFTT05fUEVSTUlTU0lPTl9ERU5JRUQQFBIeChpSRUFTT05fTU9ERUxfTk9UX1BFUk1JVFRFRBAVEhkKFVJFQVNPTl9NT0RFTF9VTlBSSUNFRBAWEhwKGFJFQVNPTl9BQ0NPVU5UX1NVU1BFTkRFRBAXEh4KGlJFQVNPTl9JTlNVRkZJQ0lFTlRfQ1JFRElUEBgSFwoTUkVBU09OX1JBVEVfTElNSVRFRBAZEh0KGVJFQVNPTl9SRVNPVVJDRV9OT1RfRk9VTkQQGhIfChtSRUFTT05fSURFTVBPVEVOQ1lfQ09ORkxJQ1QQGxITCg9SRUFTT05fQ09ORkxJQ1QQHGIGcHJvdG8z");
 
 /**
  * ErrorDetail is attached to every refusal of the gateway's own over RPC. What the RPC protocols refuse by themselves
@@ -129,7 +129,7 @@ export const Reason = {
   REQUEST_TIMEOUT: 7,
 
   /**
-   * No key, an unknown key, or a revoked key (401).
+   * No key, or one that is unknown, revoked, disabled or expired (401).
    *
    * @generated from enum value: REASON_INVALID_API_KEY = 8;
    */
@@ -211,6 +211,70 @@ export const Reason = {
    * @generated from enum value: REASON_NOT_STORED = 19;
    */
   NOT_STORED: 19,
+
+  /**
+   * The credential lacks the privilege that the call needs (403).
+   *
+   * @generated from enum value: REASON_PERMISSION_DENIED = 20;
+   */
+  PERMISSION_DENIED: 20,
+
+  /**
+   * The key is not permitted to use the model (403).
+   *
+   * @generated from enum value: REASON_MODEL_NOT_PERMITTED = 21;
+   */
+  MODEL_NOT_PERMITTED: 21,
+
+  /**
+   * The model has no price, and the call's cost must be known before it is made (403).
+   *
+   * @generated from enum value: REASON_MODEL_UNPRICED = 22;
+   */
+  MODEL_UNPRICED: 22,
+
+  /**
+   * The account is suspended (403).
+   *
+   * @generated from enum value: REASON_ACCOUNT_SUSPENDED = 23;
+   */
+  ACCOUNT_SUSPENDED: 23,
+
+  /**
+   * The account's balance or the key's credit limit does not cover what the call may cost (402).
+   *
+   * @generated from enum value: REASON_INSUFFICIENT_CREDIT = 24;
+   */
+  INSUFFICIENT_CREDIT: 24,
+
+  /**
+   * The account has used up its rate (429). The header `retry-after` says when to come back.
+   *
+   * @generated from enum value: REASON_RATE_LIMITED = 25;
+   */
+  RATE_LIMITED: 25,
+
+  /**
+   * The key, account or code that the request names does not exist, or is another account's (404).
+   *
+   * @generated from enum value: REASON_RESOURCE_NOT_FOUND = 26;
+   */
+  RESOURCE_NOT_FOUND: 26,
+
+  /**
+   * The `Idempotency-Key` was used before, with another request (409).
+   *
+   * @generated from enum value: REASON_IDEMPOTENCY_CONFLICT = 27;
+   */
+  IDEMPOTENCY_CONFLICT: 27,
+
+  /**
+   * What the request would make or change clashes with what is there: a code that was claimed, a name that is taken, an
+   * account that has all the keys it may have (409).
+   *
+   * @generated from enum value: REASON_CONFLICT = 28;
+   */
+  CONFLICT: 28,
 } as const;
 
 /**

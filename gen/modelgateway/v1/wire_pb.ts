@@ -8,6 +8,10 @@
 //   - A field's public key is its proto name (snake_case).
 //   - A singular scalar or enum field is `optional`, or `always`, or a member of a oneof, so that "absent" and
 //     "zero" stay apart. A descriptor that breaks this rule is refused at start.
+//   - A google.protobuf.Timestamp is an RFC 3339 text with its offset, to the millisecond, written in UTC.
+//   - A transparent message around a field with presence may be empty: the empty string and null are read as the
+//     message without the field, and it is written as null. So "absent" means unchanged and "empty" means none. One
+//     around a oneof with a text reads null as the empty text where it is a singular field's.
 //   - What a typed field cannot hold (a key that no field names, an explicit null, an empty list or object for
 //     a repeated field) is kept in the message's `extra`, and written back from there.
 
@@ -25,7 +29,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/wire.proto.
  */
 export const file_modelgateway_v1_wire: GenFile = /*@__PURE__*/
-  fileDesc("Chptb2RlbGdhdGV3YXkvdjEvd2lyZS5wcm90bxIPbW9kZWxnYXRld2F5LnYxIkgKCUZpZWxkV2lyZRIOCgZhbHdheXMYASABKAgSDgoGbnVtYmVyGAIgASgIEg0KBWV4dHJhGAMgASgIEgwKBG9wZW4YBCABKAg6TwoEd2lyZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY0YYDIAEoCzIaLm1vZGVsZ2F0ZXdheS52MS5GaWVsZFdpcmVSBHdpcmU6OwoIdW50YWdnZWQSHS5nb29nbGUucHJvdG9idWYuT25lb2ZPcHRpb25zGNKGAyABKAhSCHVudGFnZ2VkOkMKC3RyYW5zcGFyZW50Eh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGNOGAyABKAhSC3RyYW5zcGFyZW50OjcKBHdvcmQSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxjUhgMgASgJUgR3b3JkYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("Chptb2RlbGdhdGV3YXkvdjEvd2lyZS5wcm90bxIPbW9kZWxnYXRld2F5LnYxIloKCUZpZWxkV2lyZRIOCgZhbHdheXMYASABKAgSDgoGbnVtYmVyGAIgASgIEg0KBWV4dHJhGAMgASgIEgwKBG9wZW4YBCABKAgSEAoIZGVjaW1hbHMYBSABKA06TwoEd2lyZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY0YYDIAEoCzIaLm1vZGVsZ2F0ZXdheS52MS5GaWVsZFdpcmVSBHdpcmU6OwoIdW50YWdnZWQSHS5nb29nbGUucHJvdG9idWYuT25lb2ZPcHRpb25zGNKGAyABKAhSCHVudGFnZ2VkOkMKC3RyYW5zcGFyZW50Eh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGNOGAyABKAhSC3RyYW5zcGFyZW50OjcKBHdvcmQSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxjUhgMgASgJUgR3b3JkYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * FieldWire is how one field is written on the public wire.
@@ -61,6 +65,15 @@ export type FieldWire = Message<"modelgateway.v1.FieldWire"> & {
    * @generated from field: bool open = 4;
    */
   open: boolean;
+
+  /**
+   * Writes a 64-bit integer as a decimal string with this many places at most, 2 to 9: with 6, the integer 1500000 is
+   * "1.50", for at least two places are written. A string or a JSON number is read; what has more places, or is beyond
+   * 2^53 - 1 in the integer's magnitude, is refused.
+   *
+   * @generated from field: uint32 decimals = 5;
+   */
+  decimals: number;
 };
 
 /**

@@ -40,13 +40,17 @@ export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
 }
 
 async function answerChat(attempt: Attempt<"chat">, { clock }: EmbeddedOptions): Promise<Answer<Output<"chat", Form>>> {
-  const { request, form, model, signal } = attempt;
+  const { request, form, model, signal, meter } = attempt;
   const { metadata, streamOptions } = request.message();
   const simulation = simulationOf(metadata);
   await prelude(simulation, form, signal);
   const outcome = await outcomeOf(request, await loadTokenizer(), signal);
   const head = { model, created: Math.floor(clock() / 1000) };
-  if (form === "whole") return { kind: "whole", body: wholeAnswer(outcome, head) };
+  meter.told({ input: outcome.promptTokens });
+  if (form === "whole") {
+    meter.told({ output: outcome.completionTokens });
+    return { kind: "whole", body: wholeAnswer(outcome, head) };
+  }
   const includeUsage = streamOptions?.includeUsage ?? false;
-  return { kind: "stream", frames: streamedAnswer(outcome, head, { includeUsage, simulation, signal }) };
+  return { kind: "stream", frames: streamedAnswer(outcome, head, { includeUsage, simulation, signal, meter }) };
 }

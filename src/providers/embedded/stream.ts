@@ -8,6 +8,7 @@ import { ChatCompletionChunkSchema } from "../../../gen/modelgateway/v1/chat_pb.
 import { cancelled, upstreamFailed } from "../../errors.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import type { Meter } from "../provider.ts";
 import { fingerprint, type Head, usageOf } from "./answer.ts";
 import type { MadeCall, MadeChoice, Outcome } from "./chat.ts";
 import { pause, type Simulation } from "./simulate.ts";
@@ -18,6 +19,7 @@ export interface StreamOptions {
   readonly includeUsage: boolean;
   readonly simulation: Simulation;
   readonly signal: AbortSignal;
+  readonly meter: Meter;
 }
 
 interface Step {
@@ -25,6 +27,8 @@ interface Step {
   readonly finish: string | null;
   /** Whether it carries text or a part of a call's input. */
   readonly content: boolean;
+  /** What it says, names of tools too. */
+  readonly said: string;
 }
 
 /** After how many chunks other work of the process gets its turn; the caller's leaving is seen then, too. */
@@ -35,7 +39,7 @@ export async function* streamedAnswer(
   head: Head,
   options: StreamOptions,
 ): AsyncGenerator<readonly Chunk[]> {
-  const { includeUsage, simulation, signal } = options;
+  const { includeUsage, simulation, signal, meter } = options;
   const chunk = (choices: JsonValue[], usage: JsonValue): Chunk =>
     Wire.ofJson(ChatCompletionChunkSchema, {
       id: outcome.id,
@@ -48,7 +52,7 @@ export async function* streamedAnswer(
     });
   let sent = 0;
   for (const [index, choice] of outcome.choices.entries()) {
-    for (const { delta, finish, content } of stepsOf(choice)) {
+    for (const { delta, finish, content, said } of stepsOf(choice)) {
       if (content) {
         if (sent === simulation.breakAfter) throw upstreamFailed("a simulated break of the stream");
         if (sent > 0 && simulation.tokenDelayMs > 0) await pause(simulation.tokenDelayMs, signal);
@@ -56,28 +60,38 @@ export async function* streamedAnswer(
         sent += 1;
       }
       if (signal.aborted) throw cancelled();
+      if (said !== "") meter.wrote(said);
+      if (finish !== null && index === outcome.choices.length - 1 && !includeUsage) tellEnd(outcome, meter);
       yield [chunk([{ index, delta, logprobs: null, finish_reason: finish }], null)];
     }
   }
-  if (includeUsage) yield [chunk([], usageOf(outcome))];
+  if (!includeUsage) return;
+  tellEnd(outcome, meter);
+  yield [chunk([], usageOf(outcome))];
+}
+
+/** The whole output counts only once all of it goes out. */
+function tellEnd({ completionTokens }: Outcome, meter: Meter): void {
+  meter.told({ output: completionTokens });
+  meter.ended();
 }
 
 function* stepsOf(choice: MadeChoice): Generator<Step> {
   yield silent({ role: "assistant", content: choice.text ? "" : null });
-  for (const { text } of choice.text ?? []) yield speaking({ content: text });
+  for (const { text } of choice.text ?? []) yield speaking({ content: text }, text);
   for (const [i, call] of choice.calls.entries()) {
-    yield silent(firstDelta(call, i));
-    for (const { text } of call.pieces) yield speaking(nextDelta(call, i, text));
+    yield silent(firstDelta(call, i), call.name);
+    for (const { text } of call.pieces) yield speaking(nextDelta(call, i, text), text);
   }
-  yield { delta: {}, finish: choice.finish, content: false };
+  yield { delta: {}, finish: choice.finish, content: false, said: "" };
 }
 
-function silent(delta: JsonObject): Step {
-  return { delta, finish: null, content: false };
+function silent(delta: JsonObject, said = ""): Step {
+  return { delta, finish: null, content: false, said };
 }
 
-function speaking(delta: JsonObject): Step {
-  return { delta, finish: null, content: true };
+function speaking(delta: JsonObject, said: string): Step {
+  return { delta, finish: null, content: true, said };
 }
 
 function firstDelta({ kind, id, name }: MadeCall, index: number): JsonObject {

@@ -20,7 +20,7 @@ const maxDimensions = 4096;
 
 /** Throws a Refusal for inputs and dimensions out of bounds, and when the caller leaves. */
 export async function embed(attempt: Attempt<"embeddings">): Promise<Answer<typeof EmbeddingListSchema>> {
-  const { request, model, signal } = attempt;
+  const { request, model, signal, meter } = attempt;
   const { input, dimensions = defaultDimensions } = request.message();
   if (dimensions < 1 || dimensions > maxDimensions) {
     throw invalidValue("dimensions", `this model makes vectors of 1 to ${maxDimensions} numbers`);
@@ -33,6 +33,7 @@ export async function embed(attempt: Attempt<"embeddings">): Promise<Answer<type
     data.push({ object: "embedding", index, embedding: await vectorOf(one, dimensions, pace) });
   }
   const tokens = await tokensIn(inputs, signal);
+  meter.told({ input: tokens });
   const usage = { prompt_tokens: tokens, total_tokens: tokens };
   return { kind: "whole", body: Wire.ofJson(EmbeddingListSchema, { object: "list", data, model, usage }) };
 }

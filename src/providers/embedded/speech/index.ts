@@ -9,7 +9,7 @@ import { SpeechChunkSchema, SpeechSchema, SpeechUsageSchema } from "../../../../
 import type { Answer } from "../../../call.ts";
 import { Wire } from "../../../wire/wire.ts";
 import type { Form, Output } from "../../operations.ts";
-import type { Attempt } from "../../provider.ts";
+import type { Attempt, Meter } from "../../provider.ts";
 import { finish } from "./finish.ts";
 import type { Job } from "./job.ts";
 import { contentTypes, jobOf } from "./request.ts";
@@ -41,10 +41,10 @@ export function createSpeech(options: StudioOptions = {}): Speech {
   const studio = createStudio(options);
   const closing = new AbortController();
   return {
-    async speak({ request, model, form, signal }) {
+    async speak({ request, model, form, signal, meter }) {
       const job = jobOf(request.message(), model);
       const sound = studio.perform(job, signal);
-      if (form === "stream") return { kind: "stream", frames: chunksOf(sound, job) };
+      if (form === "stream") return { kind: "stream", frames: chunksOf(sound, job, meter) };
       return { kind: "whole", body: await wholeOf(sound, job) };
     },
     async warm() {
@@ -66,12 +66,13 @@ async function wholeOf(sound: Sound, { format }: Job): Promise<Wire<typeof Speec
   return Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType: contentTypes[format], audio }));
 }
 
-async function* chunksOf(sound: Sound, { format, text }: Job): AsyncGenerator<readonly Chunk[]> {
+async function* chunksOf(sound: Sound, { format, text }: Job, meter: Meter): AsyncGenerator<readonly Chunk[]> {
   let contentType: string | undefined = contentTypes[format];
   for await (const audio of sound) {
     yield [chunk({ audio, ...(contentType ? { contentType } : {}) })];
     contentType = undefined;
   }
+  meter.ended();
   const characters = [...text].length;
   const usage = create(SpeechUsageSchema, { inputTokens: characters, outputTokens: 0, totalTokens: characters });
   yield [chunk({ usage })];

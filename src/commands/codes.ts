@@ -1,0 +1,84 @@
+/**
+ * `model-gateway codes create|list|revoke`: redeem codes.
+ *
+ * `create` writes the codes alone to standard output, one a line; nothing shows them again.
+ */
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { OperatorService, type RedeemCode } from "../../gen/modelgateway/v1/operator_pb.ts";
+import { formatDecimal } from "../decimal.ts";
+import { helpHint, readAmount, readFuture, readOptions, table, UsageError } from "./command.ts";
+import { type Ask, withOperator } from "./operator.ts";
+
+export const codesUsage = `  codes create --amount AMOUNT [--count N]     make redeem codes; writes them, once
+    [--expires TIME] [--note TEXT]
+  codes list [--batch BATCH_ID]                list the codes, claimed ones too
+  codes revoke BATCH_ID                        take back those of a batch that nobody has claimed`;
+
+const { createRedeemCodes, listRedeemCodes, revokeRedeemCodes } = OperatorService.method;
+
+export async function codes([action, ...args]: readonly string[]): Promise<void> {
+  switch (action) {
+    case "create":
+      return createCodes(args);
+    case "list": {
+      const { values } = readOptions("codes list", args, { batch: { type: "string" } });
+      return withOperator(values.config, (ask) => listCodes(ask, values.batch));
+    }
+    case "revoke": {
+      const { values, positionals } = readOptions("codes revoke", args, {}, ["BATCH_ID"]);
+      const batchId = positionals[0] as string;
+      // It may be a code: it is not repeated.
+      if (!batchId.startsWith("bat_"))
+        throw new UsageError("codes revoke wants an id that begins with bat_, as `codes list` shows it");
+      return withOperator(values.config, async (ask) => {
+        const { revoked } = await ask(revokeRedeemCodes, { batchId });
+        console.error(`Took back ${revoked} of the codes of ${batchId}.`);
+      });
+    }
+  }
+  throw new UsageError(`codes needs one of: create, list, revoke. ${helpHint}`);
+}
+
+async function createCodes(args: readonly string[]): Promise<void> {
+  const { values } = readOptions("codes create", args, {
+    amount: { type: "string" },
+    count: { type: "string" },
+    expires: { type: "string" },
+    note: { type: "string" },
+  });
+  const amount = BigInt(readAmount("--amount", values.amount));
+  const { count = "1", expires, note } = values;
+  if (!/^\d{1,9}$/.test(count)) throw new UsageError("--count: expected a whole number from 1 to 1000");
+  const more = {
+    ...(expires === undefined ? {} : { expiresAt: readFuture("--expires", expires) }),
+    ...(note === undefined ? {} : { note }),
+  };
+  await withOperator(values.config, async (ask) => {
+    const { batchId, codes } = await ask(createRedeemCodes, { amount, count: Number(count), ...more });
+    console.error(`Created ${batchId}. Copy the codes now: they are not shown again.`);
+    for (const code of codes) console.log(code);
+  });
+}
+
+async function listCodes(ask: Ask, batchId: string | undefined): Promise<void> {
+  const rows: string[][] = [];
+  for (let pageToken: string | undefined; ; ) {
+    const chosen = { ...(batchId === undefined ? {} : { batchId }), ...(pageToken === undefined ? {} : { pageToken }) };
+    const page = await ask(listRedeemCodes, { pageSize: 1000, ...chosen });
+    rows.push(...page.codes.map(row));
+    pageToken = page.nextPageToken;
+    if (pageToken === undefined) break;
+  }
+  console.log(table(["BATCH", "CODE", "AMOUNT", "STATUS", "CREATED", "CLAIMED BY"], rows));
+}
+
+function row(code: RedeemCode): string[] {
+  const created = code.createdAt ? timestampDate(code.createdAt).toISOString() : "";
+  return [code.batchId, code.mask, formatDecimal(code.amount), statusOf(code), created, code.claimedBy ?? ""];
+}
+
+function statusOf({ claimedAt, revokedAt, expiresAt }: RedeemCode): string {
+  if (claimedAt) return "claimed";
+  if (revokedAt) return "revoked";
+  return expiresAt && timestampDate(expiresAt).getTime() <= Date.now() ? "expired" : "open";
+}

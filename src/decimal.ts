@@ -1,0 +1,38 @@
+/**
+ * Decimal strings ↔ whole numbers of their last place: "1.50" ↔ 1500000 millionths. Exact: nothing is rounded, and no
+ * number in between is a fraction.
+ */
+
+/** What a text says, or why it says nothing: the words go on from "expected". */
+export type Decimal = { readonly value: number } | { readonly fault: string };
+
+/** Reads `12`, `12.5` and `-12.50`: no exponent, no plus sign, no space, and at most so many places. */
+export function parseDecimal(text: string, places = 6): Decimal {
+  const [, sign, whole, fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
+  if (whole === undefined) return { fault: 'a decimal, as "12.50"' };
+  if (fraction.length > places) return { fault: `at most ${places} decimal places` };
+  // What is beyond the integers that a double holds is read as beyond them, however it is rounded.
+  const value = Number(whole + fraction.padEnd(places, "0"));
+  if (!Number.isSafeInteger(value)) {
+    return { fault: `a decimal of at most ${formatDecimal(Number.MAX_SAFE_INTEGER, places)} in magnitude` };
+  }
+  return { value: sign && value !== 0 ? -value : value };
+}
+
+/** Writes at least two places, and no zeros after those: "10.00", "12.50", "0.000123". */
+export function formatDecimal(value: number | bigint, places = 6): string {
+  const digits = String(value < 0 ? -value : value).padStart(places + 1, "0");
+  const fraction = digits.slice(-places).replace(/0+$/, "").padEnd(2, "0");
+  return `${value < 0 ? "-" : ""}${digits.slice(0, -places)}.${fraction}`;
+}
+
+/** Returns the shortest decimal text of a finite number, without an exponent. */
+export function decimalText(number: number): string {
+  const [, sign, whole, fraction = "", exponent] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(number)) ?? [];
+  if (whole === undefined) throw new RangeError("not a finite number");
+  if (exponent === undefined) return String(number);
+  // JavaScript writes an exponent with one digit before the point only.
+  const shift = Number(exponent);
+  if (shift < 0) return `${sign}0.${"0".repeat(-shift - 1)}${whole}${fraction}`;
+  return `${sign}${whole}${fraction.padEnd(shift, "0")}`;
+}

@@ -1,0 +1,62 @@
+/**
+ * What usage costs: prices are in millionths of the unit per million tokens (or characters), and so is every sum until
+ * its end. Rounding is up, once, to a millionth: nothing is ever free by being small.
+ */
+import type { Usage } from "../providers/provider.ts";
+
+/** All parts of a model's price. 0 is a price. */
+export interface Price {
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly cacheWriteLong: number;
+  readonly output: number;
+  /** Per million characters of speech input. */
+  readonly characters: number;
+}
+
+/** What a call used, in parts that do not overlap; of speech, the characters of its input. */
+export interface Used extends Usage {
+  readonly characters: number;
+}
+
+export const nothingUsed: Used = {
+  input: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  cacheWriteLong: 0,
+  output: 0,
+  reasoning: 0,
+  characters: 0,
+};
+
+/** Returns the cost in millionths of the unit. */
+export function costOf(price: Price, used: Used): number {
+  const parts =
+    product(used.input, price.input) +
+    product(used.cacheRead, price.cacheRead) +
+    product(used.cacheWrite, price.cacheWrite) +
+    product(used.cacheWriteLong, price.cacheWriteLong) +
+    product(used.output, price.output) +
+    product(used.characters, price.characters);
+  return Number((parts + 999_999n) / 1_000_000n);
+}
+
+/** Returns how many output tokens this much money buys. Infinite where output costs nothing. */
+export function outputFor(price: Price, money: number): number {
+  return price.output === 0 ? Number.POSITIVE_INFINITY : Number((BigInt(money) * 1_000_000n) / BigInt(price.output));
+}
+
+export function isFree(price: Price): boolean {
+  return Object.values(price).every((part) => part === 0);
+}
+
+/** The highest price that a token of input may have. */
+export function dearestInput({ input, cacheRead, cacheWrite, cacheWriteLong }: Price): number {
+  return Math.max(input, cacheRead, cacheWrite, cacheWriteLong);
+}
+
+/** Exact, also where it is beyond what a number can count. */
+function product(count: number, price: number): bigint {
+  return BigInt(count) * BigInt(price);
+}

@@ -1,0 +1,124 @@
+/**
+ * The most that a call may use, known before it is sent: every byte of its input a token, each attachment what the
+ * dearest model makes of one, and as much output as the request lets the model put out.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Operation } from "../providers/operations.ts";
+import type { Wire } from "../wire/wire.ts";
+
+/** What an answer may not go beyond where nobody bounds it and the catalogue does not know the model's own bound. */
+export const defaultOutputTokens = 8192;
+/** The default of the legacy API, which not all servers keep. */
+export const defaultCompletionTokens = 16;
+
+/** What vendors put around a conversation and around tools is in no request; in tokens, and more than any of them does. */
+const envelopeTokens = 64;
+const toolsTokens = 1024;
+
+/** What a picture or sound costs at most, in tokens, whatever its bytes. */
+const attachmentTokens = 65_536;
+/** What a document of unknown length costs at most, in tokens, where the model's context does not bound it. */
+const documentTokens = 1_000_000;
+
+/** Returns the most input tokens that a request may have, which may ask for several prompts. */
+export function inputBound(request: Wire, contextWindow: number | undefined, prompts = 1): number {
+  const json = request.json();
+  const attached = attachmentsOf(json);
+  const tools = json.tools === undefined && json.functions === undefined ? 0 : toolsTokens;
+  const text = Math.max(0, request.bytes().length - attached.bytes);
+  const total = text + attached.tokens + envelopeTokens * prompts + tools;
+  return contextWindow === undefined ? total : Math.min(total, contextWindow);
+}
+
+interface Attached {
+  /** What stands in the request for them, in bytes: not text. */
+  readonly bytes: number;
+  readonly tokens: number;
+}
+
+/** The keys whose value is an attachment, in every family, and what each costs at most. */
+const attachmentKeys: Readonly<Record<string, number>> = {
+  image_url: attachmentTokens,
+  input_audio: attachmentTokens,
+  file: documentTokens,
+  source: documentTokens,
+  file_id: documentTokens,
+  file_data: documentTokens,
+  file_url: documentTokens,
+};
+
+function attachmentsOf(json: JsonObject): Attached {
+  let bytes = 0;
+  let tokens = 0;
+  const visit = (value: JsonValue | undefined, inContent: boolean): void => {
+    if (Array.isArray(value)) for (const item of value) visit(item, inContent);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return;
+    for (const key in value) {
+      const member = value[key];
+      const cost = inContent ? attachmentKeys[key] : undefined;
+      if (cost !== undefined && (typeof member === "string" || isObject(member))) {
+        bytes += typeof member === "string" ? member.length : encodedLength(member);
+        tokens += value.type === "image" ? attachmentTokens : cost;
+      } else if (key === "content" || key === "output") visit(member, true);
+    }
+  };
+  visit(json.messages, false);
+  visit(json.input, true);
+  return { bytes, tokens };
+}
+
+/** Of an attachment only what is encoded is no text: a document may be given as plain text. */
+function encodedLength(attachment: JsonObject): number {
+  let length = 0;
+  for (const key of ["url", "data", "file_data"]) {
+    const value = attachment[key];
+    if (typeof value === "string" && attachment.type !== "text") length += value.length;
+  }
+  return length;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Returns how many output tokens a request allows for each of its answers; undefined where it does not say. */
+export function outputBound(operation: Operation, json: JsonObject): number | undefined {
+  if (operation === "chat") return larger(count(json.max_completion_tokens), count(json.max_tokens));
+  if (operation === "responses") return count(json.max_output_tokens);
+  if (operation === "completions" || operation === "messages") return count(json.max_tokens);
+  return 0;
+}
+
+/** Returns how many answers a request asks for. */
+export function answersAskedFor(operation: Operation, json: JsonObject): number {
+  if (operation === "chat") return count(json.n) ?? 1;
+  if (operation !== "completions") return 1;
+  return promptsOf(operation, json) * Math.max(count(json.n) ?? 1, count(json.best_of) ?? 1);
+}
+
+/** Returns how many prompts a request has: each is a conversation of its own. A list of numbers is one, in tokens. */
+export function promptsOf(operation: Operation, { prompt }: JsonObject): number {
+  if (operation !== "completions" || !Array.isArray(prompt) || typeof prompt[0] === "number") return 1;
+  return Math.max(1, prompt.length);
+}
+
+/** Returns the least output that an answer needs room for: a thought that was asked for must fit. */
+export function leastOutput(operation: Operation, json: JsonObject): number {
+  const thinking = operation === "messages" ? json.thinking : undefined;
+  return (isObject(thinking) ? (count(thinking.budget_tokens) ?? 0) : 0) + 1;
+}
+
+/** Returns the request with a bound of its output. OpenAI's own models know it by a name that others do not. */
+export function withOutputBound<W extends Wire>(operation: Operation, request: W, tokens: number, vendor: string): W {
+  const key = operation === "chat" && vendor === "openai" ? "max_completion_tokens" : "max_tokens";
+  return request.with({ [key]: tokens }) as W;
+}
+
+/** Upstreams differ in which of two names they heed. */
+function larger(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
+}
+
+function count(value: JsonValue | undefined): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}

@@ -1,0 +1,33 @@
+/**
+ * What is asked of every call on its headers alone: whose credential it is, whether it may call the RPC, and whether its
+ * account's rate allows for one more. The rate is counted for every call that a key authenticates, whatever becomes of it.
+ */
+import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
+import type { Admission, Arrival } from "../call.ts";
+import type { Authenticate } from "./authenticate.ts";
+import { accessOf, authorize, suffices } from "./authorize.ts";
+import type { Limit } from "./limit.ts";
+
+export interface AdmitOptions {
+  readonly authenticate: Authenticate;
+  readonly limit: Limit["limit"];
+}
+
+export type Admit = (arrival: Arrival) => Promise<Admission>;
+
+export function createAdmit({ authenticate, limit }: AdmitOptions): Admit {
+  return async (arrival) => {
+    const { method } = arrival;
+    const { caller, account } = authenticate(arrival);
+    // Who may not call the RPC counts for its account's rate, and must not use up the RPC's own.
+    const counted = suffices(caller.rights, method) ? method : undefined;
+    const headers = account ? await limit(account, counted, familyOf(arrival), account.creditRemaining) : {};
+    authorize(caller.rights, method);
+    return { caller, headers };
+  };
+}
+
+function familyOf({ method, header }: Arrival): Family {
+  const { family, eitherFamily } = accessOf(method);
+  return eitherFamily && header("anthropic-version") ? Family.ANTHROPIC : family;
+}

@@ -1,0 +1,155 @@
+/**
+ * Holds an account to the rate of its tier, and an RPC to its own, and tells the caller where it stands.
+ *
+ * A refusal takes nothing that lasts. The RPC's own bound is asked first and the tier's requests last: a call that is
+ * refused costs no request, and a place under the RPC's own bound is back within a second. Tokens are only looked at
+ * beforehand, for nobody knows how many a call needs: it may go while they are not in debt, and they are drawn after it.
+ */
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
+import type { AnswerHeaders, Caller } from "../call.ts";
+import { formatDecimal } from "../decimal.ts";
+import { internal, rateLimited } from "../errors.ts";
+import type { Decision, Limiter, Rate } from "../limits/limiter.ts";
+import type { Tier } from "../limits/tiers.ts";
+import { accessOf } from "./authorize.ts";
+
+/** Who is limited. */
+export interface LimitedAccount {
+  readonly id: string;
+  readonly tier: Tier;
+}
+
+/** Where an account stands with its rate. */
+export interface AccountRate {
+  readonly tier: Tier;
+  readonly requestsRemaining: number;
+}
+
+export interface Limit {
+  /**
+   * Takes a request from the account's rate, and returns the headers of the answer. `creditRemaining` is in millionths
+   * of the unit, undefined where nothing bounds it. A call that goes no further names no method. Throws a Refusal with the
+   * same headers.
+   */
+  limit(
+    account: LimitedAccount,
+    method: DescMethod | undefined,
+    family: Family,
+    creditRemaining: number | undefined,
+  ): Promise<AnswerHeaders>;
+  /** Tells where a caller stands, and takes nothing. */
+  standing(caller: Caller): Promise<AccountRate>;
+  /** Draws the tokens that a call of this caller took, in and out. */
+  used(caller: Caller, tokens: number): Promise<void>;
+}
+
+export interface LimitOptions {
+  readonly limiter: Limiter;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+export function createLimit({ limiter, clock }: LimitOptions): Limit {
+  return {
+    async limit({ id, tier }, method, family, creditRemaining) {
+      const ownRate = method && perSecond(accessOf(method).perSecond);
+      const own = ownRate && (await limiter.take(`${id} ${method.name}`, ownRate, 1));
+      const tokenRate = tokensOf(tier);
+      const tokens = tokenRate && (await limiter.take(tokensId(id), tokenRate, 0));
+      const mayAsk = (own?.allowed ?? true) && (tokens?.allowed ?? true);
+      const requests = await limiter.take(id, perMinute(tier.requestsPerMinute), mayAsk ? 1 : 0);
+      const headers = rateHeaders(family, { requests, tokens, creditRemaining }, clock());
+      const refused = [own, tokens, requests].find((decision) => decision && !decision.allowed);
+      if (refused) throw rateLimited(refused.limit, refused.retryAfterMs, headers);
+      return headers;
+    },
+    async standing({ accountId, tier }) {
+      if (!tier) throw internal(new Error("the operator has no rate"));
+      const { remaining } = await limiter.take(accountId, perMinute(tier.requestsPerMinute), 0);
+      return { tier, requestsRemaining: remaining };
+    },
+    async used({ accountId, tier }, tokens) {
+      const rate = tier && tokensOf(tier);
+      if (rate) await limiter.draw(tokensId(accountId), rate, tokens);
+    },
+  };
+}
+
+function tokensId(accountId: string): string {
+  return `${accountId} tokens`;
+}
+
+function tokensOf({ tokensPerMinute }: Tier): Rate | undefined {
+  return tokensPerMinute === undefined ? undefined : perMinute(tokensPerMinute);
+}
+
+function perMinute(capacity: number): Rate {
+  return { capacity, windowMs: 60_000 };
+}
+
+function perSecond(capacity: number): Rate | undefined {
+  return capacity === 0 ? undefined : { capacity, windowMs: 1_000 };
+}
+
+/** Where a caller stands. */
+export interface Standing {
+  readonly requests: Decision;
+  /** Undefined where the tier does not bound tokens. */
+  readonly tokens: Decision | undefined;
+  /** In millionths of the unit; undefined where nothing bounds it. */
+  readonly creditRemaining: number | undefined;
+}
+
+/** Tells a caller where it stands, in its family's words. `now` is in milliseconds since 1970. */
+export function rateHeaders(family: Family, standing: Standing, now: number): AnswerHeaders {
+  const { requests, tokens, creditRemaining } = standing;
+  const headers: Record<string, string> = {};
+  if (family === Family.ANTHROPIC) {
+    headers["anthropic-ratelimit-requests-limit"] = String(requests.limit);
+    headers["anthropic-ratelimit-requests-remaining"] = String(requests.remaining);
+    headers["anthropic-ratelimit-requests-reset"] = moment(now + requests.resetMs);
+    if (tokens) {
+      headers["anthropic-ratelimit-tokens-limit"] = String(tokens.limit);
+      headers["anthropic-ratelimit-tokens-remaining"] = String(tokens.remaining);
+      headers["anthropic-ratelimit-tokens-reset"] = moment(now + tokens.resetMs);
+    }
+  } else {
+    headers["x-ratelimit-limit-requests"] = String(requests.limit);
+    headers["x-ratelimit-remaining-requests"] = String(requests.remaining);
+    headers["x-ratelimit-reset-requests"] = duration(requests.resetMs);
+    if (tokens) {
+      headers["x-ratelimit-limit-tokens"] = String(tokens.limit);
+      headers["x-ratelimit-remaining-tokens"] = String(tokens.remaining);
+      headers["x-ratelimit-reset-tokens"] = duration(tokens.resetMs);
+    }
+  }
+  if (creditRemaining !== undefined) headers["x-gateway-credit-remaining"] = formatDecimal(creditRemaining);
+  return headers;
+}
+
+/** The day that was written last, in days since 1970: `Date` takes a microsecond, and most moments are today. */
+let day = 0;
+let dayText = "1970-01-01";
+const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, "0"));
+
+/** Writes RFC 3339 to the second, as Anthropic does, and never too early. */
+function moment(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000);
+  const today = Math.floor(seconds / 86_400);
+  if (today !== day) {
+    dayText = new Date(today * 86_400_000).toISOString().slice(0, 10);
+    day = today;
+  }
+  const hour = twoDigits[Math.floor(seconds / 3_600) % 24];
+  return `${dayText}T${hour}:${twoDigits[Math.floor(seconds / 60) % 60]}:${twoDigits[seconds % 60]}Z`;
+}
+
+/** Writes whole milliseconds as Go does: `0s`, `12ms`, `1.5s`, `6m0s`, `1h0m0s`. */
+function duration(ms: number): string {
+  if (ms > 0 && ms < 1_000) return `${ms}ms`;
+  const minutes = Math.floor(ms / 60_000);
+  const seconds = `${(ms % 60_000) / 1_000}s`;
+  if (minutes === 0) return seconds;
+  return minutes < 60 ? `${minutes}m${seconds}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${seconds}`;
+}

@@ -1,0 +1,129 @@
+/**
+ * Measures what a call uses while it is answered: by what its upstream tells, and where it tells nothing by counting.
+ *
+ * What the model put out is kept for that until the end, up to a bound; what goes beyond it is taken at four characters
+ * a token. A count is never less than what was told.
+ */
+import { nothingUsed, type Used } from "../ledger/price.ts";
+import type { Operation } from "../providers/operations.ts";
+import type { Meter, Usage } from "../providers/provider.ts";
+import { loadTokenizer } from "../tokens/tokenizer.ts";
+import type { Wire } from "../wire/wire.ts";
+
+/** Counts the input of a request in the words of an operation. */
+export type CountInput = (operation: Operation, request: Wire) => Promise<number>;
+
+export interface Measured {
+  readonly used: Used;
+  /** Whether any of it was counted here. */
+  readonly estimated: boolean;
+  /** Whether the model gave up with nothing put out. */
+  readonly isNothing: boolean;
+}
+
+export interface CallMeter {
+  /** Begins to measure one request to an upstream. */
+  attempt(operation: Operation, request: Wire): Meter;
+  /** Whether the end of the answer has been seen. */
+  isOver(): boolean;
+  /** Returns what was used so far; `complete` says that what was told of the output is all of it. */
+  measure(complete: boolean): Promise<Measured>;
+}
+
+/** `parts` is of how many requests the call consists. */
+export function createMeter(parts: number, countInput: CountInput): CallMeter {
+  const attempts: Attempted[] = [];
+  return {
+    attempt(operation, request) {
+      const attempted = newAttempt(operation, request);
+      attempts.push(attempted);
+      return attempted.meter;
+    },
+    isOver: () => attempts.length === parts && attempts.every(({ state }) => state.ended),
+    async measure(complete) {
+      const measured = await Promise.all(attempts.map((attempted) => measure(attempted, complete, countInput)));
+      return measured.reduce(sum, { used: nothingUsed, estimated: false, isNothing: true });
+    },
+  };
+}
+
+/** How much of what the model put out is kept, in characters: some 64,000 tokens. */
+const keptCharacters = 262_144;
+const charactersPerToken = 4;
+
+interface Attempted {
+  readonly operation: Operation;
+  readonly request: Wire;
+  readonly state: State;
+  readonly meter: Meter;
+}
+
+interface State {
+  told: Partial<Usage>;
+  /** What was put out, while it is short enough to be counted. */
+  text: string;
+  /** How much was put out beyond. */
+  beyond: number;
+  gaveUp: boolean;
+  ended: boolean;
+}
+
+function newAttempt(operation: Operation, request: Wire): Attempted {
+  const state: State = { told: {}, text: "", beyond: 0, gaveUp: false, ended: false };
+  const meter: Meter = {
+    told(usage) {
+      state.told = { ...state.told, ...usage };
+    },
+    wrote(text) {
+      if (state.text.length < keptCharacters) state.text += text;
+      else state.beyond += text.length;
+    },
+    gaveUp() {
+      state.gaveUp = true;
+    },
+    ended() {
+      state.ended = true;
+    },
+  };
+  return { operation, request, state, meter };
+}
+
+async function measure(attempted: Attempted, complete: boolean, countInput: CountInput): Promise<Measured> {
+  const { operation, request, state } = attempted;
+  const told = operation === "embeddings" ? { ...state.told, output: 0 } : state.told;
+  const isTold = told.input !== undefined && told.output !== undefined && complete;
+  const counted = isTold || isUncounted(operation) ? 0 : await countOutput(state);
+  const input = told.input ?? (isUncounted(operation) ? 0 : await countInput(operation, request));
+  const output = Math.max(told.output ?? 0, counted);
+  const isNothing = state.gaveUp && output === 0;
+  const estimated = told.input === undefined || output !== told.output;
+  return {
+    used: { ...nothingUsed, ...told, input, output },
+    estimated: estimated && !isUncounted(operation),
+    isNothing,
+  };
+}
+
+/** Speech is paid by the characters of its input, which are known. */
+function isUncounted(operation: Operation): boolean {
+  return operation === "speech";
+}
+
+async function countOutput({ text, beyond }: State): Promise<number> {
+  if (text === "") return 0;
+  const tokenizer = await loadTokenizer();
+  return (await tokenizer.countLong(text, never)) + Math.ceil(beyond / charactersPerToken);
+}
+
+/** What is counted here is counted to the end, whoever has left. */
+const never = new AbortController().signal;
+
+function sum(a: Measured, b: Measured): Measured {
+  const used: Record<string, number> = {};
+  for (const [part, count] of Object.entries(a.used)) used[part] = count + b.used[part as keyof Used];
+  return {
+    used: used as unknown as Used,
+    estimated: a.estimated || b.estimated,
+    isNothing: a.isNothing && b.isNothing,
+  };
+}

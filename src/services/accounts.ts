@@ -1,0 +1,72 @@
+/** The caller's account: its balance and tier, its ledger, and the redeem codes that it claims. */
+import {
+  type AccountService,
+  GetAccountResponseSchema,
+  ListLedgerResponseSchema,
+  RedeemCodeResponseSchema,
+} from "../../gen/modelgateway/v1/accounts_pb.ts";
+import type { Caller, ServiceImplementation } from "../call.ts";
+import { conflict, internal, redeemCodeNotFound } from "../errors.ts";
+import { newId } from "../ids.ts";
+import type { Tier } from "../limits/tiers.ts";
+import type { Account, AccountStore } from "../storage/accounts.ts";
+import type { EntryStore } from "../storage/entries.ts";
+import type { RedeemCodeStore } from "../storage/redeem-codes.ts";
+import { accountMessage, entryMessage, tierMessage } from "./account-message.ts";
+import { pageOf } from "./page.ts";
+import { hashRedeemCode } from "./redeem-codes.ts";
+import { whole } from "./whole.ts";
+
+export interface AccountParts {
+  readonly accounts: AccountStore;
+  readonly entries: EntryStore;
+  readonly redeemCodes: RedeemCodeStore;
+  /** Lowest first. */
+  readonly tiers: readonly Tier[];
+  /** The unit of money, as "JPY". */
+  readonly unit: string;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+export function accountService(parts: AccountParts): ServiceImplementation<typeof AccountService> {
+  const { accounts, entries, redeemCodes, tiers, unit, clock } = parts;
+  return {
+    async getAccount({ caller }) {
+      return whole(GetAccountResponseSchema, {
+        account: accountMessage(own(accounts, caller), tiers),
+        tiers: tiers.map(tierMessage),
+        unit,
+      });
+    },
+    async redeemCode({ request, caller }) {
+      const { code = "" } = request.message();
+      const now = clock();
+      const claim = { codeHash: hashRedeemCode(code), accountId: caller.accountId, entryId: newId("led", now), now };
+      const claimed = redeemCodes.claim(claim);
+      if (claimed.kind === "recorded") {
+        const { entry, account } = claimed;
+        return whole(RedeemCodeResponseSchema, { entry: entryMessage(entry), account: accountMessage(account, tiers) });
+      }
+      if (claimed.kind === "none") throw redeemCodeNotFound();
+      if (claimed.kind === "claimed")
+        throw conflict("This redeem code was claimed before. Each is worth its amount once.");
+      if (claimed.kind === "full") throw conflict("The account has as much as can be counted. Spend some of it first.");
+      throw internal(new Error(`a redeem code could not be recorded: ${claimed.kind}`));
+    },
+    async listLedger({ request, caller }) {
+      const message = request.message();
+      const { kinds } = message;
+      const { items, next } = pageOf(message, "led", (before, limit) =>
+        entries.page(caller.accountId, { kinds, before, limit }),
+      );
+      return whole(ListLedgerResponseSchema, { entries: items.map(entryMessage), ...next });
+    },
+  };
+}
+
+function own(accounts: AccountStore, { accountId }: Caller): Account {
+  const account = accounts.find(accountId);
+  if (!account) throw internal(new Error(`there is no account ${accountId}`));
+  return account;
+}

@@ -1,0 +1,104 @@
+/**
+ * The proof that no money was lost or made: every sum that is kept is summed again from what it stands for.
+ *
+ * It reads one state of the database and changes nothing. What differs is named, and left as it is. It takes seconds for
+ * every million calls, so the gateway has it done by a thread of its own.
+ */
+import type { Engine } from "./database.ts";
+
+/** A sum that does not hold. */
+export interface Difference {
+  /** What was summed, as "balance of acc_…". */
+  readonly what: string;
+  /** What is written there, in millionths of the unit. */
+  readonly written: number;
+  /** What follows from the ledger, in millionths of the unit. */
+  readonly derived: number;
+}
+
+export interface Reconciliation {
+  /** How many of each were summed. */
+  readonly accounts: number;
+  readonly keys: number;
+  readonly entries: number;
+  readonly requests: number;
+  /** At most 1,000 of each kind of sum. */
+  readonly differences: readonly Difference[];
+}
+
+const most = 1000;
+
+/** A number of the proto's EntryKind; those below the grant are recharges and refunds. */
+const grant = 3;
+const charge = 4;
+const hourMs = 3_600_000;
+
+/**
+ * Compares what is written with what follows, each a query of `what` and an amount. What one side lacks counts as 0: money
+ * of an account that is not there is a difference too. Grouping both at once takes the same time however they are joined.
+ */
+function compared(written: string, derived: string): string {
+  return `SELECT what, sum(written) AS written, sum(derived) AS derived
+    FROM (SELECT what, amount AS written, 0 AS derived FROM (${written})
+      UNION ALL SELECT what, 0, amount FROM (${derived}))
+    GROUP BY what HAVING sum(written) <> sum(derived)`;
+}
+
+/** Each finds what differs. */
+const proofs: readonly string[] = [
+  compared(
+    "SELECT 'balance of ' || id AS what, balance AS amount FROM accounts",
+    "SELECT 'balance of ' || account_id AS what, sum(amount) AS amount FROM ledger_entries GROUP BY account_id",
+  ),
+  compared(
+    "SELECT 'recharge of ' || id AS what, recharged AS amount FROM accounts",
+    `SELECT 'recharge of ' || account_id AS what, sum(amount) AS amount FROM ledger_entries
+     WHERE kind <> ${charge} AND kind < ${grant} GROUP BY account_id`,
+  ),
+  compared(
+    "SELECT 'holds of ' || id AS what, held AS amount FROM accounts",
+    "SELECT 'holds of ' || account_id AS what, sum(amount) AS amount FROM holds GROUP BY account_id",
+  ),
+  compared(
+    "SELECT 'holds of ' || id AS what, held AS amount FROM api_keys",
+    "SELECT 'holds of ' || key_id AS what, sum(amount) AS amount FROM holds GROUP BY key_id",
+  ),
+  compared(
+    "SELECT 'spend of ' || id AS what, spent AS amount FROM api_keys",
+    `SELECT 'spend of ' || coalesce(key_id, 'no key') AS what, -sum(amount) AS amount FROM ledger_entries
+     WHERE kind = ${charge} GROUP BY key_id`,
+  ),
+  // A charge has the account and the key of its call, or it is none of that call's.
+  `SELECT 'cost of ' || r.id AS what, r.cost AS written, -coalesce(c.amount, 0) AS derived
+   FROM requests r LEFT JOIN ledger_entries c
+     ON c.request_id = r.id AND c.kind = ${charge} AND c.account_id = r.account_id AND c.key_id = r.key_id
+   WHERE r.cost <> -coalesce(c.amount, 0)`,
+  `SELECT 'cost of ' || coalesce(c.request_id, c.id) AS what, 0 AS written, -c.amount AS derived
+   FROM ledger_entries c LEFT JOIN requests r
+     ON r.id = c.request_id AND r.account_id = c.account_id AND r.key_id = c.key_id
+   WHERE c.kind = ${charge} AND r.id IS NULL`,
+  // As above, and the words are made of what differs alone: there are many hours.
+  `SELECT 'usage of ' || key_id || ' with ' || model || ' from '
+       || strftime('%Y-%m-%dT%H:00Z', hour / 1000, 'unixepoch') AS what, written, derived
+   FROM (SELECT key_id, model, hour, sum(written) AS written, sum(derived) AS derived
+     FROM (SELECT account_id, key_id, model, hour, cost AS written, 0 AS derived FROM usage_hours
+       UNION ALL SELECT account_id, key_id, model, created_at - created_at % ${hourMs}, 0, cost FROM requests)
+     GROUP BY account_id, hour, key_id, model HAVING sum(written) <> sum(derived))`,
+];
+
+export function reconcile(engine: Engine): Reconciliation {
+  return engine.read(() => {
+    const count = (table: string) =>
+      engine.prepare<[], { count: number }>(`SELECT count(*) AS count FROM ${table}`).get()?.count ?? 0;
+    const differences = proofs.flatMap((proof) =>
+      engine.prepare<[], Difference>(`SELECT * FROM (${proof}) LIMIT ${most}`).all(),
+    );
+    return {
+      accounts: count("accounts"),
+      keys: count("api_keys"),
+      entries: count("ledger_entries"),
+      requests: count("requests"),
+      differences,
+    };
+  });
+}

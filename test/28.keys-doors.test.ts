@@ -1,0 +1,268 @@
+/**
+ * Keys through the doors of a gateway: the same cases over HTTP and gRPC, who may do it, how often, and from when on.
+ */
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { type Client, ConnectError, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { ErrorDetailSchema, ReasonSchema } from "../gen/modelgateway/v1/errors_pb.ts";
+import { KeyService } from "../gen/modelgateway/v1/keys_pb.ts";
+import { issueKey } from "../src/services/keys.ts";
+import type { JsonObject } from "../src/wire/json.ts";
+import { Wire } from "../src/wire/wire.ts";
+import { startTestGateway, type TestGateway } from "./support/gateway.ts";
+import {
+  accepted,
+  type Body,
+  caseModels,
+  caseTime,
+  type KeyCase,
+  pathOf,
+  type Rpc,
+  refused,
+} from "./support/key-cases.ts";
+
+const rpcs = Object.keys(pathOf) as Rpc[];
+
+let at: TestGateway;
+let time = caseTime;
+/** A key without privilege. */
+let ordinary: string;
+/** The id of the key that the cases speak of. */
+let there = "";
+let client: Client<typeof KeyService>;
+
+beforeAll(async () => {
+  at = await startTestGateway({ models: caseModels, embeddedModels: false }, { admin: true, clock: () => time });
+  ordinary = issueKey(at.storage.keys, { accountId: at.accountId, name: "ordinary", admin: false, now: time }).secret;
+  client = createClient(KeyService, createGrpcTransport({ baseUrl: at.rootUrl }));
+});
+
+afterAll(() => at.close());
+
+/** What an RPC allows in a second is free again. */
+beforeEach(() => {
+  time += 1000;
+});
+
+interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: JsonObject;
+}
+
+async function post(rpc: Rpc, body: Body, secret = at.apiKey, headers: Record<string, string> = {}): Promise<Reply> {
+  const type = typeof body === "string" ? undefined : "form" in body ? "x-www-form-urlencoded" : "json";
+  const text = typeof body === "string" ? undefined : "form" in body ? body.form : JSON.stringify(body.json);
+  const response = await fetch(`${at.rootUrl}/api/v1/user/admin/${pathOf[rpc]}`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${secret}`,
+      ...(type ? { "content-type": `application/${type}` } : {}),
+      ...headers,
+    },
+    body: text ?? null,
+  });
+  return { status: response.status, headers: response.headers, body: (await response.json()) as JsonObject };
+}
+
+/** Asks over gRPC what the JSON asks. Returns the answer as JSON, or how it was refused. */
+async function call(rpc: Rpc, json: JsonObject, secret = at.apiKey): Promise<JsonObject> {
+  const { input, output } = KeyService.method[rpc];
+  const request = Wire.ofJson<DescMessage>(input, json).message();
+  const send = client[rpc] as (message: unknown, options: object) => Promise<MessageShape<DescMessage>>;
+  try {
+    const answer = await send(request, { headers: { authorization: `Bearer ${secret}` } });
+    return Wire.ofMessage<DescMessage>(output, answer).json();
+  } catch (error) {
+    const [detail] = ConnectError.from(error).findDetails(ErrorDetailSchema);
+    if (!detail) throw error;
+    return {
+      status: detail.httpStatus,
+      reason: ReasonSchema.value[detail.reason]?.localName ?? "",
+      param: detail.param,
+    };
+  }
+}
+
+/** Makes the key that the cases speak of, in the place of the one before. */
+function caseKey(): string {
+  const { keys } = at.storage;
+  keys.revoke(there, time);
+  const limits = { creditLimit: 5_000_000, models: '["small"]', expiresAt: caseTime + 86_400_000 };
+  there = issueKey(keys, { accountId: at.accountId, name: "there", admin: false, now: caseTime, ...limits }).key.id;
+  return there;
+}
+
+/** What is kept of the account's keys, but when they were used. */
+function kept(): unknown {
+  return at.storage.keys.list(at.accountId).map(({ last_used_at: _, ...key }) => key);
+}
+
+async function eachBody({ bodies }: KeyCase, check: (body: Body) => Promise<void>): Promise<void> {
+  for (let i = 0; i < bodies("").length; i++) {
+    time += 1000;
+    const body = bodies(caseKey())[i] as Body;
+    await check(body).catch((error: Error) => {
+      throw new Error(`for ${JSON.stringify(body).slice(0, 200)}: ${error.message}`);
+    });
+  }
+}
+
+function expectKey(key: JsonObject, { expected }: KeyCase): void {
+  const { key: wanted } = expected as { key: JsonObject };
+  for (const [name, value] of Object.entries(wanted)) expect(key[name], name).toEqual(value);
+}
+
+describe("over HTTP", () => {
+  for (const one of accepted) {
+    test(one.title, () =>
+      eachBody(one, async (body) => {
+        const { status, headers, body: answer } = await post(one.rpc, body);
+        expect(answer).toMatchObject({ statusCode: 200, message: expect.stringMatching(/\.$/) });
+        expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);
+        expectKey(answer.data as JsonObject, one);
+      }),
+    );
+  }
+  for (const one of refused) {
+    test(`${one.title}, and changes nothing`, () =>
+      eachBody(one, async (body) => {
+        const before = kept();
+        const { status, body: answer } = await post(one.rpc, body);
+        const { reason, param, says = /./, ...wanted } = one.expected as Exclude<KeyCase["expected"], { key: unknown }>;
+        expect(answer).toEqual({
+          ...{ statusCode: wanted.status, message: expect.stringMatching(says), data: null },
+          ...{ code: reason.toLowerCase(), param },
+        });
+        expect(status).toBe(wanted.status);
+        expect(kept()).toEqual(before);
+      }));
+  }
+
+  test("lists, rotates and deletes, with what was asked as `data`", async () => {
+    const id = caseKey();
+    const list = await post("listKeys", "empty");
+    expect(list.body.data).toContainEqual(expect.objectContaining({ id, name: "there" }));
+    expect(JSON.stringify(list.body)).not.toContain('"secret"');
+    time += 1000;
+    const page = await post("listKeys", { form: "page_size=1" });
+    expect(page.body).toMatchObject({ data: [expect.anything()], next_page_token: expect.any(String) });
+    const rotated = (await post("rotateKey", { form: `id=${id}` })).body.data as JsonObject;
+    expect(rotated).toMatchObject({ id, secret: expect.stringMatching(/^sk-/) });
+    expect((await post("deleteKey", { json: { id } })).body).toMatchObject({ statusCode: 200, data: id });
+  });
+
+  test("makes one key of a request that is repeated", async () => {
+    const headers = { "idempotency-key": "once" };
+    const [first, again] = [
+      await post("createKey", { json: { name: "k" } }, at.apiKey, headers),
+      await post("createKey", { form: "name=k" }, at.apiKey, headers),
+    ].map(({ body }) => body.data as JsonObject) as [JsonObject, JsonObject];
+    const { secret, ...rest } = first;
+    expect(secret).toBeTypeOf("string");
+    expect(again).toEqual(rest);
+    const other = await post("createKey", { json: { name: "other" } }, at.apiKey, headers);
+    expect(other).toMatchObject({ status: 409, body: { statusCode: 409, code: "idempotency_conflict" } });
+  });
+});
+
+describe("over gRPC", () => {
+  const sayable = ({ expected }: KeyCase) => !("status" in expected) || expected.reason !== "INVALID_TYPE";
+  for (const one of [...accepted, ...refused].filter(sayable)) {
+    test(one.title, () =>
+      eachBody(one, async (body) => {
+        if (typeof body !== "string" && "form" in body) return;
+        const before = kept();
+        const answer = await call(one.rpc, body === "empty" ? {} : body.json);
+        if ("key" in one.expected) return expectKey(answer.key as JsonObject, one);
+        const { says: _, ...wanted } = one.expected;
+        expect(answer).toEqual({ param: "", ...wanted });
+        expect(kept()).toEqual(before);
+      }),
+    );
+  }
+});
+
+describe("an ordinary key", () => {
+  test("manages no keys, through any door", async () => {
+    const id = caseKey();
+    const before = kept();
+    for (const rpc of rpcs) {
+      const json: JsonObject = rpc === "listKeys" ? {} : rpc === "createKey" ? { name: "k" } : { id };
+      const { status, body } = await post(rpc, { json }, ordinary);
+      expect([status, body.statusCode, body.code, body.data], rpc).toEqual([403, 403, "permission_denied", null]);
+      time += 1000;
+      expect(await call(rpc, json, ordinary), rpc).toMatchObject({ status: 403, reason: "PERMISSION_DENIED" });
+    }
+    expect(kept()).toEqual(before);
+  });
+
+  test("is what administrators make, whatever they ask", async () => {
+    const { secret } = (await post("createKey", { json: { name: "k" } })).body.data as { secret: string };
+    expect(await post("createKey", { json: { name: "k" } }, secret)).toMatchObject({ status: 403 });
+  });
+
+  test("reads its own limits, spend and rates", async () => {
+    for (const path of ["/v1/key", "/key"]) {
+      const response = await fetch(at.rootUrl + path, { headers: { "x-api-key": ordinary } });
+      expect(response.status).toBe(200);
+      const { requests_remaining, ...told } = (await response.json()) as JsonObject;
+      expect(told).toMatchObject({
+        ...{ tier: "Premium", requests_per_minute: 10_000, unit: "JPY" },
+        key: { name: "ordinary", spent: "0.00", held: "0.00", is_admin: false },
+      });
+      expect(String(requests_remaining)).toBe(response.headers.get("x-ratelimit-remaining-requests"));
+      expect(JSON.stringify(told)).not.toContain(ordinary);
+    }
+  });
+});
+
+describe("what an administrator changes of a key", () => {
+  const status = async (secret: string) =>
+    (await fetch(`${at.baseUrl}/models`, { headers: { authorization: `Bearer ${secret}` } })).status;
+
+  test("holds from its next request on", async () => {
+    const { secret, id } = (await post("createKey", { json: { name: "k" } })).body.data as Record<string, string>;
+    expect(await status(secret as string)).toBe(200);
+    await post("updateKey", { json: { id: id as string, disabled: true } });
+    expect(await status(secret as string)).toBe(401);
+    await post("updateKey", { json: { id: id as string, disabled: false } });
+    expect(await status(secret as string)).toBe(200);
+    const rotated = (await post("rotateKey", { json: { id: id as string, overlap_seconds: 10 } })).body
+      .data as JsonObject;
+    expect([await status(secret as string), await status(rotated.secret as string)]).toEqual([200, 200]);
+    time += 10_000;
+    expect([await status(secret as string), await status(rotated.secret as string)]).toEqual([401, 200]);
+    await post("updateKey", { json: { id: id as string, expires_at: new Date(time + 1000).toISOString() } });
+    expect(await status(rotated.secret as string)).toBe(200);
+    time += 1000;
+    expect(await status(rotated.secret as string)).toBe(401);
+    await post("deleteKey", { json: { id: id as string } });
+    expect(await status(rotated.secret as string)).toBe(401);
+  });
+});
+
+describe("an account", () => {
+  const second = () =>
+    issueKey(at.storage.keys, { accountId: at.accountId, name: "second", admin: true, now: time }).secret;
+
+  test("makes ten keys a second, and no eleventh, whichever key asks", async () => {
+    const secrets = [at.apiKey, second()];
+    const replies: Reply[] = [];
+    for (let i = 0; i < 11; i++) replies.push(await post("createKey", { form: `name=${i}` }, secrets[i % 2]));
+    expect(replies.map(({ status }) => status)).toEqual([...new Array(10).fill(200), 429]);
+    const [last] = replies.slice(-1) as [Reply];
+    expect(last.body).toMatchObject({ statusCode: 429, code: "rate_limited", data: null });
+    expect(Number(last.headers.get("retry-after"))).toBe(1);
+    time += 1000;
+    expect((await post("createKey", { form: "name=11" })).status).toBe(200);
+  });
+
+  test("lists its keys once a second", async () => {
+    expect((await post("listKeys", "empty")).status).toBe(200);
+    expect(await post("listKeys", "empty", second())).toMatchObject({ status: 429, body: { statusCode: 429 } });
+    time += 1000;
+    expect((await post("listKeys", "empty")).status).toBe(200);
+  });
+});

@@ -1,0 +1,181 @@
+/**
+ * Holds and settlements: what no number of calls, processes and crashes may break.
+ */
+import { afterEach, describe, expect, test } from "vitest";
+import { createLedger, holdMs } from "../src/ledger/ledger.ts";
+import type { Engine } from "../src/storage/database.ts";
+import { ledgerStore } from "../src/storage/ledger.ts";
+import { openLedger, over, type Standing, type TestLedger, wish } from "./support/ledger.ts";
+
+const open: TestLedger[] = [];
+
+async function ledgerOf(standing: Standing, path?: string): Promise<TestLedger> {
+  const made = await openLedger(standing, path);
+  open.push(made);
+  return made;
+}
+
+afterEach(async () => {
+  for (const made of open.splice(0).reverse()) await made.close();
+});
+
+function rowOf(test: TestLedger, id: string) {
+  return test.engine.prepare<[string], Record<string, number>>("SELECT * FROM requests WHERE id = ?").get(id);
+}
+
+describe("a hold", () => {
+  test("takes what is wanted while the balance covers it, and refuses with what is left", async () => {
+    const t = await ledgerOf({ balance: 100 });
+    expect(await t.ledger.hold(wish("r1", 60, 60, t.now()))).toEqual({ kind: "held", amount: 60 });
+    expect(await t.ledger.hold(wish("r2", 60, 60, t.now()))).toEqual({ kind: "short", of: "balance", available: 40 });
+    expect(t.account()).toEqual({ balance: 100, held: 60 });
+    expect(t.key()).toEqual({ spent: 0, held: 60 });
+  });
+
+  test("names the key's limit where that is what falls short, and leaves the account untouched", async () => {
+    const t = await ledgerOf({ balance: 1000, limit: 50 });
+    expect(await t.ledger.hold(wish("r1", 60, 60, t.now()))).toEqual({ kind: "short", of: "limit", available: 50 });
+    expect(t.account().held).toBe(0);
+    expect(t.key().held).toBe(0);
+  });
+
+  test("frees the key again where the account falls short", async () => {
+    const t = await ledgerOf({ balance: 10, limit: 1000 });
+    expect(await t.ledger.hold(wish("r1", 60, 60, t.now()))).toMatchObject({ kind: "short", of: "balance" });
+    expect(t.key().held).toBe(0);
+  });
+
+  test("is content with what there is, if that is enough", async () => {
+    const t = await ledgerOf({ balance: 100, limit: 80 });
+    expect(await t.ledger.hold(wish("r1", 500, 20, t.now()))).toEqual({ kind: "held", amount: 80 });
+    expect(await t.ledger.hold(wish("r2", 500, 20, t.now()))).toMatchObject({ kind: "short", available: 0 });
+  });
+
+  test("goes below zero for an account that is billed afterwards, and not beyond its key's limit", async () => {
+    const t = await ledgerOf({ balance: 0, postpaid: true, limit: 100 });
+    expect(await t.ledger.hold(wish("r1", 70, 70, t.now()))).toMatchObject({ kind: "held" });
+    expect(await t.ledger.hold(wish("r2", 70, 70, t.now()))).toMatchObject({ kind: "short", of: "limit" });
+    await t.ledger.settle(over("r1", 70, t.now()));
+    expect(t.account()).toEqual({ balance: -70, held: 0 });
+  });
+
+  test("is refused to a key that was revoked after it was authenticated", async () => {
+    const t = await ledgerOf({ balance: 100 });
+    t.engine.prepare("UPDATE api_keys SET revoked_at = 1").run();
+    expect(await t.ledger.hold(wish("r1", 10, 10, t.now()))).toMatchObject({ kind: "short" });
+  });
+});
+
+describe("a settlement", () => {
+  test("charges the truth, frees the rest, and writes the entry, the request and the hour", async () => {
+    const t = await ledgerOf({ balance: 100, limit: 100 });
+    await t.ledger.hold(wish("r1", 60, 60, t.now()));
+    expect(await t.ledger.settle(over("r1", 25, t.now()))).toEqual({ cost: 25, waived: 0 });
+    expect(t.account()).toEqual({ balance: 75, held: 0 });
+    expect(t.key()).toEqual({ spent: 25, held: 0 });
+    expect(rowOf(t, "r1")).toMatchObject({ cost: 25, waived: 0, outcome: 1, input: 25 });
+    const entries = t.engine.prepare("SELECT amount FROM ledger_entries WHERE request_id = 'r1'").all();
+    expect(entries).toEqual([{ amount: -25 }]);
+    const hour = Date.UTC(2026, 0, 2, 3);
+    const hours = t.engine.prepare("SELECT hour, requests, input, cost FROM usage_hours").all();
+    expect(hours).toEqual([{ hour, requests: 1, input: 25, cost: 25 }]);
+  });
+
+  test("is safe to repeat: the second changes nothing", async () => {
+    const t = await ledgerOf({ balance: 100 });
+    await t.ledger.hold(wish("r1", 60, 60, t.now()));
+    await t.ledger.settle(over("r1", 25, t.now()));
+    expect(await t.ledger.settle(over("r1", 30, t.now()))).toBeUndefined();
+    expect(t.account()).toEqual({ balance: 75, held: 0 });
+  });
+
+  test("takes what it costs beyond the hold from what is left, and waives the rest", async () => {
+    const t = await ledgerOf({ balance: 100 });
+    await t.ledger.hold(wish("r1", 60, 60, t.now()));
+    await t.ledger.hold(wish("r2", 30, 30, t.now()));
+    expect(await t.ledger.settle(over("r1", 200, t.now()))).toEqual({ cost: 70, waived: 130 });
+    expect(t.account()).toEqual({ balance: 30, held: 30 });
+    await t.ledger.settle(over("r2", 30, t.now()));
+    expect(t.account()).toEqual({ balance: 0, held: 0 });
+  });
+
+  test("of a call without a hold only remembers it", async () => {
+    const t = await ledgerOf({ balance: 100 });
+    await t.ledger.settle(over("r1", 0, t.now()));
+    expect(rowOf(t, "r1")).toMatchObject({ cost: 0 });
+    expect(t.account()).toEqual({ balance: 100, held: 0 });
+  });
+});
+
+describe("a hold whose process died", () => {
+  test("lapses after its deadline, and its call is remembered as lost", async () => {
+    const t = await ledgerOf({ balance: 100 });
+    await t.ledger.hold(wish("r1", 60, 60, t.now()));
+    const other = await ledgerOf({}, t.path);
+    other.pass(holdMs - 1);
+    await other.ledger.sweep();
+    expect(t.account().held).toBe(60);
+    other.pass(1);
+    await other.ledger.sweep();
+    expect(t.account()).toEqual({ balance: 100, held: 0 });
+    expect(t.key()).toEqual({ spent: 0, held: 0 });
+    expect(rowOf(t, "r1")).toMatchObject({ outcome: 5, cost: 0 });
+  });
+
+  test("stays while its process lives, however long the call", async () => {
+    const t = await ledgerOf({ balance: 100 });
+    await t.ledger.hold(wish("r1", 60, 60, t.now()));
+    for (let i = 0; i < 10; i++) {
+      t.pass(holdMs - 1);
+      await t.ledger.sweep();
+    }
+    expect(t.account().held).toBe(60);
+  });
+
+  test("is charged all the same by a process that only slept, as far as credit is left", async () => {
+    const t = await ledgerOf({ balance: 100 });
+    await t.ledger.hold(wish("r1", 60, 60, t.now()));
+    const other = await ledgerOf({}, t.path);
+    other.pass(holdMs);
+    await other.ledger.sweep();
+    await other.ledger.hold(wish("r2", 80, 80, other.now()));
+    expect(await t.ledger.settle(over("r1", 50, t.now()))).toEqual({ cost: 20, waived: 30 });
+    expect(rowOf(t, "r1")).toMatchObject({ outcome: 1, cost: 20, waived: 30 });
+    expect(t.account()).toEqual({ balance: 80, held: 80 });
+  });
+});
+
+describe("steps of one turn", () => {
+  test("are one transaction", async () => {
+    const t = await ledgerOf({ balance: 100 });
+    let transactions = 0;
+    const { transact } = t.engine;
+    const counted: Engine = {
+      ...t.engine,
+      transact(work) {
+        transactions++;
+        return transact(work);
+      },
+    };
+    const ledger = createLedger({ store: ledgerStore(counted), clock: t.now, onError: () => {} });
+    await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.hold(wish(`r${i}`, 1, 1, t.now()))));
+    expect(transactions).toBe(1);
+    await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.settle(over(`r${i}`, 1, t.now()))));
+    expect(transactions).toBe(2);
+    expect(t.account()).toEqual({ balance: 50, held: 0 });
+    await ledger.close();
+  });
+
+  test("do not fail with one among them", async () => {
+    const t = await ledgerOf({ balance: 100 });
+    const [first, second, third] = await Promise.allSettled([
+      t.ledger.hold(wish("r1", 10, 10, t.now())),
+      t.ledger.hold(wish("r1", 10, 10, t.now())),
+      t.ledger.hold(wish("r3", 10, 10, t.now())),
+    ]);
+    expect([first, third]).toMatchObject([{ value: { kind: "held" } }, { value: { kind: "held" } }]);
+    expect(second).toMatchObject({ status: "rejected" });
+    expect(t.account().held).toBe(20);
+    expect(t.key().held).toBe(20);
+  });
+});

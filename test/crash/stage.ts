@@ -1,0 +1,74 @@
+/**
+ * What the crash test plays on: an upstream, a database with an account that pays beforehand and a key with a limit, and
+ * the real command, as often as it is started.
+ */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { newId } from "../../src/ids.ts";
+import { issueKey } from "../../src/services/issue-key.ts";
+import { type Engine, openDatabase } from "../../src/storage/database.ts";
+import { openStorage, type Storage } from "../../src/storage/storage.ts";
+import { bin, Running, temporaryFolder } from "../support/command.ts";
+import { type CountingUpstream, models, mostOutput, price, startCountingUpstream } from "./upstream.ts";
+
+export interface Stage {
+  readonly upstream: CountingUpstream;
+  /** The path of its configuration. */
+  readonly config: string;
+  readonly apiKey: string;
+  /** The database, seen from another process than the gateway's. */
+  readonly storage: Storage;
+  readonly engine: Engine;
+  start(): Promise<{ gateway: Running; rootUrl: string }>;
+  close(): Promise<void>;
+}
+
+/** In millionths of the unit: the highest tier, and more than all the calls of a run cost. */
+const recharge = 100_000_000_000;
+const creditLimit = 50_000_000_000;
+
+export async function setStage(): Promise<Stage> {
+  const folder = await temporaryFolder();
+  const upstream = await startCountingUpstream();
+  const config = join(folder.path, "gateway.yaml");
+  await writeFile(config, configuration(upstream.baseUrl));
+  const path = join(folder.path, "gateway.db");
+  const storage = await openStorage(path);
+  const { db, engine } = await openDatabase(path);
+  const now = Date.now();
+  const accountId = newId("acc", now);
+  storage.accounts.insert({ id: accountId, name: "crash", created_at: now });
+  storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount: recharge, note: null, now });
+  const { secret } = issueKey(storage.keys, { accountId, name: "crash", admin: false, creditLimit, now });
+  return {
+    upstream,
+    config,
+    apiKey: secret,
+    storage,
+    engine,
+    async start() {
+      const env = { PORT: "0", DATA_DIR: folder.path, LOG_LEVEL: "error" };
+      // With the Node that the project pins `bin` is the gateway itself, and a signal reaches it.
+      const gateway = new Running(process.execPath, [bin, "serve", "--config", config], env);
+      const [, rootUrl = ""] = await gateway.shows(/serves at (\S+)/);
+      return { gateway, rootUrl };
+    },
+    async close() {
+      await storage.close();
+      await db.destroy();
+      await upstream.close();
+      await folder.remove();
+    },
+  };
+}
+
+function configuration(baseUrl: string): string {
+  const kinds = { "over-chat": "openai", "over-messages": "anthropic" } as const;
+  const upstreams = models.map((name) => ({ name, kind: kinds[name], base_url: baseUrl, api_key: "k" }));
+  const targets = models.map((id) => ({ upstream: id, model: id }));
+  const served = models.map((id, i) => {
+    return { id, family: "crash", kind: "chat", price, max_output_tokens: mostOutput, targets: [targets[i]] };
+  });
+  // JSON is YAML.
+  return `upstreams: ${JSON.stringify(upstreams)}\nmodels: ${JSON.stringify(served)}\n`;
+}

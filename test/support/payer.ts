@@ -1,0 +1,81 @@
+/**
+ * Accounts with money of their own at a test gateway, and what the books say of them, read as another process would.
+ *
+ *   const payer = openAccount(gateway, { recharge: 1_000_000 });
+ *   const books = openBooks(gateway);
+ *   …a call with payer.apiKey…
+ *   books.of(payer)                      // balance, what is held, the rows of its calls
+ */
+import Sqlite from "better-sqlite3";
+import type { Selectable } from "kysely";
+import { newId } from "../../src/ids.ts";
+import { issueKey } from "../../src/services/issue-key.ts";
+import type { LedgerEntryTable, RequestTable, UsageHourTable } from "../../src/storage/schema.ts";
+import { type AccountInit, now, type TestGateway } from "./gateway.ts";
+
+export interface Payer {
+  readonly apiKey: string;
+  readonly keyId: string;
+  readonly accountId: string;
+  /** What the account began with. */
+  readonly begunWith: number;
+}
+
+/** Opens an account with one key. Unless a test says otherwise it is prepaid, with ten units. */
+export function openAccount({ storage }: Pick<TestGateway, "storage">, init: AccountInit = {}): Payer {
+  const { postpaid = false, recharge = 10_000_000, grant = 0, creditLimit, models, admin = false } = init;
+  const accountId = newId("acc");
+  storage.accounts.insert({ id: accountId, name: accountId, created_at: now, postpaid: postpaid ? 1 : 0 });
+  for (const [kind, amount] of [
+    [1, recharge],
+    [3, grant],
+  ] as const) {
+    if (amount > 0) storage.entries.record({ id: newId("led"), accountId, kind, amount, note: null, now });
+  }
+  const permissions = models && JSON.stringify(models);
+  const issued = issueKey(storage.keys, { accountId, name: "payer", admin, now, creditLimit, models: permissions });
+  return { apiKey: issued.secret, keyId: issued.key.id, accountId, begunWith: recharge + grant };
+}
+
+/** What the database says of an account and its key. */
+export interface Standing {
+  readonly balance: number;
+  readonly held: number;
+  readonly spent: number;
+  readonly keyHeld: number;
+  readonly holds: number;
+  readonly requests: readonly Selectable<RequestTable>[];
+  readonly charges: readonly Selectable<LedgerEntryTable>[];
+  readonly hours: readonly Selectable<UsageHourTable>[];
+}
+
+export interface Books {
+  of(payer: Payer): Standing;
+  close(): void;
+}
+
+/** Opens the database by a connection of its own, to read it only. */
+export function openBooks(path: string): Books {
+  const sqlite = new Sqlite(path, { readonly: true });
+  const sums = sqlite.prepare<[string], Pick<Standing, "balance" | "held" | "spent" | "keyHeld" | "holds">>(
+    `SELECT a.balance, a.held, k.spent, k.held AS keyHeld,
+       (SELECT count(*) FROM holds WHERE account_id = a.id) AS holds
+     FROM accounts a JOIN api_keys k ON k.account_id = a.id WHERE k.id = ?`,
+  );
+  const requests = sqlite.prepare<[string], Selectable<RequestTable>>("SELECT * FROM requests WHERE account_id = ?");
+  const charges = sqlite.prepare<[string], Selectable<LedgerEntryTable>>(
+    "SELECT * FROM ledger_entries WHERE account_id = ? AND kind = 4",
+  );
+  const hours = sqlite.prepare<[string], Selectable<UsageHourTable>>("SELECT * FROM usage_hours WHERE account_id = ?");
+  const read = sqlite.transaction(({ keyId, accountId }: Payer): Standing => {
+    const standing = sums.get(keyId);
+    if (!standing) throw new Error(`there is no key ${keyId}`);
+    return {
+      ...standing,
+      requests: requests.all(accountId),
+      charges: charges.all(accountId),
+      hours: hours.all(accountId),
+    };
+  });
+  return { of: (payer) => read(payer), close: () => void sqlite.close() };
+}
