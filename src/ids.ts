@@ -1,5 +1,6 @@
 /**
- * Identifiers: a prefix that says what it names, and 25 characters that sort by the time they were made.
+ * Identifiers: a prefix that says what it names, and 25 characters that sort by the time they were made. Those that one
+ * process makes in one millisecond sort by their order.
  */
 import { randomFillSync } from "node:crypto";
 
@@ -11,15 +12,32 @@ let used = pool.length;
 /** The last millisecond that an id can tell. */
 const lastMs = 32 ** 9 - 1;
 
-/** Makes an id: 9 characters of the time in milliseconds and 16 random ones (80 bits). */
+const digits = new Uint8Array(16);
+let digitsAt = Number.NaN;
+
+/** Makes an id: 9 characters of the time in milliseconds, and 16 (80 bits) that are random or, in the same one, count on. */
 export function newId(prefix: string, now: number = Date.now()): string {
+  if (now === digitsAt) countOn();
+  else draw();
+  digitsAt = now;
+  let random = "";
+  for (const digit of digits) random += alphabet[digit];
+  return firstIdAt(prefix, now) + random;
+}
+
+/** Half of the first digits are left for counting: it never comes to an end. */
+function draw(): void {
   if (used === pool.length) {
     randomFillSync(pool);
     used = 0;
   }
-  let random = "";
-  for (let i = 0; i < 16; i++) random += alphabet[(pool[used++] as number) & 31];
-  return firstIdAt(prefix, now) + random;
+  for (let i = 0; i < digits.length; i++) digits[i] = (pool[used++] as number) & (i === 0 ? 15 : 31);
+}
+
+function countOn(): void {
+  let at = digits.length - 1;
+  while (digits[at] === 31) digits[at--] = 0;
+  digits[at] = (digits[at] as number) + 1;
 }
 
 /** Returns what all ids from this moment on are after, and all from before it are before. */

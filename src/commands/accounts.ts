@@ -6,11 +6,6 @@ import { formatDecimal } from "../decimal.ts";
 import { helpHint, readAmount, readName, readOptions, table, UsageError } from "./command.ts";
 import { type Ask, withOperator } from "./operator.ts";
 
-export const accountsUsage = `  accounts create --name NAME [--postpaid]     make an account; writes its id
-    [--grant AMOUNT]                           with credit to begin with
-  accounts list                                list the accounts, with tier and balance
-  accounts suspend|reinstate ACCOUNT           refuse its calls from now on, or no longer`;
-
 const { createAccount, listAccounts, recordEntry, updateAccount } = OperatorService.method;
 
 export async function accounts([action, ...args]: readonly string[]): Promise<void> {

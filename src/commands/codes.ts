@@ -9,11 +9,6 @@ import { formatDecimal } from "../decimal.ts";
 import { helpHint, readAmount, readFuture, readOptions, table, UsageError } from "./command.ts";
 import { type Ask, withOperator } from "./operator.ts";
 
-export const codesUsage = `  codes create --amount AMOUNT [--count N]     make redeem codes; writes them, once
-    [--expires TIME] [--note TEXT]
-  codes list [--batch BATCH_ID]                list the codes, claimed ones too
-  codes revoke BATCH_ID                        take back those of a batch that nobody has claimed`;
-
 const { createRedeemCodes, listRedeemCodes, revokeRedeemCodes } = OperatorService.method;
 
 export async function codes([action, ...args]: readonly string[]): Promise<void> {

@@ -18,13 +18,6 @@ import type { ApiKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import { helpHint, readAmount, readFuture, readName, readOptions, table, UsageError, withStorage } from "./command.ts";
 
-export const keysUsage = `  keys create --account ACCOUNT --name NAME    make an API key; writes its secret, once
-    [--credit-limit AMOUNT] [--expires TIME]   what it may spend in its life, and until when
-    [--model MODEL|family:NAME]…               what it may use; all models without it
-  keys list [--account ACCOUNT]                list the keys, revoked ones too
-  keys disable|enable KEY_ID                   refuse a key from now on, or no longer
-  keys revoke KEY_ID                           refuse a key for good`;
-
 export async function keys([action, ...args]: readonly string[]): Promise<void> {
   switch (action) {
     case "create":

@@ -9,11 +9,6 @@ import { formatDecimal } from "../decimal.ts";
 import { readAmount, readName, readOptions } from "./command.ts";
 import { withOperator } from "./operator.ts";
 
-export const moneyUsage = `  recharge --account ACCOUNT --amount AMOUNT   record money that came in; it counts for the tier
-  refund   --account ACCOUNT --amount AMOUNT   record money that was given back
-  grant    --account ACCOUNT --amount AMOUNT   give credit; it does not count for the tier
-    [--note TEXT] [--idempotency-key KEY]      a key, so that repeating the command moves nothing again`;
-
 export const recharge = (args: readonly string[]) => move("recharge", EntryKind.RECHARGE, args);
 export const refund = (args: readonly string[]) => move("refund", EntryKind.REFUND, args);
 export const grant = (args: readonly string[]) => move("grant", EntryKind.GRANT, args);

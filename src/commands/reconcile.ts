@@ -2,8 +2,6 @@
 import { formatDecimal } from "../decimal.ts";
 import { readOptions, withStorage } from "./command.ts";
 
-export const reconcileUsage = `  reconcile                                    prove the sums of money; exit code 1 where one does not hold`;
-
 export async function reconcile(args: readonly string[]): Promise<void> {
   const { values } = readOptions("reconcile", args, {});
   await withStorage(values.config, async (storage) => {
