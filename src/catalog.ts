@@ -55,7 +55,7 @@ function priceOf({ kind, price }: ModelConfig): Price | undefined {
     characters,
     cacheRead: cache_read,
     cacheWrite: cache_write,
-    cacheWriteLong: cache_write_hour,
+    cacheWriteHour: cache_write_hour,
   };
 }
 

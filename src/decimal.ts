@@ -10,7 +10,7 @@ export type Decimal = { readonly value: number } | { readonly fault: string };
 export function parseDecimal(text: string, places = 6): Decimal {
   const [, sign, whole, fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
   if (whole === undefined) return { fault: 'a decimal, as "12.50"' };
-  if (fraction.length > places) return { fault: `at most ${places} decimal places` };
+  if (fraction.length > places) return { fault: `a decimal with at most ${places} places` };
   // What is beyond the integers that a double holds is read as beyond them, however it is rounded.
   const value = Number(whole + fraction.padEnd(places, "0"));
   if (!Number.isSafeInteger(value)) {

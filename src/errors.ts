@@ -110,14 +110,14 @@ export function permissionDenied(needed: string): Refusal {
   return new Refusal(Reason.PERMISSION_DENIED, `This call needs another credential: ${needed}.`);
 }
 
-/** `headers` say where the caller stands. */
+/** `allowed` is the rate in words, as "60 requests a minute"; `headers` say where the caller stands. */
 export function rateLimited(
-  limit: number,
+  allowed: string,
   retryAfterMs: number,
   headers: Readonly<Record<string, string>> = {},
 ): Refusal {
   const seconds = Math.min(60, Math.max(1, Math.ceil(retryAfterMs / 1000)));
-  const message = `Rate limit reached: ${limit} is as much as this call's limit allows. Try again in ${seconds} s.`;
+  const message = `Rate limit reached: the account is allowed ${allowed}. Try again in ${seconds} s.`;
   return new Refusal(Reason.RATE_LIMITED, message, { headers: { ...headers, "retry-after": String(seconds) } });
 }
 
@@ -131,8 +131,9 @@ export function insufficientCredit(of: "balance" | "limit", needed: string, avai
   const [whose, advice] =
     of === "balance"
       ? ["the account's balance", "Recharge the account"]
-      : ["the API key's credit limit", "Raise the limit, or use another key"];
-  const message = `This call may cost ${needed}, and ${available} is left of ${whose}. ${advice}, or ask for less.`;
+      : ["the API key's credit limit", "Raise the limit, use another key"];
+  const left = `${available} is left of ${whose}`;
+  const message = `This call needs at least ${needed} and ${left}. ${advice}, or ask for less.`;
   return new Refusal(Reason.INSUFFICIENT_CREDIT, message, { headers: permanent });
 }
 
@@ -205,7 +206,7 @@ export function threadNotFound(): Refusal {
 
 /** `kind` is what people call it, as "key". */
 export function resourceNotFound(kind: string, id: string, param = "id"): Refusal {
-  const message = `There is no ${kind} with the id '${id}'. Check the id.`;
+  const message = `There is no ${kind} '${id}'. Check it.`;
   return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param });
 }
 

@@ -1,5 +1,5 @@
 /**
- * The composition root: builds every part of the gateway once, in the order in which a call meets them.
+ * The composition root: builds every part of the gateway once, and nothing anywhere else.
  */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
@@ -10,21 +10,22 @@ import { KeyService } from "../gen/modelgateway/v1/keys_pb.ts";
 import { OperatorService } from "../gen/modelgateway/v1/operator_pb.ts";
 import { UsageService } from "../gen/modelgateway/v1/usage_pb.ts";
 import type { Handler, ServiceImplementation, Way } from "./call.ts";
-import { createCatalog } from "./catalog.ts";
+import { type Catalog, createCatalog } from "./catalog.ts";
 import type { Config } from "./config/config.ts";
 import { httpNotUnderstood, internal, methodNotAllowed, type Refusal } from "./errors.ts";
 import { newId } from "./ids.ts";
-import { createLedger } from "./ledger/ledger.ts";
+import { createLedger, type Ledger } from "./ledger/ledger.ts";
 import { createMemoryLimiter } from "./limits/memory.ts";
 import { createAdmit } from "./pipeline/admit.ts";
 import { createAuthenticate } from "./pipeline/authenticate.ts";
 import { createComplete } from "./pipeline/complete.ts";
 import { withTokenCount } from "./pipeline/count-tokens.ts";
-import { createLimit } from "./pipeline/limit.ts";
+import { createLimit, type Limit } from "./pipeline/limit.ts";
 import { observe } from "./pipeline/observe.ts";
-import { createSettle } from "./pipeline/settle.ts";
+import { createSettle, type SettleOptions } from "./pipeline/settle.ts";
 import { createValidate } from "./pipeline/validate.ts";
 import { createProviders, embeddedModels } from "./providers/index.ts";
+import type { Provider } from "./providers/provider.ts";
 import { accountService } from "./services/accounts.ts";
 import { inferenceService } from "./services/inference.ts";
 import { keyService } from "./services/keys.ts";
@@ -34,8 +35,8 @@ import type { Storage } from "./storage/storage.ts";
 import { createAddresses } from "./transport/addresses.ts";
 import { createCors } from "./transport/cors.ts";
 import { createDispatch } from "./transport/dispatch.ts";
-import { createReadiness, healthService } from "./transport/health.ts";
-import { type Listener, listen } from "./transport/listen.ts";
+import { createReadiness, healthService, type Readiness } from "./transport/health.ts";
+import { type Listener, type ListenOptions, listen } from "./transport/listen.ts";
 import { problem } from "./transport/problems.ts";
 import { reflectionServices } from "./transport/reflection.ts";
 import { createRestDoor } from "./transport/rest.ts";
@@ -66,39 +67,92 @@ export interface Gateway {
 }
 
 /** Starts the gateway. Throws where the port is taken or a route is broken. */
-export async function startGateway(parts: GatewayParts): Promise<Gateway> {
-  const { config, storage, log, clock = Date.now, random = Math.random } = parts;
-  const catalog = createCatalog(config.embeddedModels ? [...config.models, ...embeddedModels] : config.models);
-  const providers = new Map(
-    [...createProviders(config.upstreams, clock)].map(([name, provider]) => [name, withTokenCount(provider)]),
-  );
-  const onError = (error: unknown) => log.error({ err: error }, "money could not be written");
-  const ledger = createLedger({ store: storage.ledger, clock, onError });
-  const { limit, used, standing } = createLimit({ limiter: createMemoryLimiter(clock), clock });
-  const settle = createSettle({ ledger, clock, onError, onUsed: (caller, tokens) => void used(caller, tokens) });
+export async function startGateway({
+  config,
+  storage,
+  log,
+  clock = Date.now,
+  random = Math.random,
+}: GatewayParts): Promise<Gateway> {
+  const parts = { config, storage, log, clock, random };
+  const shared = createShared(parts);
+  const { catalog, providers, ledger, onError } = shared;
+  const readiness = createReadiness();
+  const handle = createDoors(parts, shared, readiness);
+  const rejectionBody = (status: number) => problem(Family.OPENAI, rejectionOf(status), "").body;
+  const listener: Listener = await listen({ host: config.host, port: config.port, handle, rejectionBody });
+  // What processes before this one left reserved.
+  void ledger.sweep().catch(onError);
+  return {
+    host: listener.host,
+    port: listener.port,
+    warm: () => warmModels(catalog, providers, log),
+    async close() {
+      readiness.drain();
+      await listener.close(config.drainMs);
+      await ledger.close();
+      await Promise.all([...providers.values()].map((provider) => provider.close()));
+    },
+  };
+}
+
+type Parts = Required<GatewayParts>;
+
+/** What several steps of a call share. */
+interface Shared {
+  readonly catalog: Catalog;
+  /** By the upstream's name. */
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly ledger: Ledger;
+  readonly limit: Limit;
+  /** Told of what went wrong where no caller waits. */
+  readonly onError: (error: unknown) => void;
+}
+
+function createShared({ config, storage, log, clock }: Parts): Shared {
+  const onError = (error: unknown) => log.error({ err: error }, "usage could not be written");
+  const providers = [...createProviders(config.upstreams, clock)];
+  return {
+    catalog: createCatalog(config.embeddedModels ? [...config.models, ...embeddedModels] : config.models),
+    providers: new Map(providers.map(([name, provider]) => [name, withTokenCount(provider)])),
+    ledger: createLedger({ store: storage.ledger, clock, onError }),
+    limit: createLimit({ limiter: createMemoryLimiter(clock), clock }),
+    onError,
+  };
+}
+
+function createServices(parts: Parts, shared: Shared): ServedService[] {
+  const { config, storage, clock, random } = parts;
+  const { catalog, providers, ledger, limit, onError } = shared;
+  const onUsed: SettleOptions["onUsed"] = (caller, tokens) => void limit.used(caller, tokens).catch(onError);
+  const settle = createSettle({ ledger, clock, onUsed, onError });
   const complete = createComplete({ catalog, providers, ledger, settle, clock, random });
   const responses = { store: storage.responses, clock, limits: config.responses };
-  const { tiers, operatorKey, maxKeysPerAccount: maxKeys } = config;
-  const { keys, idempotency, requests } = storage;
+  const { defaultModels, tiers, maxKeysPerAccount: maxKeys } = config;
+  const { accounts, entries, redeemCodes, keys, idempotency, requests } = storage;
   const unit = config.unit.code;
-  const services = [
-    serve(InferenceService, inferenceService({ catalog, complete, defaultModels: config.defaultModels, responses })),
-    serve(KeyService, keyService({ keys, idempotency, catalog, clock, maxKeys, unit, standing })),
-    serve(AccountService, accountService({ ...storage, tiers, unit, clock })),
+  return [
+    serve(InferenceService, inferenceService({ catalog, complete, defaultModels, responses })),
+    serve(KeyService, keyService({ keys, idempotency, catalog, clock, maxKeys, unit, standing: limit.standing })),
+    serve(AccountService, accountService({ accounts, entries, redeemCodes, tiers, unit, clock })),
     serve(UsageService, usageService({ requests, clock })),
     serve(OperatorService, operatorService({ storage, tiers, clock })),
   ];
-  const descriptors = services.map(({ service }) => service);
+}
 
-  const authenticate = createAuthenticate({ keys, tiers, operatorKey, clock, onUsed: ledger.touch });
-  const way = observe(createWay(services, createAdmit({ authenticate, limit })), { log, clock });
-  const readiness = createReadiness();
+/** Puts the doors before the way of calls. */
+function createDoors(parts: Parts, shared: Shared, readiness: Readiness): ListenOptions["handle"] {
+  const { config, storage, log, clock } = parts;
+  const { ledger, limit } = shared;
+  const { tiers, operatorKey } = config;
+  const services = createServices(parts, shared);
+  const descriptors = services.map(({ service }) => service);
+  const authenticate = createAuthenticate({ keys: storage.keys, tiers, operatorKey, clock, onUsed: ledger.touch });
+  const way = observe(createWay(services, createAdmit({ authenticate, limit: limit.limit })), { log, clock });
+  const names = descriptors.map(({ typeName }) => typeName);
+  const health = healthService(readiness, names);
   const body = { maxBytes: config.maxBodyBytes, timeoutMs: config.bodyTimeoutMs };
-  const health = healthService(
-    readiness,
-    descriptors.map(({ typeName }) => typeName),
-  );
-  const handle = createDispatch({
+  return createDispatch({
     routes: compileRoutes(descriptors),
     rest: createRestDoor({ way, body, keepAliveMs: config.keepAliveMs }),
     rpc: createRpcDoor({
@@ -115,35 +169,19 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     newRequestId: () => newId("req", clock()),
     log,
   });
-  const listener: Listener = await listen({
-    host: config.host,
-    port: config.port,
-    handle,
-    rejectionBody: (status) => problem(Family.OPENAI, rejectionOf(status), "").body,
-  });
-  // What processes before this one left reserved.
-  void ledger.sweep().catch(onError);
-  return {
-    host: listener.host,
-    port: listener.port,
-    async warm() {
-      const targets = catalog.list().flatMap((model) => model.targets);
-      const modelsAt = (name: string) => targets.filter(({ upstream }) => upstream === name).map(({ model }) => model);
-      await Promise.all(
-        [...providers].map(async ([upstream, { warm }]) => {
-          if (!warm || modelsAt(upstream).length === 0) return;
-          await warm(modelsAt(upstream));
-          log.debug({ upstream }, "warm");
-        }),
-      );
-    },
-    async close() {
-      readiness.drain();
-      await listener.close(config.drainMs);
-      await ledger.close();
-      await Promise.all([...providers.values()].map((provider) => provider.close()));
-    },
-  };
+}
+
+/** Has every provider load what its served models need. */
+async function warmModels(catalog: Catalog, providers: Shared["providers"], log: Logger): Promise<void> {
+  const targets = catalog.list().flatMap((model) => model.targets);
+  const modelsAt = (name: string) => targets.filter(({ upstream }) => upstream === name).map(({ model }) => model);
+  await Promise.all(
+    [...providers].map(async ([upstream, { warm }]) => {
+      if (!warm || modelsAt(upstream).length === 0) return;
+      await warm(modelsAt(upstream));
+      log.debug({ upstream }, "warm");
+    }),
+  );
 }
 
 /** 405 is for CONNECT, which no path takes. */

@@ -28,11 +28,11 @@ function again(desc: DescMessage, json: JsonObject): JsonValue {
   return writeMessage(desc, fromBinary(desc, toBinary(desc, read(desc, json)), binaryOptions));
 }
 
-function faultOf(desc: DescMessage, json: JsonObject): { path: string; message: string } {
+function faultOf(desc: DescMessage, json: JsonObject): Pick<WireFault, "kind" | "path" | "message"> {
   try {
     read(desc, json);
   } catch (fault) {
-    if (fault instanceof WireFault) return { path: fault.path, message: fault.message };
+    if (fault instanceof WireFault) return { kind: fault.kind, path: fault.path, message: fault.message };
     throw fault;
   }
   throw new Error("it was not refused");
@@ -70,7 +70,7 @@ describe("money is read from", () => {
 
 describe("money is refused", () => {
   const form = 'expected a decimal, as "12.50"';
-  const places = "expected at most 6 decimal places";
+  const places = "expected a decimal with at most 6 places";
   const size = "expected a decimal of at most 9007199254.740991 in magnitude";
 
   test.each<[JsonValue, string]>([
@@ -90,7 +90,8 @@ describe("money is refused", () => {
     [{}, "expected a decimal, got an object"],
     [Number.POSITIVE_INFINITY, "expected a number that a double can hold"],
   ])("as %j", (credit_limit, message) => {
-    expect(faultOf(UpdateKeyRequestSchema, { credit_limit })).toEqual({ path: "credit_limit", message });
+    const kind = message === form || message === places || message === size ? "value" : "type";
+    expect(faultOf(UpdateKeyRequestSchema, { credit_limit })).toEqual({ kind, path: "credit_limit", message });
   });
 });
 
@@ -205,8 +206,13 @@ describe("a moment is refused", () => {
     ...[1767323045, true, {}, []],
   ])("as %j", (expires_at) => {
     expect(faultOf(UpdateKeyRequestSchema, { expires_at })).toEqual({
+      kind: typeof expires_at === "string" ? "value" : "type",
       path: "expires_at",
-      message: expect.stringMatching(/^expected a moment with its offset, as 2026-01-02T03:04:05Z, got an? \w+$/),
+      message: expect.stringMatching(
+        typeof expires_at === "string"
+          ? /^expected a moment as 2030-01-31T12:00:00Z$/
+          : /^expected a moment as 2030-01-31T12:00:00Z, got an? \w+$/,
+      ),
     });
   });
 

@@ -100,7 +100,8 @@ const way: Way = {
   async admit({ header }) {
     const credential = header("authorization");
     if (credential === undefined) throw errors.missingApiKey();
-    if (credential === "Bearer hasty") throw errors.rateLimited(60, 900, { "x-ratelimit-remaining-requests": "0" });
+    if (credential === "Bearer hasty")
+      throw errors.rateLimited("60 requests a minute", 900, { "x-ratelimit-remaining-requests": "0" });
     if (credential === "Bearer plain") throw errors.permissionDenied("an API key with administrator privilege");
     const caller = { rights: "admin", accountId: "acc_1", keyId: "key_1", models: [], mustPay: true } as const;
     return { caller: { ...caller, tier: undefined }, headers: told };
@@ -214,7 +215,7 @@ describe("a refusal of key management is an envelope with the real status", () =
     },
     "of money that is none": {
       ...{ path: `${admin}/update-api-token`, sent: { body: '{"id":"key_1","credit_limit":"1e3"}' } },
-      expected: { statusCode: 400, code: "invalid_type", param: "credit_limit" },
+      expected: { statusCode: 400, code: "invalid_value", param: "credit_limit" },
       headers: told,
     },
     "of a body that is no JSON": {
@@ -412,7 +413,7 @@ describe("a refusal for money, rate or permission is told", () => {
     ...[openai: readonly [type: string, code: string | null, param: string | null], anthropic: string],
   ];
   const credit = errors.insufficientCredit("balance", "1.00", "0.50");
-  const rate = errors.rateLimited(60, 1_001);
+  const rate = errors.rateLimited("60 requests a minute", 1_001);
   const other = errors.permissionDenied("the operator key");
   const model = errors.modelNotPermitted("m");
   const price = errors.modelUnpriced("m");
@@ -469,8 +470,10 @@ describe("a refusal for money, rate or permission is told", () => {
     [3_600_000, "60"],
     [Number.POSITIVE_INFINITY, "60"],
   ])("to come back after %d ms in whole seconds, 1 to 60: %s", (ms, seconds) => {
-    const refusal = errors.rateLimited(60, ms, { "x-ratelimit-limit-requests": "60" });
+    const refusal = errors.rateLimited("60 requests a minute", ms, { "x-ratelimit-limit-requests": "60" });
     expect(refusal.headers).toEqual({ "retry-after": seconds, "x-ratelimit-limit-requests": "60" });
-    expect(refusal.message).toContain("60");
+    expect(refusal.message).toBe(
+      `Rate limit reached: the account is allowed 60 requests a minute. Try again in ${seconds} s.`,
+    );
   });
 });

@@ -418,6 +418,7 @@ describe("a call", () => {
       reason: {
         reason: Reason.RATE_LIMITED,
         status: 429,
+        message: "Rate limit reached: the account is allowed 60 requests a minute. Try again in 1 s.",
         headers: {
           "retry-after": "1",
           "x-ratelimit-limit-requests": "60",
@@ -447,6 +448,7 @@ describe("a call", () => {
     await used(counted, 6_500);
     for (let i = 0; i < 100; i++) {
       const refusal = await refusalOf(limit(counted, chat, Family.ANTHROPIC, undefined));
+      expect(refusal.message).toContain("the account is allowed 6000 tokens a minute. Try again in 5 s.");
       expect(refusal.headers).toEqual({
         "retry-after": "5",
         "anthropic-ratelimit-requests-limit": "60",
@@ -477,10 +479,10 @@ describe("a call", () => {
   });
 
   const bounds = [
-    [KeyService.method.createKey, 10],
-    [KeyService.method.listKeys, 1],
+    [KeyService.method.createKey, 10, "10 calls of this RPC a second"],
+    [KeyService.method.listKeys, 1, "1 call of this RPC a second"],
   ] as const;
-  for (const [method, bound] of bounds) {
+  for (const [method, bound, words] of bounds) {
     test(`of ${method.name} is answered ${bound} a second, and beyond that costs no request`, async () => {
       const { time, limit } = limitInTime();
       const vip = { id: "acc", tier: tierOf(defaultTiers, 20_000_000) };
@@ -488,6 +490,7 @@ describe("a call", () => {
       for (let i = 0; i < bound; i++) await ask();
       const refusal = await refusalOf(ask());
       expect(refusal).toMatchObject({ reason: Reason.RATE_LIMITED, status: 429 });
+      expect(refusal.message).toContain(`the account is allowed ${words}.`);
       expect(refusal.headers).toMatchObject({
         "retry-after": "1",
         "x-ratelimit-remaining-requests": String(1_200 - bound),

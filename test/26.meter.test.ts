@@ -257,7 +257,7 @@ describe("usage told by an upstream of Anthropic's", () => {
     [
       "what came from the cache and went to it",
       { ...plain, cache_read_input_tokens: 70, cache_creation_input_tokens: 30 },
-      { input: 9, cacheRead: 70, cacheWrite: 30, cacheWriteLong: 0, output: 2, reasoning: 0 },
+      { input: 9, cacheRead: 70, cacheWrite: 30, cacheWriteHour: 0, output: 2, reasoning: 0 },
     ],
     [
       "what went to the cache for minutes and for an hour",
@@ -265,12 +265,12 @@ describe("usage told by an upstream of Anthropic's", () => {
         ...{ ...plain, cache_read_input_tokens: 0, cache_creation_input_tokens: 30 },
         cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
       },
-      { input: 9, cacheRead: 0, cacheWrite: 10, cacheWriteLong: 20, output: 2, reasoning: 0 },
+      { input: 9, cacheRead: 0, cacheWrite: 10, cacheWriteHour: 20, output: 2, reasoning: 0 },
     ],
     [
       "all of the sum, where only a part of it is split",
       { ...plain, cache_creation_input_tokens: 30, cache_creation: { ephemeral_1h_input_tokens: 20 } },
-      { input: 9, cacheWrite: 10, cacheWriteLong: 20, output: 2, reasoning: 0 },
+      { input: 9, cacheWrite: 10, cacheWriteHour: 20, output: 2, reasoning: 0 },
     ],
     [
       "the thinking in the output",
@@ -313,13 +313,13 @@ describe("usage told by an upstream of Anthropic's", () => {
       const bytes = anthropicFrames(head, { ...delta, usage }, stop);
       return (await streamed(ofAnthropic, "messages", bytes)).meter.used;
     };
-    const before = { input: 9, cacheRead: 5, cacheWrite: 10, cacheWriteLong: 20 };
+    const before = { input: 9, cacheRead: 5, cacheWrite: 10, cacheWriteHour: 20 };
     expect(await used({ output_tokens: 7 })).toEqual({ ...before, output: 7, reasoning: 0 });
     const nulls = { input_tokens: null, cache_read_input_tokens: null, cache_creation_input_tokens: null };
     expect(await used({ ...nulls, output_tokens: 7 })).toEqual({ ...before, output: 7, reasoning: 0 });
     const more = { input_tokens: 11, cache_read_input_tokens: 6, cache_creation_input_tokens: 40, output_tokens: 7 };
     expect(await used(more)).toEqual({
-      ...{ input: 11, cacheRead: 6, cacheWrite: 20, cacheWriteLong: 20 },
+      ...{ input: 11, cacheRead: 6, cacheWrite: 20, cacheWriteHour: 20 },
       ...{ output: 7, reasoning: 0 },
     });
     // The sum of what was written, told again without its split, is not written twice.

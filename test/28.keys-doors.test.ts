@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { ErrorDetailSchema, ReasonSchema } from "../gen/modelgateway/v1/errors_pb.ts";
 import { KeyService } from "../gen/modelgateway/v1/keys_pb.ts";
 import { issueKey } from "../src/services/keys.ts";
+import { WireFault } from "../src/wire/fault.ts";
 import type { JsonObject } from "../src/wire/json.ts";
 import { Wire } from "../src/wire/wire.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
@@ -168,7 +169,18 @@ describe("over HTTP", () => {
 });
 
 describe("over gRPC", () => {
-  const sayable = ({ expected }: KeyCase) => !("status" in expected) || expected.reason !== "INVALID_TYPE";
+  const fits = (rpc: Rpc, json: JsonObject) => {
+    try {
+      Wire.ofJson<DescMessage>(KeyService.method[rpc].input, json).message();
+      return true;
+    } catch (fault) {
+      if (fault instanceof WireFault) return false;
+      throw fault;
+    }
+  };
+  /** Whether a message can hold what it asks. */
+  const sayable = ({ rpc, bodies }: KeyCase) =>
+    bodies("").every((body) => typeof body === "string" || "form" in body || fits(rpc, body.json));
   for (const one of [...accepted, ...refused].filter(sayable)) {
     test(one.title, () =>
       eachBody(one, async (body) => {
@@ -215,6 +227,42 @@ describe("an ordinary key", () => {
       expect(String(requests_remaining)).toBe(response.headers.get("x-ratelimit-remaining-requests"));
       expect(JSON.stringify(told)).not.toContain(ordinary);
     }
+  });
+
+  test("reads where it stands in Anthropic's way if it says so", async () => {
+    const headers = { "x-api-key": ordinary, "anthropic-version": "2023-06-01" };
+    const told = await fetch(`${at.baseUrl}/key`, { headers });
+    expect(told.headers.get("anthropic-ratelimit-requests-limit")).toBe("10000");
+    const refused = await fetch(`${at.baseUrl}/key`, { headers: { ...headers, "x-api-key": "sk-none" } });
+    expect(await refused.json()).toMatchObject({ type: "error", error: { type: "authentication_error" } });
+  });
+});
+
+describe("a request is refused that", () => {
+  const connect = (rpc: string, json: JsonObject) =>
+    fetch(`${at.rootUrl}/${KeyService.typeName}/${rpc}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${at.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify(json),
+    });
+
+  test("names over Connect's JSON what this RPC does not know, and makes nothing", async () => {
+    const before = kept();
+    const response = await connect("CreateKey", { name: "k", is_admin: true });
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { code: "invalid_argument", message: expect.stringContaining("is_admin") },
+    ]);
+    expect(kept()).toEqual(before);
+    time += 1000;
+    expect((await connect("CreateKey", { name: "k" })).status).toBe(200);
+  });
+
+  test.each(["-1", "1000000000.01"])("limits credit to %s, and is told the bounds in units", async (credit_limit) => {
+    const { status, body } = await post("createKey", { form: `name=k&credit_limit=${credit_limit}` });
+    expect([status, body.code, body.message]).toEqual([
+      ...[400, "invalid_value", "Invalid value for 'credit_limit': must be from 0.00 to 1000000000.00."],
+    ]);
   });
 });
 

@@ -247,7 +247,7 @@ models:
       "16: upstreams[2].name: is missing",
       "17: the environment variable NO_SUCH_ADDRESS is not set",
       '23: models[0].price.input: expected a decimal in quotes, as "1.10"',
-      '23: models[0].price.output: expected a decimal with at most 6 places, as "1.10"',
+      "23: models[0].price.output: expected a decimal with at most 6 places",
       '24: models[0].targets[0].upstream: there is no upstream "far"',
       '25: models[1].id: a second model "uno"',
       "28: models[1].context_window: Invalid input: expected number, received string",

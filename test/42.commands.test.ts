@@ -118,6 +118,7 @@ describe("money", () => {
     const other = await modelGateway([...recharge, "--amount", "21"], own());
     expect(other).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("Idempotency-Key") });
     const refund = await modelGateway(["refund", "--account", account, "--amount", "0.500001"], own());
+    expect(refund.stderr).toContain("Recorded the refund of 0.500001 JPY for m ");
     expect(refund.stderr).toContain("Its balance is 24.999999, its tier Free.");
     const proof = await modelGateway(["reconcile"], own());
     expect(proof).toMatchObject({ code: 0, stderr: "" });
@@ -216,13 +217,13 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
     "an absurd recharge": [["recharge", "--account", "taken", "--amount", "1000000000.01"], "at most 1000000000"],
     "an over-precise recharge": [
       ["recharge", "--account", "taken", "--amount", "0.0000001"],
-      "at most 6 decimal places",
+      "expected a decimal with at most 6 places",
     ],
     "a recharge of no number": [
       ["recharge", "--account", "taken", "--amount", "1e3"],
       'expected a decimal, as "12.50"',
     ],
-    "a recharge of nobody": [["recharge", "--account", "nobody", "--amount", "5"], "no account with the id 'nobody'"],
+    "a recharge of nobody": [["recharge", "--account", "nobody", "--amount", "5"], "There is no account 'nobody'"],
     "a refund of what never came": [["refund", "--account", "taken", "--amount", "5"], "0.00 may be refunded"],
     "a note that is too long": [["grant", "--account", "taken", "--amount", "5", "--note", "x".repeat(501)], "'note'"],
     "too many codes": [["codes", "create", "--amount", "5", "--count", "1001"], "'count'"],
@@ -235,9 +236,9 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
       ["codes", "create", "--amount", "5", "--expires", "2090-01-01T00:00:00"],
       "expected a time with its offset",
     ],
-    "an unknown batch": [["codes", "revoke", "bat_none"], "no batch with the id 'bat_none'"],
+    "an unknown batch": [["codes", "revoke", "bat_none"], "There is no batch 'bat_none'"],
     "codes without an action": [["codes"], "codes needs one of: create, list, revoke"],
-    "an account that cannot be suspended": [["accounts", "suspend", "nobody"], "no account with the id 'nobody'"],
+    "an account that cannot be suspended": [["accounts", "suspend", "nobody"], "There is no account 'nobody'"],
     "a key for a model that there is not": [
       ["keys", "create", "--account", "taken", "--name", "k", "--model", "nope"],
       "there is no model `nope` here",

@@ -59,6 +59,15 @@ describe("a hold", () => {
     expect(t.account()).toEqual({ balance: -70, held: 0 });
   });
 
+  test("is never so large that sums could not be counted exactly any more", async () => {
+    const t = await ledgerOf({ postpaid: true });
+    expect(await t.ledger.hold(wish("r1", 4.9e16, 4.9e16, t.now()))).toMatchObject({ kind: "short", available: 4e15 });
+    expect(await t.ledger.hold(wish("r2", 4e15, 4e15, t.now()))).toMatchObject({ kind: "held" });
+    expect(await t.ledger.hold(wish("r3", 1, 1, t.now()))).toMatchObject({ kind: "short" });
+    await t.ledger.settle(over("r2", 7, t.now()));
+    expect(t.account()).toEqual({ balance: -7, held: 0 });
+  });
+
   test("is refused to a key that was revoked after it was authenticated", async () => {
     const t = await ledgerOf({ balance: 100 });
     t.engine.prepare("UPDATE api_keys SET revoked_at = 1").run();

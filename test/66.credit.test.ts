@@ -164,7 +164,9 @@ describe("a caller's own bound", () => {
     expect(refused.status).toBe(402);
     expect(asked).toHaveLength(1);
     const { error } = JSON.parse(refused.text) as { error: { message: string } };
-    expect(error.message).toMatch(/^This call may cost 0\.\d+, and 0\.\d+ is left of the account's balance\./);
+    expect(error.message).toMatch(
+      /^This call needs at least 0\.\d+ and 0\.\d+ is left of the account's balance\. Recharge /,
+    );
     expect(refused.headers["x-should-retry"]).toBe("false");
   });
 

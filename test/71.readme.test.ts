@@ -3,10 +3,14 @@
  */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { newId } from "../src/ids.ts";
+import { issueKey } from "../src/services/issue-key.ts";
+import { now, startTestGateway, type TestGateway } from "./support/gateway.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
@@ -26,9 +30,13 @@ let gateway: TestGateway;
 let env: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
-  gateway = await startTestGateway();
-  const bin = join(root, "node_modules/.bin");
-  env = { ...process.env, GATEWAY_API_KEY: gateway.apiKey, PATH: `${bin}:${process.env.PATH}` };
+  const operatorKey = "operator-key-of-the-readme-test-0123456789";
+  gateway = await startTestGateway({ operatorKey });
+  const { storage, accountId } = gateway;
+  const admin = issueKey(storage.keys, { accountId, name: "admin", admin: true, now });
+  storage.accounts.insert({ id: newId("acc"), name: "acme", created_at: now, postpaid: 0 });
+  const keys = { GATEWAY_API_KEY: gateway.apiKey, ADMIN_KEY: admin.secret, OPERATOR_KEY: operatorKey };
+  env = { ...process.env, ...keys, PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}` };
 });
 
 afterAll(() => gateway.close());
@@ -36,8 +44,8 @@ afterAll(() => gateway.close());
 const simulator = /embedded simulator/;
 
 test("the curl line answers", async () => {
-  const { stdout } = await run("sh", ["-c", snippet("sh", "curl http://")], { env, cwd: root });
-  expect(JSON.parse(stdout).choices[0].message.content).toMatch(simulator);
+  const answer = await runShell(snippet("sh", "curl http://"));
+  expect(JSON.parse(answer).choices[0].message.content).toMatch(simulator);
 });
 
 test("the openai snippet streams an answer", async () => {
@@ -55,9 +63,53 @@ test("the gRPC snippet answers", async () => {
 });
 
 test("the buf curl line streams by reflection", async () => {
-  const { stdout } = await run("sh", ["-c", snippet("sh", "buf curl")], { env, cwd: root });
-  expect(stdout).toContain("FINISH_REASON_STOP");
+  expect(await runShell(snippet("sh", "InferenceService"))).toContain("FINISH_REASON_STOP");
 });
+
+test("the demo's keys are read where the demo writes them", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "readme-test-"));
+  await mkdir(join(folder, "data"));
+  await writeFile(join(folder, "data/demo.json"), JSON.stringify({ api_key: "sk-plain", admin_key: "sk-admin" }));
+  const lines = `${snippet("sh", "export GATEWAY_API_KEY=")}${snippet("sh", "export ADMIN_KEY=")}`;
+  expect(await runShell(`${lines}echo $GATEWAY_API_KEY $ADMIN_KEY`, {}, folder)).toBe("sk-plain sk-admin\n");
+  await rm(folder, { recursive: true });
+});
+
+test("the lines for administrators make a key, change it and delete it, and tell of calls", async () => {
+  const create = snippet("sh", "create-api-token");
+  const made = JSON.parse(await runShell(create));
+  expect(made).toMatchObject({ statusCode: 200, data: { name: "ci", credit_limit: "5.00" } });
+  expect(made.data.secret).toMatch(/^sk-/);
+  const repeated = JSON.parse(await runShell(create));
+  expect(repeated.data.id).toBe(made.data.id);
+  expect(repeated.data.secret).toBeUndefined();
+
+  const lines = snippet("sh", "get-api-tokens").trim().split("\n");
+  const answers: string[] = [];
+  for (const line of lines) answers.push(await runShell(line, { KEY_ID: made.data.id }));
+  const [listed, updated, rotated, deleted, csv, own] = answers as [string, string, string, string, string, string];
+  expect(JSON.parse(listed).data.map(({ id }: { id: string }) => id)).toContain(made.data.id);
+  expect(JSON.parse(updated).data).not.toHaveProperty("credit_limit");
+  expect(JSON.parse(updated).data.models).toEqual(["family:embedded"]);
+  const { data } = JSON.parse(rotated);
+  expect(data.secret).not.toBe(made.data.secret);
+  expect(Date.parse(data.previous_secret_expires_at)).toBe(now + 86_400_000);
+  expect(JSON.parse(deleted)).toMatchObject({ statusCode: 200, data: made.data.id });
+  expect(csv).toMatch(/^id,created_at,/);
+  expect(JSON.parse(own).key.id).toBe(gateway.keyId);
+});
+
+test("the line for operators recharges five units, once", async () => {
+  const line = snippet("sh", "OperatorService");
+  await runShell(line);
+  const { account } = JSON.parse(await runShell(line));
+  expect(account).toMatchObject({ name: "acme", balance: "5000000", recharged: "5000000" });
+});
+
+async function runShell(code: string, more: NodeJS.ProcessEnv = {}, cwd = root): Promise<string> {
+  const { stdout } = await run("sh", ["-c", code], { env: { ...env, ...more }, cwd });
+  return stdout;
+}
 
 async function runTypeScript(code: string): Promise<string> {
   const { stdout } = await run("node", ["--input-type=module-typescript", "-e", code], { env, cwd: root });

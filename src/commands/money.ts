@@ -29,7 +29,8 @@ async function move(command: string, kind: EntryKind, args: readonly string[]): 
     const init = { account, kind, amount: BigInt(amount), ...(note === undefined ? {} : { note }) };
     const answer = await ask(OperatorService.method.recordEntry, init, values["idempotency-key"]);
     const { id, name, balance = 0n, tier } = answer.account ?? {};
-    const what = `${command} of ${formatDecimal(answer.entry?.amount ?? 0n)} ${unit.code} for ${name} (${id})`;
+    // As it was asked for: the entry of a refund is negative.
+    const what = `${command} of ${formatDecimal(amount)} ${unit.code} for ${name} (${id})`;
     console.error(`Recorded the ${what}. Its balance is ${formatDecimal(balance)}, its tier ${tier?.name}.`);
     console.log(answer.entry?.id);
   });

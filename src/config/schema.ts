@@ -27,7 +27,7 @@ export const credentialSchema = z
 const money = z.string('expected a decimal in quotes, as "1.10"').transform((text, context) => {
   const read = parseDecimal(text);
   if ("value" in read && read.value >= 0 && read.value < 1e15) return read.value;
-  context.addIssue('expected a decimal with at most 6 places, as "1.10"');
+  context.addIssue(`expected ${"fault" in read ? read.fault : "at least 0, and less than 1000000000"}`);
   return z.NEVER;
 });
 

@@ -40,7 +40,7 @@ const sweepMs = 20_000;
 /** How long closing waits for calls to be settled, which were all broken off before. */
 const closeMs = 10_000;
 
-/** How often a settlement is tried, and how long after each time it failed. */
+/** How long after each failure a settlement is tried again, before it fails for good. */
 const settleDelaysMs = [50, 200, 1000, 3000];
 
 interface Step {

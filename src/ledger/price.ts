@@ -9,34 +9,34 @@ export interface Price {
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
-  readonly cacheWriteLong: number;
+  readonly cacheWriteHour: number;
   readonly output: number;
   /** Per million characters of speech input. */
   readonly characters: number;
 }
 
 /** What a call used, in parts that do not overlap; of speech, the characters of its input. */
-export interface Used extends Usage {
+export interface CallUsage extends Usage {
   readonly characters: number;
 }
 
-export const nothingUsed: Used = {
+export const nothingUsed: CallUsage = {
   input: 0,
   cacheRead: 0,
   cacheWrite: 0,
-  cacheWriteLong: 0,
+  cacheWriteHour: 0,
   output: 0,
   reasoning: 0,
   characters: 0,
 };
 
 /** Returns the cost in millionths of the unit. */
-export function costOf(price: Price, used: Used): number {
+export function costOf(price: Price, used: CallUsage): number {
   const parts =
     product(used.input, price.input) +
     product(used.cacheRead, price.cacheRead) +
     product(used.cacheWrite, price.cacheWrite) +
-    product(used.cacheWriteLong, price.cacheWriteLong) +
+    product(used.cacheWriteHour, price.cacheWriteHour) +
     product(used.output, price.output) +
     product(used.characters, price.characters);
   return Number((parts + 999_999n) / 1_000_000n);
@@ -52,8 +52,8 @@ export function isFree(price: Price): boolean {
 }
 
 /** The highest price that a token of input may have. */
-export function dearestInput({ input, cacheRead, cacheWrite, cacheWriteLong }: Price): number {
-  return Math.max(input, cacheRead, cacheWrite, cacheWriteLong);
+export function dearestInput({ input, cacheRead, cacheWrite, cacheWriteHour }: Price): number {
+  return Math.max(input, cacheRead, cacheWrite, cacheWriteHour);
 }
 
 /** Exact, also where it is beyond what a number can count. */

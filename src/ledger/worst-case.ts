@@ -20,15 +20,28 @@ const attachmentTokens = 65_536;
 /** What a document of unknown length costs at most, in tokens, where the model's context does not bound it. */
 const documentTokens = 1_000_000;
 
-/** Returns the most input tokens that a request may have, which may ask for several prompts. */
+/**
+ * Returns the most input tokens that a request may have, which may ask for several prompts. What a vendor's own tools
+ * fetch comes on top of what the model's context holds: each of their rounds is paid as input again.
+ */
 export function inputBound(request: Wire, contextWindow: number | undefined, prompts = 1): number {
   const json = request.json();
   const attached = attachmentsOf(json);
   const tools = json.tools === undefined && json.functions === undefined ? 0 : toolsTokens;
   const text = Math.max(0, request.bytes().length - attached.bytes);
   const total = text + attached.tokens + envelopeTokens * prompts + tools;
-  return contextWindow === undefined ? total : Math.min(total, contextWindow);
+  const fetched = usesVendorTools(json) ? documentTokens : 0;
+  return (contextWindow === undefined ? total : Math.min(total, contextWindow)) + fetched;
 }
+
+/** Tools that run at the vendor, in every family: those that are named by a type, servers to ask, and web search. */
+function usesVendorTools({ tools, mcp_servers, container, web_search_options }: JsonObject): boolean {
+  if ([mcp_servers, container, web_search_options].some((value) => (value ?? null) !== null)) return true;
+  if (!Array.isArray(tools)) return false;
+  return tools.some((tool) => isObject(tool) && typeof tool.type === "string" && !callersOwn.has(tool.type));
+}
+
+const callersOwn = new Set(["function", "custom"]);
 
 interface Attached {
   /** What stands in the request for them, in bytes: not text. */
@@ -45,21 +58,24 @@ const attachmentKeys: Readonly<Record<string, number>> = {
   file_id: documentTokens,
   file_data: documentTokens,
   file_url: documentTokens,
+  video_url: documentTokens,
+  input_video: documentTokens,
 };
 
 function attachmentsOf(json: JsonObject): Attached {
   let bytes = 0;
   let tokens = 0;
+  const attach = (part: JsonObject, key: string, member: JsonValue) => {
+    bytes += typeof member === "string" ? member.length : encodedLength(member as JsonObject);
+    tokens += part.type === "image" ? attachmentTokens : (attachmentKeys[key] as number);
+  };
   const visit = (value: JsonValue | undefined, inContent: boolean): void => {
     if (Array.isArray(value)) for (const item of value) visit(item, inContent);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return;
+    if (!isObject(value)) return;
     for (const key in value) {
-      const member = value[key];
-      const cost = inContent ? attachmentKeys[key] : undefined;
-      if (cost !== undefined && (typeof member === "string" || isObject(member))) {
-        bytes += typeof member === "string" ? member.length : encodedLength(member);
-        tokens += value.type === "image" ? attachmentTokens : cost;
-      } else if (key === "content" || key === "output") visit(member, true);
+      const member = value[key] as JsonValue;
+      if (key === "content" || key === "output" || isContentSource(key, member)) visit(member, true);
+      else if (inContent && key in attachmentKeys && isAttachment(key, member)) attach(value, key, member);
     }
   };
   visit(json.messages, false);
@@ -67,12 +83,23 @@ function attachmentsOf(json: JsonObject): Attached {
   return { bytes, tokens };
 }
 
-/** Of an attachment only what is encoded is no text: a document may be given as plain text. */
+/** A document of Anthropic's may be given as content blocks. */
+function isContentSource(key: string, member: JsonValue): boolean {
+  return key === "source" && isObject(member) && member.type === "content";
+}
+
+/** The source of a search result, and of a document in plain text, is text. */
+function isAttachment(key: string, member: JsonValue): boolean {
+  if (key === "source") return isObject(member) && member.type !== "text";
+  return typeof member === "string" || isObject(member);
+}
+
+/** Of an attachment, only what is encoded is no text. */
 function encodedLength(attachment: JsonObject): number {
   let length = 0;
   for (const key of ["url", "data", "file_data"]) {
     const value = attachment[key];
-    if (typeof value === "string" && attachment.type !== "text") length += value.length;
+    if (typeof value === "string") length += value.length;
   }
   return length;
 }
@@ -110,8 +137,11 @@ export function leastOutput(operation: Operation, json: JsonObject): number {
 
 /** Returns the request with a bound of its output. OpenAI's own models know it by a name that others do not. */
 export function withOutputBound<W extends Wire>(operation: Operation, request: W, tokens: number, vendor: string): W {
-  const key = operation === "chat" && vendor === "openai" ? "max_completion_tokens" : "max_tokens";
-  return request.with({ [key]: tokens }) as W;
+  const json = request.json();
+  const own = ["max_completion_tokens", "max_tokens"].filter((key) => (json[key] ?? null) !== null);
+  const byVendor = operation === "chat" && vendor === "openai" ? "max_completion_tokens" : "max_tokens";
+  const keys = own.length > 0 ? own : [byVendor];
+  return request.with(Object.fromEntries(keys.map((key) => [key, tokens]))) as W;
 }
 
 /** Upstreams differ in which of two names they heed. */

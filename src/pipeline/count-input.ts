@@ -1,6 +1,7 @@
 /**
  * Counts the input of a request in this process, for charges where the upstream told no usage: an estimate, by the
- * tokenizer of another vendor. What cannot be counted costs nothing, rather than the call its settlement.
+ * tokenizer of another vendor. What it cannot count, or not in good time, is taken at four bytes a token: no call loses its
+ * settlement by it.
  */
 import type { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
@@ -18,12 +19,15 @@ const context = {
   estimateTokens: estimatePromptTokens,
 } as const;
 
+const bytesPerToken = 4;
+
 /** What is charged is counted to the end, whoever has left. */
 const never = new AbortController().signal;
 
 export async function countInput(operation: Operation, request: Wire): Promise<number> {
-  const tokenizer = await loadTokenizer();
+  if (request.bytes().length > longest) return estimate(request);
   try {
+    const tokenizer = await loadTokenizer();
     if (operation === "chat") return await promptTokens(request as ChatRequest, tokenizer, never);
     if (operation === "messages") {
       const translated = messagesToChat.translate(request as Wire<typeof CreateMessageRequestSchema>, context);
@@ -32,8 +36,15 @@ export async function countInput(operation: Operation, request: Wire): Promise<n
     const { prompt, input } = request.json();
     return await countTexts(prompt ?? input, tokenizer);
   } catch {
-    return 0;
+    return estimate(request);
   }
+}
+
+/** In bytes: what is longer would keep the process from its other work. */
+const longest = 1_048_576;
+
+function estimate(request: Wire): number {
+  return Math.ceil(request.bytes().length / bytesPerToken);
 }
 
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;

@@ -1,6 +1,7 @@
 /**
  * Counts the tokens of a messages request in this process, for upstreams that do not count: an estimate, by the
- * tokenizer of another vendor, and free.
+ * tokenizer of another vendor, and free. A long request is estimated from its length alone: what is free must not keep the
+ * process from its other work.
  */
 import { CreateMessageRequestSchema, MessageTokenCountSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import type { Answer } from "../call.ts";
@@ -15,6 +16,9 @@ export function withTokenCount(provider: Provider): Provider {
   return { ...provider, speaks: { count_tokens: countTokens as Speak<"count_tokens">, ...provider.speaks } };
 }
 
+/** In bytes. */
+const longest = 262_144;
+
 async function countTokens({
   request,
   signal,
@@ -23,6 +27,9 @@ async function countTokens({
   const asked = Wire.ofJson(CreateMessageRequestSchema, { ...request.json(), max_tokens: 1 });
   const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0, estimateTokens } as const;
   const { request: conversation } = messagesToChat.translate(asked, context);
-  const input_tokens = await promptTokens(conversation, await loadTokenizer(), signal);
+  const isLong = request.bytes().length > longest;
+  const input_tokens = isLong
+    ? estimateTokens(conversation)
+    : await promptTokens(conversation, await loadTokenizer(), signal);
   return { kind: "whole", body: Wire.ofJson(MessageTokenCountSchema, { input_tokens }) };
 }

@@ -9,7 +9,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import type { AnswerHeaders, Caller } from "../call.ts";
 import { formatDecimal } from "../decimal.ts";
-import { internal, rateLimited } from "../errors.ts";
+import { internal, type Refusal, rateLimited } from "../errors.ts";
 import type { Decision, Limiter, Rate } from "../limits/limiter.ts";
 import type { Tier } from "../limits/tiers.ts";
 import { accessOf } from "./authorize.ts";
@@ -60,8 +60,9 @@ export function createLimit({ limiter, clock }: LimitOptions): Limit {
       const mayAsk = (own?.allowed ?? true) && (tokens?.allowed ?? true);
       const requests = await limiter.take(id, perMinute(tier.requestsPerMinute), mayAsk ? 1 : 0);
       const headers = rateHeaders(family, { requests, tokens, creditRemaining }, clock());
-      const refused = [own, tokens, requests].find((decision) => decision && !decision.allowed);
-      if (refused) throw rateLimited(refused.limit, refused.retryAfterMs, headers);
+      if (own?.allowed === false) throw refusalOf(own, "call", "of this RPC a second", headers);
+      if (tokens?.allowed === false) throw refusalOf(tokens, "token", "a minute", headers);
+      if (!requests.allowed) throw refusalOf(requests, "request", "a minute", headers);
       return headers;
     },
     async standing({ accountId, tier }) {
@@ -74,6 +75,10 @@ export function createLimit({ limiter, clock }: LimitOptions): Limit {
       if (rate) await limiter.draw(tokensId(accountId), rate, tokens);
     },
   };
+}
+
+function refusalOf({ limit, retryAfterMs }: Decision, one: string, window: string, headers: AnswerHeaders): Refusal {
+  return rateLimited(`${limit} ${limit === 1 ? one : `${one}s`} ${window}`, retryAfterMs, headers);
 }
 
 function tokensId(accountId: string): string {

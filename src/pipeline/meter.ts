@@ -4,7 +4,7 @@
  * What the model put out is kept for that until the end, up to a bound; what goes beyond it is taken at four characters
  * a token. A count is never less than what was told.
  */
-import { nothingUsed, type Used } from "../ledger/price.ts";
+import { type CallUsage, nothingUsed } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
 import type { Meter, Usage } from "../providers/provider.ts";
 import { loadTokenizer } from "../tokens/tokenizer.ts";
@@ -14,7 +14,7 @@ import type { Wire } from "../wire/wire.ts";
 export type CountInput = (operation: Operation, request: Wire) => Promise<number>;
 
 export interface Measured {
-  readonly used: Used;
+  readonly used: CallUsage;
   /** Whether any of it was counted here. */
   readonly estimated: boolean;
   /** Whether the model gave up with nothing put out. */
@@ -91,11 +91,13 @@ function newAttempt(operation: Operation, request: Wire): Attempted {
 async function measure(attempted: Attempted, complete: boolean, countInput: CountInput): Promise<Measured> {
   const { operation, request, state } = attempted;
   const told = operation === "embeddings" ? { ...state.told, output: 0 } : state.told;
-  const isTold = told.input !== undefined && told.output !== undefined && complete;
+  // Some upstreams tell of nothing where there was something.
+  const isCounted = told.output === 0 && state.text !== "";
+  const isTold = told.input !== undefined && told.output !== undefined && complete && !isCounted;
   const counted = isTold || isUncounted(operation) ? 0 : await countOutput(state);
   const input = told.input ?? (isUncounted(operation) ? 0 : await countInput(operation, request));
   const output = Math.max(told.output ?? 0, counted);
-  const isNothing = state.gaveUp && output === 0;
+  const isNothing = state.gaveUp && output === 0 && state.text === "";
   const estimated = told.input === undefined || output !== told.output;
   return {
     used: { ...nothingUsed, ...told, input, output },
@@ -111,8 +113,16 @@ function isUncounted(operation: Operation): boolean {
 
 async function countOutput({ text, beyond }: State): Promise<number> {
   if (text === "") return 0;
-  const tokenizer = await loadTokenizer();
-  return (await tokenizer.countLong(text, never)) + Math.ceil(beyond / charactersPerToken);
+  return (await countText(text)) + Math.ceil(beyond / charactersPerToken);
+}
+
+/** What cannot be counted is guessed: no call loses its settlement by it. */
+async function countText(text: string): Promise<number> {
+  try {
+    return await (await loadTokenizer()).countLong(text, never);
+  } catch {
+    return Math.ceil(text.length / charactersPerToken);
+  }
 }
 
 /** What is counted here is counted to the end, whoever has left. */
@@ -120,9 +130,9 @@ const never = new AbortController().signal;
 
 function sum(a: Measured, b: Measured): Measured {
   const used: Record<string, number> = {};
-  for (const [part, count] of Object.entries(a.used)) used[part] = count + b.used[part as keyof Used];
+  for (const [part, count] of Object.entries(a.used)) used[part] = count + b.used[part as keyof CallUsage];
   return {
-    used: used as unknown as Used,
+    used: used as unknown as CallUsage,
     estimated: a.estimated || b.estimated,
     isNothing: a.isNothing && b.isNothing,
   };

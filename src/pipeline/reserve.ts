@@ -2,8 +2,8 @@
  * Reserves what a call may cost, before anything is sent.
  *
  * A call whose cost cannot be known is refused to who must pay for it beforehand. Where the caller set no bound to the
- * output, it is bounded to what the remaining credit affords; a bound of the caller's own is never changed. A call that
- * costs nothing reserves nothing.
+ * output, it is bounded to what the remaining credit affords; a bound of the caller's own is lowered to what the model
+ * can put out at most, and else never changed. A call that costs nothing reserves nothing.
  */
 import type { Call } from "../call.ts";
 import type { Model } from "../catalog.ts";
@@ -51,6 +51,7 @@ export function createReservation(ledger: Ledger, need: Omit<Need, "request">): 
   let isMade = false;
   return {
     async bound(request) {
+      if (need.asked === "count_tokens") return request;
       reserved ??= reserve(ledger, { ...need, request });
       const bound = await reserved;
       isMade = true;
@@ -67,7 +68,6 @@ const unbounded: Bound = (request) => request;
 
 async function reserve(ledger: Ledger, need: Need): Promise<Bound> {
   const { call, model, asked, operation, request, arrivedAt } = need;
-  if (asked === "count_tokens") return unbounded;
   const { caller } = call;
   const { price } = model;
   if (!price) {
@@ -95,7 +95,7 @@ async function reserve(ledger: Ledger, need: Need): Promise<Bound> {
     now: arrivedAt,
   });
   if (held.kind === "short") throw insufficientCredit(held.of, formatDecimal(least), formatDecimal(held.available));
-  if (held.amount === wanted && !isUnknown(need)) return unbounded;
+  if (held.amount === wanted && !isUnknown(need) && !isBeyond(need)) return unbounded;
   // What is held is never less than the fewest cost, which rounding must not take away.
   const affordable = Math.max(fewest, Math.floor(outputFor(price, held.amount - worst(0)) / answers));
   const tokens = Math.min(affordable, outputOf(need));
@@ -114,6 +114,11 @@ function inputOf({ asked, call, model }: Need): number {
 function isUnknown({ operation, request, model }: Need): boolean {
   if (outputBound(operation, request.json()) !== undefined) return false;
   return operation === "completions" || model.maxOutputTokens === undefined;
+}
+
+/** Whether more is asked for than the model can put out. */
+function isBeyond({ operation, request, model }: Need): boolean {
+  return (outputBound(operation, request.json()) ?? 0) > (model.maxOutputTokens ?? Number.POSITIVE_INFINITY);
 }
 
 /** The most output of one answer, in tokens. */

@@ -10,7 +10,7 @@ import type { Answer, AnswerHeaders, Call, Caller, Frames } from "../call.ts";
 import type { Model, Target } from "../catalog.ts";
 import { formatDecimal } from "../decimal.ts";
 import type { Charged, Ledger } from "../ledger/ledger.ts";
-import { costOf, nothingUsed, type Used } from "../ledger/price.ts";
+import { type CallUsage, costOf, nothingUsed } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
 import type { CallMeter } from "./meter.ts";
 import { charactersOf } from "./reserve.ts";
@@ -43,7 +43,7 @@ export type Settle = <A extends Answer>(running: Running, work: () => Promise<A>
 
 export function createSettle(options: SettleOptions): Settle {
   return async <A extends Answer>(running: Running, work: () => Promise<A>) => {
-    const settlement = settlementOf(running, options);
+    const settlement = settling(running, options);
     const { signal } = running.call;
     let answer: A;
     try {
@@ -55,16 +55,16 @@ export function createSettle(options: SettleOptions): Settle {
     if (answer.kind === "whole") {
       if (!signal.aborted) settlement.began();
       await settlement.end(signal.aborted ? Outcome.LEFT : Outcome.ANSWERED);
-      return { ...answer, headers: { ...answer.headers, ...settlement.told() } };
+      return { ...answer, headers: { ...answer.headers, ...settlement.costHeaders() } };
     }
     // Frames that nobody began to read have no end of their own.
     signal.addEventListener("abort", () => void settlement.endUnread(), { once: true });
     const frames = settled(answer.frames, running, settlement);
-    return { ...answer, frames, trailers: settlement.told };
+    return { ...answer, frames, trailers: settlement.costHeaders };
   };
 }
 
-interface SettlementOf {
+interface Settling {
   /** Notes that the caller gets its first byte. */
   began(): void;
   /** Ends a call whose caller left before it asked for the first byte. */
@@ -72,16 +72,16 @@ interface SettlementOf {
   /** Charges the call, unless that was done. */
   end(outcome: Outcome): Promise<void>;
   /** Returns what the answer tells of its cost. */
-  told(): AnswerHeaders;
+  costHeaders(): AnswerHeaders;
 }
 
-function settlementOf(running: Running, { ledger, clock, onUsed, onError }: SettleOptions): SettlementOf {
+function settling(running: Running, { ledger, clock, onUsed, onError }: SettleOptions): Settling {
   let firstByteAt: number | undefined;
   let ending: Promise<void> | undefined;
   let headers: AnswerHeaders = {};
 
   async function charge(outcome: Outcome): Promise<void> {
-    if (running.asked === "count_tokens" || !running.isReserved()) return;
+    if (!running.isReserved()) return;
     const endedAt = clock();
     const isAnswered = outcome === Outcome.ANSWERED;
     const hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
@@ -104,12 +104,12 @@ function settlementOf(running: Running, { ledger, clock, onUsed, onError }: Sett
       first_byte_ms: firstByteAt === undefined ? null : Math.max(0, firstByteAt - arrivedAt),
     });
     onUsed(running.call.caller, tokensOf(whole));
-    headers = costHeaders(whole, estimated, charged);
+    headers = headersOf(whole, estimated, charged);
   }
 
-  const settled = ledger.begin();
+  const isOver = ledger.begin();
   const end = (outcome: Outcome) => {
-    ending ??= charge(outcome).finally(settled);
+    ending ??= charge(outcome).finally(isOver);
     return ending;
   };
   return {
@@ -120,13 +120,13 @@ function settlementOf(running: Running, { ledger, clock, onUsed, onError }: Sett
       if (firstByteAt === undefined) await end(Outcome.LEFT).catch(onError);
     },
     end,
-    told: () => headers,
+    costHeaders: () => headers,
   };
 }
 
 const unmeasured = { used: nothingUsed, estimated: false, isNothing: true };
 
-async function* settled(frames: Frames, { call, meter }: Running, settlement: SettlementOf): Frames {
+async function* settled(frames: Frames, { call, meter }: Running, settlement: Settling): Frames {
   let hasBegun = false;
   let outcome: Outcome = Outcome.LEFT;
   try {
@@ -151,15 +151,15 @@ async function* settled(frames: Frames, { call, meter }: Running, settlement: Se
   }
 }
 
-function tokensOf({ input, cacheRead, cacheWrite, cacheWriteLong, output }: Used): number {
-  return input + cacheRead + cacheWrite + cacheWriteLong + output;
+function tokensOf({ input, cacheRead, cacheWrite, cacheWriteHour, output }: CallUsage): number {
+  return input + cacheRead + cacheWrite + cacheWriteHour + output;
 }
 
-function columnsOf({ input, cacheRead, cacheWrite, cacheWriteLong, output, reasoning, characters }: Used) {
+function columnsOf({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters }: CallUsage) {
   return {
     input,
     cache_read: cacheRead,
-    cache_write: cacheWrite + cacheWriteLong,
+    cache_write: cacheWrite + cacheWriteHour,
     output,
     reasoning,
     characters,
@@ -167,7 +167,7 @@ function columnsOf({ input, cacheRead, cacheWrite, cacheWriteLong, output, reaso
 }
 
 /** `x-gateway-usage` has the parts that are not zero: `input=12, cache_read=3, output=5`. */
-function costHeaders(used: Used, estimated: boolean, charged: Charged | undefined): AnswerHeaders {
+function headersOf(used: CallUsage, estimated: boolean, charged: Charged | undefined): AnswerHeaders {
   const parts = Object.entries(columnsOf(used)).filter(([, count]) => count > 0);
   const words = parts.map(([part, count]) => `${part}=${count}`);
   if (estimated) words.push("estimated");

@@ -13,8 +13,9 @@ import {
 } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
-import { field as boundsOf } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { transparent, untagged, word } from "../../gen/modelgateway/v1/wire_pb.ts";
+import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { transparent, untagged, wire, word } from "../../gen/modelgateway/v1/wire_pb.ts";
+import { formatDecimal } from "../decimal.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../errors.ts";
 import { Wire } from "../wire/wire.ts";
 
@@ -55,11 +56,21 @@ function isAbsent([only, ...more]: Path, request: Wire): boolean {
 function boundWords(path: Path, ruleId: string): string | undefined {
   const field = path.findLast((step) => step.kind === "field");
   const { type } = field ? getOption(field, boundsOf) : {};
+  if (field && type?.case === "int64") return amountWords(type.value, getOption(field, wire).decimals);
   if (field?.enum && type?.case === "enum") return `expected one of ${wordsOf(field.enum, type.value.in).join(", ")}`;
   if (ruleId === "string.min_len" && type?.case === "string" && type.value.minLen === 1n) return "must not be empty";
   if (type?.case !== "repeated") return undefined;
   if (ruleId === "repeated.min_items" && type.value.minItems === 1n) return "must not be empty";
   return ruleId === "repeated.max_items" ? `expected at most ${type.value.maxItems} items` : undefined;
+}
+
+/** Says the bounds of an amount as the amount itself is written; no other number has decimals. */
+function amountWords({ greaterThan, lessThan }: Int64Rules, places: number): string | undefined {
+  if (places === 0 || greaterThan.case === undefined || lessThan.case !== "lte") return undefined;
+  const [least, most] = [formatDecimal(greaterThan.value, places), formatDecimal(lessThan.value, places)];
+  return greaterThan.case === "gte"
+    ? `must be from ${least} to ${most}`
+    : `must be more than ${least}, at most ${most}`;
 }
 
 /** The public words of an enum: of these numbers, or of all. */

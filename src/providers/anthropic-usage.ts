@@ -49,7 +49,7 @@ function tellUsageTo(meter: Meter): (usage: JsonValue | undefined) => Partial<Us
     const details = usage.output_tokens_details as JsonObject | null | undefined;
     const output = countOf(usage.output_tokens);
     const written = writtenParts(usage, long);
-    long = written.cacheWriteLong ?? long;
+    long = written.cacheWriteHour ?? long;
     const told: Partial<Usage> = {
       ...only("input", countOf(usage.input_tokens)),
       ...only("cacheRead", countOf(usage.cache_read_input_tokens)),
@@ -74,12 +74,12 @@ function writtenParts(usage: JsonObject, longBefore: number): Partial<Usage> {
   const long = countOf(split?.ephemeral_1h_input_tokens);
   const sum = countOf(usage.cache_creation_input_tokens);
   if (short !== undefined || long !== undefined) {
-    const cacheWriteLong = long ?? 0;
-    return { cacheWrite: Math.max(short ?? 0, (sum ?? 0) - cacheWriteLong), cacheWriteLong };
+    const cacheWriteHour = long ?? 0;
+    return { cacheWrite: Math.max(short ?? 0, (sum ?? 0) - cacheWriteHour), cacheWriteHour };
   }
   if (sum === undefined) return {};
-  const cacheWriteLong = Math.min(sum, longBefore);
-  return { cacheWrite: sum - cacheWriteLong, cacheWriteLong };
+  const cacheWriteHour = Math.min(sum, longBefore);
+  return { cacheWrite: sum - cacheWriteHour, cacheWriteHour };
 }
 
 /** A block as it begins, or whole but for its input. */

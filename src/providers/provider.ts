@@ -16,7 +16,7 @@ export interface Usage {
   /** Written to a prompt cache for its shortest lifetime. */
   readonly cacheWrite: number;
   /** Written to a prompt cache for an hour. */
-  readonly cacheWriteLong: number;
+  readonly cacheWriteHour: number;
   /** Output tokens, reasoning in them. */
   readonly output: number;
   /** Those of the output that were reasoning. */

@@ -29,7 +29,7 @@ export function issueRedeemCodes(store: RedeemCodeStore, init: BatchInit): { bat
   const codes = Array.from({ length: count }, newCode);
   store.insert(
     codes.map((code): NewRedeemCode => {
-      const kept = { code_hash: hashRedeemCode(code), code_mask: `${code.slice(0, 4)}…${code.slice(-4)}` };
+      const kept = { code_hash: hashRedeemCode(code), code_mask: `${code.slice(0, 4)}…` };
       return {
         id: newId("cod", now),
         batch_id: batchId,

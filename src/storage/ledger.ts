@@ -1,5 +1,5 @@
 /**
- * Money in the database: holds, charges, and what came in.
+ * Money in the database: holds and charges. What comes in is written by `entries.ts`.
  *
  * Every function here is one step of a transaction that the caller opens (`transact`), and keeps these sums true, which
  * `reconcile.ts` proves: an account's balance is the sum of its ledger entries, its `held` that of its holds; a key's
@@ -47,6 +47,9 @@ const lost = 5;
 
 const hourMs = 3_600_000;
 
+/** What may be held of an account before a call, and by one, at most: both together can be counted exactly. */
+const most = 4e15;
+
 export interface LedgerStore {
   transact<T>(work: () => T): T;
   /** Reserves as much as is wanted, or as there is, if that is enough. */
@@ -67,10 +70,10 @@ const batch = 500;
 export function ledgerStore(engine: Engine): LedgerStore {
   const holdKey = engine.prepare<[held: number, now: number, keyId: string, held: number]>(
     `UPDATE api_keys SET held = held + ?, last_used_at = ? WHERE id = ? AND revoked_at IS NULL
-     AND (credit_limit IS NULL OR credit_limit - spent - held >= ?)`,
+     AND (credit_limit IS NULL OR credit_limit - spent - held >= ?) AND held < ${most}`,
   );
   const holdAccount = engine.prepare<[held: number, accountId: string, held: number]>(
-    "UPDATE accounts SET held = held + ? WHERE id = ? AND (postpaid = 1 OR balance - held >= ?)",
+    `UPDATE accounts SET held = held + ? WHERE id = ? AND (postpaid = 1 OR balance - held >= ?) AND held < ${most}`,
   );
   const insertHold = engine.prepare<
     [string, string, string, string, string, string, number, createdAt: number, expiresAt: number]
@@ -134,11 +137,11 @@ export function ledgerStore(engine: Engine): LedgerStore {
   }
 
   function hold(init: HoldInit): Held {
-    if (tryHold(init, init.wanted)) return { kind: "held", amount: init.wanted };
+    if (init.wanted <= most && tryHold(init, init.wanted)) return { kind: "held", amount: init.wanted };
     const left = credit.get(init.keyId);
     const ofLimit = left?.ofLimit ?? Number.POSITIVE_INFINITY;
     const ofBalance = left?.ofBalance ?? Number.POSITIVE_INFINITY;
-    const available = Math.max(0, Math.min(ofLimit, ofBalance));
+    const available = Math.max(0, Math.min(ofLimit, ofBalance, most));
     if (available < init.wanted && available >= init.least && tryHold(init, available)) {
       return { kind: "held", amount: available };
     }

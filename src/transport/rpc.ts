@@ -82,7 +82,9 @@ export function createRpcDoor({ way, services, open, maxBytes, bodyTimeoutMs, dr
       throw asConnectError(error, context);
     }
   };
-  for (const service of services) router.service(service, implement(service, way), { requestGate });
+  // As in a REST body: what a caller believes to have set is not left out without a word.
+  const jsonOptions = { ignoreUnknownFields: false };
+  for (const service of services) router.service(service, implement(service, way), { requestGate, jsonOptions });
   for (const { service, implementation } of open) {
     router.service(service, implementation, { shutdownSignal: draining, readMaxBytes: openMaxBytes });
   }
@@ -126,7 +128,8 @@ function implement(service: DescService, way: Way): ServiceImpl<DescService> {
     const caller = context.values.get(callerKey);
     if (!caller) throw internal(new Error("a call without a caller"));
     context.values.set(beganKey, true);
-    const request = Wire.ofMessage(method.input, message);
+    // What `extra` brings is held to the contract, too: the request is read as the JSON that it becomes upstream.
+    const request = Wire.ofJson(method.input, Wire.ofMessage(method.input, message).json());
     const answered = await way.handle({ ...arrivalOf(context), caller, request, signal });
     setAll(context.responseHeader, answered.headers);
     return answered;

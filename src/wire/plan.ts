@@ -74,6 +74,8 @@ export interface MessagePlan {
   readonly byKey: Map<string, FieldPlan | UnionPlan>;
   /** The property that keeps what no member can hold. */
   extra: string | undefined;
+  /** The known keys by their lower-case spelling. */
+  readonly byLowerKey: Map<string, string>;
 }
 
 const plans = new Map<DescMessage, MessagePlan>();
@@ -85,6 +87,7 @@ export function planOf(desc: DescMessage): MessagePlan {
   const plan: MessagePlan = {
     ...{ desc, bare: undefined, mayBeEmpty: false },
     ...{ members: [], byKey: new Map<string, FieldPlan | UnionPlan>(), extra: undefined },
+    byLowerKey: new Map<string, string>(),
   };
   plans.set(desc, plan); // Before its fields are read: message types may be recursive.
   try {
@@ -109,6 +112,7 @@ function compile(plan: MessagePlan): void {
     const compiled = member.kind === "oneof" ? unionPlan(member) : fieldPlan(member);
     plan.members.push(compiled);
     plan.byKey.set(compiled.key, compiled);
+    plan.byLowerKey.set(compiled.key.toLowerCase(), compiled.key);
   }
   if (getOption(desc, transparent)) {
     const [only, ...others] = plan.members;

@@ -42,6 +42,7 @@ function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options:
     try {
       if (readMember(plan.byKey.get(key), target, value, depth, options)) continue;
       checkKey(key);
+      if (!options.lenient) checkSpelling(plan, key);
       checkRaw(value, depth + 1);
     } catch (fault) {
       if (!(fault instanceof WireFault)) throw fault;
@@ -54,6 +55,12 @@ function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options:
   }
   if (plan.extra && extra) target[plan.extra] = extra;
   return target;
+}
+
+/** Some upstreams read keys in any case: what is not held to the contract here would be obeyed there. */
+function checkSpelling({ byKey, byLowerKey }: MessagePlan, key: string): void {
+  const known = byKey.has(key) ? undefined : byLowerKey.get(key.toLowerCase());
+  if (known !== undefined) throw new WireFault("value", `expected the spelling ${known}`);
 }
 
 function isKeepable(key: string, value: JsonValue, depth: number): boolean {
@@ -159,12 +166,14 @@ function readValue(plan: ValuePlan, value: JsonValue, depth: number, options: Re
       if (typeof value !== "string" && typeof value !== "number") throw expected("a decimal", value);
       if (typeof value === "number") checkNumber(value);
       const read = parseDecimal(typeof value === "number" ? decimalText(value) : value, plan.places);
-      if ("fault" in read) throw new WireFault("type", `expected ${read.fault}`);
+      if ("fault" in read) throw new WireFault("value", `expected ${read.fault}`);
       return BigInt(read.value);
     }
     case "timestamp": {
-      const moment = typeof value === "string" ? readTimestamp(value) : undefined;
-      if (!moment) throw expected("a moment with its offset, as 2026-01-02T03:04:05Z", value);
+      const form = "a moment as 2030-01-31T12:00:00Z";
+      if (typeof value !== "string") throw expected(form, value);
+      const moment = readTimestamp(value);
+      if (!moment) throw new WireFault("value", `expected ${form}`);
       return moment;
     }
     case "enum": {

@@ -87,14 +87,14 @@ export const Reason = {
   MALFORMED_BODY: 1,
 
   /**
-   * A field has the wrong JSON type, or an unknown word (400).
+   * A field has the wrong JSON type (400).
    *
    * @generated from enum value: REASON_INVALID_TYPE = 2;
    */
   INVALID_TYPE: 2,
 
   /**
-   * A field is out of its bounds (400).
+   * A field is out of its bounds, is an unknown word, or is a text that is no amount or no moment (400).
    *
    * @generated from enum value: REASON_INVALID_VALUE = 3;
    */
@@ -255,7 +255,7 @@ export const Reason = {
   RATE_LIMITED: 25,
 
   /**
-   * The key, account or code that the request names does not exist, or is another account's (404).
+   * The key, account, code, request or batch that the request names does not exist, or is another account's (404).
    *
    * @generated from enum value: REASON_RESOURCE_NOT_FOUND = 26;
    */
