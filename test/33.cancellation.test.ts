@@ -275,7 +275,7 @@ describe("a deadline", () => {
         "content-type": "application/json",
         "connect-timeout-ms": "50",
       },
-      body: JSON.stringify({ model: "embedded-chat", messages: [{ role: "ROLE_USER", content: { text: "Hello" } }] }),
+      body: JSON.stringify({ model: "embedded-chat", messages: [{ role: "ROLE_USER", text: "Hello" }] }),
     });
     const exchange = await upstream.next();
     await exchange.left;
