@@ -225,7 +225,7 @@ test("a call over RPC like one over HTTP", async () => {
   const response = await fetch(`${gateway.rootUrl}/modelgateway.v1.InferenceService/CreateChatCompletion`, {
     method: "POST",
     headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "embedded-chat", messages: [{ role: "ROLE_USER", content: { text: prompt } }] }),
+    body: JSON.stringify({ model: "embedded-chat", messages: [{ role: "ROLE_USER", text: prompt }] }),
   });
   expect(response.status).toBe(200);
   const id = response.headers.get("x-request-id") ?? "";
