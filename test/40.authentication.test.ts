@@ -70,9 +70,8 @@ async function call(headers: Record<string, string>, path: string = paths[0]): P
     headers: { ...headers, "content-type": "application/json" },
     agent: false,
   });
-  const text = path === paths[0] ? "Hi" : { text: "Hi" };
-  const role = path === paths[0] ? "user" : "ROLE_USER";
-  sent.end(JSON.stringify({ model: "embedded-chat", messages: [{ role, content: text }] }));
+  const message = path === paths[0] ? { role: "user", content: "Hi" } : { role: "ROLE_USER", text: "Hi" };
+  sent.end(JSON.stringify({ model: "embedded-chat", messages: [message] }));
   const [response] = await once(sent, "response");
   let body = "";
   for await (const chunk of response) body += chunk;
