@@ -23,6 +23,16 @@ export interface Caller {
   readonly tier: Tier | undefined;
 }
 
+/** The operator, by the configured credential or at the command line. */
+export const operatorCaller: Caller = {
+  rights: "operator",
+  accountId: "",
+  keyId: "",
+  models: [],
+  mustPay: true,
+  tier: undefined,
+};
+
 /** A caller that may go on, and what every answer to it tells: its rate, and its credit. */
 export interface Admission {
   readonly caller: Caller;

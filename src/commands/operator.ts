@@ -10,7 +10,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import type { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
-import type { Answer, Call, Caller } from "../call.ts";
+import { type Answer, type Call, operatorCaller } from "../call.ts";
 import type { Config } from "../config/config.ts";
 import { newId } from "../ids.ts";
 import { createValidate } from "../pipeline/validate.ts";
@@ -25,15 +25,6 @@ export type Ask = <I extends DescMessage, O extends DescMessage>(
   request: MessageInitShape<I>,
   idempotencyKey?: string,
 ) => Promise<MessageShape<O>>;
-
-const operator: Caller = {
-  rights: "operator",
-  accountId: "",
-  keyId: "",
-  models: [],
-  mustPay: true,
-  tier: undefined,
-};
 
 /** Runs `work` on the storage of this configuration, and closes it. */
 export function withOperator(
@@ -57,7 +48,7 @@ export function askerOf(storage: Storage, { tiers }: Config): Ask {
       id: newId("req"),
       method,
       header: (name) => (name === "idempotency-key" ? idempotencyKey : undefined),
-      caller: operator,
+      caller: operatorCaller,
       request: request as unknown as Wire,
       signal: new AbortController().signal,
     });

@@ -5,7 +5,7 @@
  * next call on, also when another process changed it: both are read from the database every time.
  */
 import { timingSafeEqual } from "node:crypto";
-import type { Arrival, Caller } from "../call.ts";
+import { type Arrival, type Caller, operatorCaller } from "../call.ts";
 import { accountSuspended, invalidApiKey, keyDisabled, keyExpired, missingApiKey } from "../errors.ts";
 import { type Tier, tierOf } from "../limits/tiers.ts";
 import { hashKeySecret } from "../secrets.ts";
@@ -62,10 +62,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   };
 }
 
-const operator: Authenticated = {
-  caller: { rights: "operator", accountId: "", keyId: "", models: [], mustPay: true, tier: undefined },
-  account: undefined,
-};
+const operator: Authenticated = { caller: operatorCaller, account: undefined };
 
 function refuseInvalid(key: KeyStanding, now: number): void {
   if (key.disabled === 1) throw keyDisabled();

@@ -138,21 +138,20 @@ export function ledgerStore(engine: Engine): LedgerStore {
 
   function hold(init: HoldInit): Held {
     if (init.wanted <= most && tryHold(init, init.wanted)) return { kind: "held", amount: init.wanted };
-    const left = credit.get(init.keyId);
-    const ofLimit = left?.ofLimit ?? Number.POSITIVE_INFINITY;
-    const ofBalance = left?.ofBalance ?? Number.POSITIVE_INFINITY;
-    const available = Math.max(0, Math.min(ofLimit, ofBalance, most));
+    const left = leftOf(init.keyId);
+    const available = Math.min(left.available, most);
     if (available < init.wanted && available >= init.least && tryHold(init, available)) {
       return { kind: "held", amount: available };
     }
-    return { kind: "short", of: ofLimit < ofBalance ? "limit" : "balance", available };
+    return { kind: "short", of: left.of, available };
   }
 
-  /** What is left to charge from, with the call's own hold given back. */
-  function chargeable(keyId: string, released: number): number {
+  /** What is left of the key's limit or of its account's balance, whichever is less. */
+  function leftOf(keyId: string): { of: "limit" | "balance"; available: number } {
     const left = credit.get(keyId);
-    const available = Math.min(left?.ofLimit ?? Number.POSITIVE_INFINITY, left?.ofBalance ?? Number.POSITIVE_INFINITY);
-    return released + Math.max(0, available);
+    const ofLimit = left?.ofLimit ?? Number.POSITIVE_INFINITY;
+    const ofBalance = left?.ofBalance ?? Number.POSITIVE_INFINITY;
+    return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
   }
 
   function settle(call: Settlement, entryId: string): Charged | undefined {
@@ -161,7 +160,8 @@ export function ledgerStore(engine: Engine): LedgerStore {
     if (before && before.outcome !== lost) return undefined;
     if (before) deleteRequest.run(id);
     const released = deleteHold.get(id)?.amount ?? 0;
-    const cost = call.cost <= released ? call.cost : Math.min(call.cost, chargeable(key_id, released));
+    // What it costs beyond its own hold is taken from what is left besides.
+    const cost = call.cost <= released ? call.cost : Math.min(call.cost, released + leftOf(key_id).available);
     const waived = call.cost - cost;
     freeKey.run(released, cost, key_id);
     freeAccount.run(released, cost, account_id);
