@@ -5,33 +5,55 @@ import type { DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Tier } from "./limits/tiers.ts";
 import type { Wire } from "./wire/wire.ts";
 
-/** What a credential may do. The operator is no account's; an administrator key manages its account's keys. */
-export type Rights = "key" | "admin" | "operator";
+/**
+ * What a credential may do. An administrator key manages its account's keys, and so does a session, which is a person's; the
+ * operator key is no account's, and an operator's session both. Nobody is who shows no credential where none is needed.
+ */
+export type Rights = "nobody" | "key" | "admin" | "session" | "operator" | "operator_session";
 
 /** Who calls: whose credential it is, and what it may do. */
 export interface Caller {
   readonly rights: Rights;
-  /** Who pays, and whose things are seen; empty for the operator. */
+  /** Who pays, and whose things are seen; empty for the operator key and nobody. */
   readonly accountId: string;
-  /** Empty for the operator. */
+  /** The key that calls, or that a session calls a model by; empty where there is none. */
   readonly keyId: string;
+  /** Who is signed in; empty without a session. */
+  readonly userId: string;
+  readonly sessionId: string;
   /** The models that the key may use, as ids and `family:name`; empty where it may use all. */
   readonly models: readonly string[];
   /** Whether cost must be known and covered beforehand: its account is prepaid, or the key has a limit. */
   readonly mustPay: boolean;
-  /** Of its account; undefined for the operator. */
+  /** Of its account; undefined where there is none. */
   readonly tier: Tier | undefined;
 }
 
-/** The operator, by the configured credential or at the command line. */
-export const operatorCaller: Caller = {
-  rights: "operator",
+/** Who shows no credential. */
+export const nobody: Caller = {
+  rights: "nobody",
   accountId: "",
   keyId: "",
+  userId: "",
+  sessionId: "",
   models: [],
   mustPay: true,
   tier: undefined,
 };
+
+/** The operator, by the configured credential or at the command line. */
+export const operatorCaller: Caller = { ...nobody, rights: "operator" };
+
+/** Where a call comes from, and how it reached the gateway; worked out when it is asked for. */
+export interface Peer {
+  /** The client's address on the network; empty for the command line. */
+  readonly address: string;
+  /** The address under which the client reaches the gateway, without a slash at its end. */
+  readonly rootUrl: string;
+}
+
+/** The command line is at no address. */
+export const here: Peer = { address: "", rootUrl: "" };
 
 /** A caller that may go on, and what every answer to it tells: its rate, and its credit. */
 export interface Admission {
@@ -46,6 +68,7 @@ export interface Arrival {
   readonly method: DescMethod;
   /** Returns a request header by its lower-case name. */
   readonly header: (name: string) => string | undefined;
+  readonly peer: Peer;
 }
 
 export interface Call<I extends DescMessage = DescMessage> extends Arrival {

@@ -7,6 +7,8 @@ import type { Price } from "./ledger/price.ts";
 
 export interface Model {
   readonly id: string;
+  /** Its other names. */
+  readonly aliases: readonly string[];
   readonly family: string;
   readonly kind: ModelConfig["kind"];
   /** How a chat model serves text completions: as a conversation, or by its upstream's own endpoint where it has one. */
@@ -70,6 +72,7 @@ export function createCatalog(configs: readonly ModelConfig[]): Catalog {
   const models = configs.map((config): Model => {
     const model: Model = {
       id: config.id,
+      aliases: config.aliases.filter((name) => name !== config.id && !byName.has(name)),
       family: config.family,
       kind: config.kind,
       completions: config.completions ?? "chat",

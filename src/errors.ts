@@ -110,6 +110,51 @@ export function permissionDenied(needed: string): Refusal {
   return new Refusal(Reason.PERMISSION_DENIED, `This call needs another credential: ${needed}.`);
 }
 
+// Who signs in to the dashboard.
+
+export function signInFailed(why = "the e-mail address or the password is wrong"): Refusal {
+  return new Refusal(Reason.SIGN_IN_FAILED, `Not signed in: ${why}. Try again.`);
+}
+
+/** For somebody who is signed in, and is to prove once more who asks. */
+export function proofFailed(what: "password" | "code"): Refusal {
+  return new Refusal(Reason.SIGN_IN_FAILED, `The ${what} is wrong. Try again.`, { param: what });
+}
+
+export function secondFactorNeeded(): Refusal {
+  const message = "This user has a second factor. Send the code of the authenticator app, or a recovery code.";
+  return new Refusal(Reason.SECOND_FACTOR_NEEDED, message);
+}
+
+export function tooManyAttempts(retryAfterMs: number): Refusal {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  const message = `Too many attempts. Try again in ${seconds} s.`;
+  return new Refusal(Reason.RATE_LIMITED, message, { headers: { "retry-after": String(seconds) } });
+}
+
+export function sessionEnded(): Refusal {
+  return new Refusal(Reason.SESSION_ENDED, "You are not signed in, or no longer. Sign in to the dashboard.");
+}
+
+export function userSuspended(): Refusal {
+  return new Refusal(Reason.ACCOUNT_SUSPENDED, "Your account is suspended. Ask the operator of the gateway.");
+}
+
+export function crossSite(): Refusal {
+  const message = "A session may be used by the dashboard's own pages only, with the header `x-gateway-session: 1`.";
+  return new Refusal(Reason.CROSS_SITE, message);
+}
+
+export function linkInvalid(): Refusal {
+  const message = "This link is unknown, was used, or has expired. Ask the operator of the gateway for a new one.";
+  return new Refusal(Reason.LINK_INVALID, message, { param: "link" });
+}
+
+export function registrationClosed(invitation: boolean): Refusal {
+  const who = invitation ? "only who was invited may register" : "nobody may register";
+  return new Refusal(Reason.REGISTRATION_CLOSED, `Here ${who}. Ask the operator of the gateway.`);
+}
+
 /** `allowed` is the rate in words, as "60 requests a minute"; `headers` say where the caller stands. */
 export function rateLimited(
   allowed: string,

@@ -1,38 +1,45 @@
 /**
  * The composition root: builds every part of the gateway once, and nothing anywhere else.
  */
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { join } from "node:path";
 import type { Logger } from "pino";
 import { Family } from "../gen/modelgateway/v1/access_pb.ts";
 import { AccountService } from "../gen/modelgateway/v1/accounts_pb.ts";
 import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
 import { KeyService } from "../gen/modelgateway/v1/keys_pb.ts";
 import { OperatorService } from "../gen/modelgateway/v1/operator_pb.ts";
+import { SessionService } from "../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../gen/modelgateway/v1/usage_pb.ts";
-import type { Handler, ServiceImplementation, Way } from "./call.ts";
 import { type Catalog, createCatalog } from "./catalog.ts";
 import type { Config } from "./config/config.ts";
-import { httpNotUnderstood, internal, methodNotAllowed, type Refusal } from "./errors.ts";
+import { embeddedUpstream } from "./config/references.ts";
+import { httpNotUnderstood, methodNotAllowed, type Refusal } from "./errors.ts";
 import { newId } from "./ids.ts";
 import { createLedger, type Ledger } from "./ledger/ledger.ts";
 import { createMemoryLimiter } from "./limits/memory.ts";
 import { createAdmit } from "./pipeline/admit.ts";
+import { audit } from "./pipeline/audit.ts";
 import { createAuthenticate } from "./pipeline/authenticate.ts";
+import { createAuthenticateSession } from "./pipeline/authenticate-session.ts";
 import { createComplete } from "./pipeline/complete.ts";
 import { withTokenCount } from "./pipeline/count-tokens.ts";
 import { createLimit, type Limit } from "./pipeline/limit.ts";
 import { observe } from "./pipeline/observe.ts";
+import { createHandle, type ServedService, serve } from "./pipeline/serve.ts";
 import { createSettle, type SettleOptions } from "./pipeline/settle.ts";
-import { createValidate } from "./pipeline/validate.ts";
+import { createHealth, type Health } from "./providers/health.ts";
 import { createProviders, embeddedModels } from "./providers/index.ts";
 import type { Provider } from "./providers/provider.ts";
 import { accountService } from "./services/accounts.ts";
 import { inferenceService } from "./services/inference.ts";
 import { keyService } from "./services/keys.ts";
 import { operatorService } from "./services/operator.ts";
+import { sessionService } from "./services/sessions.ts";
+import { standingsOf } from "./services/upstream-message.ts";
 import { usageService } from "./services/usage.ts";
 import type { Storage } from "./storage/storage.ts";
 import { createAddresses } from "./transport/addresses.ts";
+import { createAssets } from "./transport/assets.ts";
 import { createCors } from "./transport/cors.ts";
 import { createDispatch } from "./transport/dispatch.ts";
 import { createReadiness, healthService, type Readiness } from "./transport/health.ts";
@@ -42,7 +49,6 @@ import { reflectionServices } from "./transport/reflection.ts";
 import { createRestDoor } from "./transport/rest.ts";
 import { compileRoutes } from "./transport/routes.ts";
 import { createRpcDoor } from "./transport/rpc.ts";
-import { planOf } from "./wire/plan.ts";
 
 export interface GatewayParts {
   readonly config: Config;
@@ -103,6 +109,7 @@ interface Shared {
   readonly catalog: Catalog;
   /** By the upstream's name. */
   readonly providers: ReadonlyMap<string, Provider>;
+  readonly health: Health;
   readonly ledger: Ledger;
   readonly limit: Limit;
   /** Told of what went wrong where no caller waits. */
@@ -111,10 +118,13 @@ interface Shared {
 
 function createShared({ config, storage, log, clock }: Parts): Shared {
   const onError = (error: unknown) => log.error({ err: error }, "usage could not be written");
+  const health = createHealth(clock);
   const providers = [...createProviders(config.upstreams, clock)];
   return {
     catalog: createCatalog(config.embeddedModels ? [...config.models, ...embeddedModels] : config.models),
-    providers: new Map(providers.map(([name, provider]) => [name, withTokenCount(provider)])),
+    // What is counted here is no attempt at an upstream.
+    providers: new Map(providers.map(([name, provider]) => [name, withTokenCount(health.watch(name, provider))])),
+    health,
     ledger: createLedger({ store: storage.ledger, clock, onError }),
     limit: createLimit({ limiter: createMemoryLimiter(clock), clock }),
     onError,
@@ -123,20 +133,31 @@ function createShared({ config, storage, log, clock }: Parts): Shared {
 
 function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { config, storage, clock, random } = parts;
-  const { catalog, providers, ledger, limit, onError } = shared;
+  const { catalog, providers, health, ledger, limit, onError } = shared;
   const onUsed: SettleOptions["onUsed"] = (caller, tokens) => void limit.used(caller, tokens).catch(onError);
   const settle = createSettle({ ledger, clock, onUsed, onError });
   const complete = createComplete({ catalog, providers, ledger, settle, clock, random });
   const responses = { store: storage.responses, clock, limits: config.responses };
   const { defaultModels, tiers, maxKeysPerAccount: maxKeys } = config;
-  const { accounts, entries, redeemCodes, keys, idempotency, requests } = storage;
+  const { keys, idempotency } = storage;
+  const { standing } = limit;
   const unit = config.unit.code;
+  const { registration, publicUrls } = config;
+  const limiter = createMemoryLimiter(clock);
+  const services = [InferenceService, KeyService, AccountService, UsageService, SessionService, OperatorService];
+  const embedded = { name: embeddedUpstream, kind: "embedded", base_url: "" };
+  const upstreams = () =>
+    standingsOf([...config.upstreams, embedded], catalog, health.fared).filter(
+      // The configuration may serve nothing embedded, and does not name it.
+      ({ name, models }) => name !== embeddedUpstream || models.length > 0,
+    );
   return [
     serve(InferenceService, inferenceService({ catalog, complete, defaultModels, responses })),
-    serve(KeyService, keyService({ keys, idempotency, catalog, clock, maxKeys, unit, standing: limit.standing })),
-    serve(AccountService, accountService({ accounts, entries, redeemCodes, tiers, unit, clock })),
-    serve(UsageService, usageService({ requests, clock })),
-    serve(OperatorService, operatorService({ storage, tiers, clock })),
+    serve(KeyService, keyService({ keys, idempotency, catalog, clock, maxKeys, unit, standing })),
+    serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, standing })),
+    serve(UsageService, usageService({ ...storage, clock })),
+    serve(SessionService, sessionService({ storage, limiter, registration, unit: config.unit, publicUrls, clock })),
+    serve(OperatorService, operatorService({ storage, config, clock, services, upstreams })),
   ];
 }
 
@@ -147,24 +168,36 @@ function createDoors(parts: Parts, shared: Shared, readiness: Readiness): Listen
   const { tiers, operatorKey } = config;
   const services = createServices(parts, shared);
   const descriptors = services.map(({ service }) => service);
-  const authenticate = createAuthenticate({ keys: storage.keys, tiers, operatorKey, clock, onUsed: ledger.touch });
-  const way = observe(createWay(services, createAdmit({ authenticate, limit: limit.limit })), { log, clock });
+  const { keys, sessions } = storage;
+  const authenticateSession = createAuthenticateSession({ sessions, clock });
+  const authenticate = createAuthenticate({
+    ...{ keys, authenticateSession, tiers, operatorKey, clock },
+    onUsed: ledger.touch,
+  });
+  const onError = (err: unknown) => log.error({ err }, "the audit log could not be written");
+  const methods = descriptors.flatMap((service) => service.methods);
+  const handle = audit(createHandle(services), methods, { storage, newId, clock, onError });
+  const way = observe({ admit: createAdmit({ authenticate, limit: limit.limit }), handle }, { log, clock });
   const names = descriptors.map(({ typeName }) => typeName);
   const health = healthService(readiness, names);
   const body = { maxBytes: config.maxBodyBytes, timeoutMs: config.bodyTimeoutMs };
+  const addresses = createAddresses(config);
+  const { peerOf } = addresses;
   return createDispatch({
     routes: compileRoutes(descriptors),
-    rest: createRestDoor({ way, body, keepAliveMs: config.keepAliveMs }),
+    rest: createRestDoor({ way, body, keepAliveMs: config.keepAliveMs, peerOf }),
     rpc: createRpcDoor({
       way,
       services: descriptors,
       open: [health, ...reflectionServices([...descriptors, health.service])],
       maxBytes: config.maxBodyBytes,
       bodyTimeoutMs: config.bodyTimeoutMs,
+      peerOf,
       draining: readiness.draining,
     }),
     readiness,
-    addresses: createAddresses(config),
+    addresses,
+    assets: createAssets(join(import.meta.dirname, "../dashboard/dist")),
     cors: createCors(config.corsOrigins),
     newRequestId: () => newId("req", clock()),
     log,
@@ -187,35 +220,4 @@ async function warmModels(catalog: Catalog, providers: Shared["providers"], log:
 /** 405 is for CONNECT, which no path takes. */
 function rejectionOf(status: number): Refusal {
   return status === 405 ? methodNotAllowed("CONNECT", ["GET", "POST", "DELETE"]) : httpNotUnderstood(status);
-}
-
-interface ServedService {
-  readonly service: DescService;
-  readonly handlers: ReadonlyMap<DescMethod, Handler>;
-}
-
-function serve<S extends DescService>(service: S, implementation: ServiceImplementation<S>): ServedService {
-  const handlers = new Map<DescMethod, Handler>();
-  for (const method of service.methods) {
-    handlers.set(method, implementation[method.localName as keyof S["method"]] as unknown as Handler);
-  }
-  return { service, handlers };
-}
-
-/** Puts the steps of a call in their order: admit, validate, and the RPC's own service. */
-function createWay(services: readonly ServedService[], admit: Way["admit"]): Omit<Way, "abandon"> {
-  const handlers = new Map(services.flatMap(({ handlers }) => [...handlers]));
-  const methods = [...handlers.keys()];
-  // A message that the wire cannot carry stops the start, and not the first call that needs it.
-  for (const { input, output } of methods) for (const desc of [input, output]) planOf(desc);
-  const validate = createValidate(methods.map(({ input }) => input));
-  return {
-    admit,
-    async handle(call) {
-      validate(call.request);
-      const handler = handlers.get(call.method);
-      if (!handler) throw internal(new Error(`no handler for ${call.method}`));
-      return handler(call);
-    },
-  };
 }

@@ -17,6 +17,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     demo: async () => (await import("./commands/demo.ts")).demo,
     accounts: async () => (await import("./commands/accounts.ts")).accounts,
     keys: async () => (await import("./commands/keys.ts")).keys,
+    users: async () => (await import("./commands/users.ts")).users,
     recharge: async () => (await import("./commands/money.ts")).recharge,
     refund: async () => (await import("./commands/money.ts")).refund,
     grant: async () => (await import("./commands/money.ts")).grant,

@@ -35,6 +35,12 @@ const standings = {
   [Reason.RESOURCE_NOT_FOUND]: [Code.NotFound, 404],
   [Reason.IDEMPOTENCY_CONFLICT]: [Code.AlreadyExists, 409],
   [Reason.CONFLICT]: [Code.AlreadyExists, 409],
+  [Reason.SIGN_IN_FAILED]: [Code.Unauthenticated, 401],
+  [Reason.SECOND_FACTOR_NEEDED]: [Code.Unauthenticated, 401],
+  [Reason.SESSION_ENDED]: [Code.Unauthenticated, 401],
+  [Reason.LINK_INVALID]: [Code.NotFound, 404],
+  [Reason.CROSS_SITE]: [Code.PermissionDenied, 403],
+  [Reason.REGISTRATION_CLOSED]: [Code.PermissionDenied, 403],
 } as const;
 
 /** A call that is not answered, and why. */

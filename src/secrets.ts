@@ -12,6 +12,16 @@ export function newKeySecret(): string {
   return `sk-${randomBytes(32).toString("base64url")}`;
 }
 
+/** Makes what a session's cookie or a one-time link holds: 256 random bits. */
+export function newToken(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+/** Returns what is kept of such a token. */
+export function hashToken(token: string): string {
+  return hash("sha256", token, "hex");
+}
+
 /** Returns what is kept of a key's secret. */
 export function hashKeySecret(secret: string): string {
   return hash("sha256", secret, "hex");
@@ -29,7 +39,30 @@ export function newPassword(): string {
 
 // RFC 9106 and the OWASP password storage advice: 19 MiB, two passes, one lane.
 const cost = { memory: 19 * 1024, passes: 2, parallelism: 1, tagLength: 32 };
-const derive = promisify(argon2);
+const deriveNow = promisify(argon2);
+
+/** Half of Node's threads: by the others names are looked up and files read meanwhile, however many try to sign in. */
+const atOnce = 2;
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** Derives when it is its turn. */
+async function derive(...args: Parameters<typeof deriveNow>): Promise<Buffer> {
+  if (running >= atOnce) await new Promise<void>((resolve) => waiting.push(resolve));
+  else running++;
+  try {
+    return await deriveNow(...args);
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else running--;
+  }
+}
+
+/** Counts the passwords that wait for their turn. */
+export function passwordsWaiting(): number {
+  return waiting.length;
+}
 
 /** Returns what is kept of a password. */
 export async function hashPassword(password: string): Promise<string> {

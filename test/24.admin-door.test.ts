@@ -14,7 +14,7 @@ import { ErrorDetailSchema } from "../gen/modelgateway/v1/errors_pb.ts";
 import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
 import { KeyService, ListKeysResponseSchema } from "../gen/modelgateway/v1/keys_pb.ts";
 import { UsageService } from "../gen/modelgateway/v1/usage_pb.ts";
-import type { Answer, Call, Frames, Way } from "../src/call.ts";
+import { type Answer, type Call, type Frames, here, nobody, type Way } from "../src/call.ts";
 import * as errors from "../src/errors.ts";
 import { createAddresses } from "../src/transport/addresses.ts";
 import { createCors } from "../src/transport/cors.ts";
@@ -103,8 +103,8 @@ const way: Way = {
     if (credential === "Bearer hasty")
       throw errors.rateLimited("60 requests a minute", 900, { "x-ratelimit-remaining-requests": "0" });
     if (credential === "Bearer plain") throw errors.permissionDenied("an API key with administrator privilege");
-    const caller = { rights: "admin", accountId: "acc_1", keyId: "key_1", models: [], mustPay: true } as const;
-    return { caller: { ...caller, tier: undefined }, headers: told };
+    const caller = { ...nobody, rights: "admin", accountId: "acc_1", keyId: "key_1" } as const;
+    return { caller, headers: told };
   },
   async handle(call) {
     const answer = answers[call.method.name];
@@ -121,13 +121,14 @@ beforeAll(async () => {
   const limits = { maxBytes: 10_000, timeoutMs: 5_000 };
   const handle = createDispatch({
     routes: compileRoutes(services),
-    rest: createRestDoor({ way, body: limits, keepAliveMs: 5_000 }),
+    rest: createRestDoor({ way, body: limits, keepAliveMs: 5_000, peerOf: () => here }),
     rpc: createRpcDoor({
       ...{ way, services, open: [], maxBytes: limits.maxBytes, bodyTimeoutMs: limits.timeoutMs },
-      draining: readiness.draining,
+      ...{ draining: readiness.draining, peerOf: () => here },
     }),
     readiness,
     addresses: createAddresses({ publicUrls: {}, trustedProxies: [] }),
+    assets: { serves: () => false, handle: async () => false },
     cors: createCors(["https://app.example.com"]),
     newRequestId: () => "req_1",
     log: pino({ level: "silent" }),

@@ -8,7 +8,7 @@ import { describe, expect, test, vi } from "vitest";
 import { Family } from "../gen/modelgateway/v1/access_pb.ts";
 import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
 import { KeyService } from "../gen/modelgateway/v1/keys_pb.ts";
-import type { Caller } from "../src/call.ts";
+import { type Caller, nobody } from "../src/call.ts";
 import { Reason, type Refusal } from "../src/errors.ts";
 import type { Rate } from "../src/limits/limiter.ts";
 import { createMemoryLimiter } from "../src/limits/memory.ts";
@@ -390,7 +390,7 @@ describe("a call", () => {
   }
 
   function callerOf(accountId: string, tier: Tier): Caller {
-    return { rights: "key", accountId, keyId: "key", models: [], mustPay: false, tier };
+    return { ...nobody, rights: "key", accountId, keyId: "key", mustPay: false, tier };
   }
 
   async function refusalOf(limited: Promise<unknown>): Promise<Refusal> {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ReasonSchema } from "../gen/modelgateway/v1/errors_pb.ts";
 import { KeyService } from "../gen/modelgateway/v1/keys_pb.ts";
-import type { Answer, Call, Caller } from "../src/call.ts";
+import { type Answer, type Call, type Caller, here, nobody } from "../src/call.ts";
 import { createCatalog } from "../src/catalog.ts";
 import { asRefusal, Reason } from "../src/errors.ts";
 import { newId } from "../src/ids.ts";
@@ -60,7 +60,7 @@ function newAdmin(): Caller {
   const accountId = newId("acc", time);
   storage.accounts.insert({ id: accountId, name: accountId, created_at: time, suspended_at: null });
   const { key } = issueKey(storage.keys, { accountId, name: "admin", admin: true, now: time });
-  return { rights: "admin", accountId, keyId: key.id, models: [], mustPay: true, tier: free };
+  return { ...nobody, rights: "admin", accountId, keyId: key.id, tier: free };
 }
 
 function newKey({ accountId }: Caller, init: Partial<IssueKeyInit> = {}) {
@@ -90,7 +90,7 @@ async function send(caller: Caller, rpc: Rpc | "describeKey", body: Body, header
     const request = Wire.ofBytes(method.input, Buffer.from(JSON.stringify(json)));
     validate(request);
     const signal = new AbortController().signal;
-    const call = { id: "req_1", method, header: (name: string) => headers[name], caller, request, signal };
+    const call = { id: "req_1", method, header: (name: string) => headers[name], peer: here, caller, request, signal };
     const answer = await (service[rpc] as (call: Call) => Promise<Answer>)(call);
     if (answer.kind !== "whole") throw new Error("a stream");
     return { status: 200, json: JSON.parse(answer.body.bytes().toString()) as JsonObject };

@@ -347,6 +347,7 @@ describe("usage", () => {
       request: {
         ...{
           id: c,
+          account_id: account,
           key_id: "key_2",
           operation: "chat",
           model: "m",

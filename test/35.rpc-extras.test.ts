@@ -66,13 +66,23 @@ function grpcJsHealth({ port }: TestGateway) {
 }
 
 /** The gateway's own services, in the order in which lists have them. */
-const own = ["AccountService", "InferenceService", "KeyService", "OperatorService", "UsageService"].map(
-  (name) => `modelgateway.v1.${name}`,
-);
+const own = [
+  "AccountService",
+  "InferenceService",
+  "KeyService",
+  "OperatorService",
+  "SessionService",
+  "UsageService",
+].map((name) => `modelgateway.v1.${name}`);
 
-const inOrderOfServing = ["InferenceService", "KeyService", "AccountService", "UsageService", "OperatorService"].map(
-  (name) => `modelgateway.v1.${name}`,
-);
+const inOrderOfServing = [
+  "InferenceService",
+  "KeyService",
+  "AccountService",
+  "UsageService",
+  "SessionService",
+  "OperatorService",
+].map((name) => `modelgateway.v1.${name}`);
 
 describe("health", () => {
   const served = ["", ...own];

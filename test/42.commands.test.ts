@@ -175,7 +175,15 @@ describe("money", () => {
     const storage = await openStorage(join(env.DATA_DIR, "gateway.db"));
     const models = '["family:embedded","tts-1"]';
     const expires_at = Date.UTC(2089, 11, 31, 15);
-    expect(storage.keys.findStanding(id)).toMatchObject({ credit_limit: 2_500_000, models, expires_at, is_admin: 0 });
+    const key = storage.keys.findStanding(id);
+    expect(key).toMatchObject({ credit_limit: 2_500_000, models, expires_at, is_admin: 0 });
+    // What was done stands in the audit log, the latest first.
+    const acts = storage.acts.page({ accountId: key?.account_id, limit: 3 });
+    expect(acts.map(({ action, subject, details, actor_kind }) => [action, subject, details, actor_kind])).toEqual([
+      ["KeyService.UpdateKey", id, '{"disabled":false}', "command_line"],
+      ["KeyService.UpdateKey", id, '{"disabled":true}', "command_line"],
+      ["KeyService.CreateKey", id, '{"name":"k"}', "command_line"],
+    ]);
     await storage.close();
   });
 
@@ -185,6 +193,89 @@ describe("money", () => {
     expect((await modelGateway(["accounts", "list"], env)).stdout).toMatch(/ suspended +late\n/);
     expect((await modelGateway(["accounts", "reinstate", "late"], env)).code).toBe(0);
     expect((await modelGateway(["accounts", "list"], env)).stdout).toMatch(/ prepaid +late\n/);
+  });
+});
+
+describe("users", () => {
+  const password = "correct horse battery";
+  let own: { DATA_DIR: string; GATEWAY_CONFIG: string };
+
+  beforeAll(async () => {
+    const GATEWAY_CONFIG = join(folder.path, "users.yaml");
+    await writeFile(GATEWAY_CONFIG, 'public_urls: { root: "https://gateway.test" }\n');
+    own = { DATA_DIR: join(folder.path, "users"), GATEWAY_CONFIG };
+  });
+
+  /** Asks an RPC of SessionService, and returns its status. */
+  async function ask(rootUrl: string, rpc: string, body: object): Promise<number> {
+    const response = await fetch(`${rootUrl}/modelgateway.v1.SessionService/${rpc}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  function secretOf(url: string, page: string): string {
+    const [, secret] = new RegExp(`^https://gateway\\.test/dashboard/${page}#([\\w-]{43})\n$`).exec(url) ?? [];
+    if (secret === undefined) throw new Error(`no link to ${page}: ${url}`);
+    return secret;
+  }
+
+  test("come by the link of the first start, then by invitation, and are let operate by one who does", async () => {
+    const first = await startServer([], own);
+    const [, printed = ""] = await first.server.shows(/^Nobody operates this gateway yet\. .*:\n(.*\n)/m);
+    const superseded = secretOf(printed, "set-up");
+    expect(first.server.stderr).not.toContain(superseded);
+    const made = await modelGateway(["users", "set-up"], own);
+    expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining("within 24 hours") });
+    const user = { email: "ann@example.com", password };
+    expect(await ask(first.rootUrl, "SetUp", { link: superseded, ...user })).toBe(404);
+    expect(await ask(first.rootUrl, "SetUp", { link: secretOf(made.stdout, "set-up"), ...user })).toBe(200);
+    await modelGateway(["accounts", "create", "--name", "acme"], own);
+    const invitation = await modelGateway(["users", "invite", "--account", "acme", "--email", "Bob@example.com"], own);
+    expect(invitation.stderr).toBe("Whoever opens this address within 3 days may register as Bob@example.com.\n");
+    const link = secretOf(invitation.stdout, "register");
+    expect(await ask(first.rootUrl, "Register", { link, email: "bob@example.com", password })).toBe(200);
+    const list = await modelGateway(["users", "list"], own);
+    expect(list.stdout.trimEnd().split("\n")).toEqual([
+      expect.stringMatching(/^ID +CREATED +OPERATOR +SECOND FACTOR +LAST SEEN +EMAIL +ACCOUNT$/),
+      expect.stringMatching(/^usr_\w{25} +\S+Z +yes +no +\S+Z +ann@example\.com +ann@example\.com$/),
+      expect.stringMatching(/^usr_\w{25} +\S+Z +no +no +\S+Z +bob@example\.com +acme$/),
+    ]);
+    expect(await modelGateway(["users", "set-up"], own)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("somebody operates the gateway already"),
+    });
+    const last = await modelGateway(["users", "no-operator", "ann@example.com"], own);
+    expect(last).toMatchObject({ code: 2, stderr: expect.stringContaining("Nobody else operates the gateway") });
+    expect((await modelGateway(["users", "operator", "BOB@example.com"], own)).code).toBe(0);
+    expect(await modelGateway(["users", "no-second-factor", "bob@example.com"], own)).toMatchObject({
+      code: 0,
+      stderr: "bob@example.com signs in by the password alone from now on.\n",
+    });
+    const ends = await modelGateway(["users", "no-operator", "ann@example.com"], own);
+    expect(ends).toMatchObject({ code: 0, stderr: "ann@example.com does not operate the gateway from now on.\n" });
+    expect((await first.server.stop()).code).toBe(0);
+
+    const second = await startServer([], own);
+    const reset = await modelGateway(["users", "reset-password", "ann@example.com"], own);
+    const body = { link: secretOf(reset.stdout, "reset-password"), password: "another password" };
+    expect(await ask(second.rootUrl, "ResetPassword", body)).toBe(200);
+    expect(await ask(second.rootUrl, "SignIn", user)).toBe(401);
+    expect(await ask(second.rootUrl, "SignIn", { ...user, password: "another password" })).toBe(200);
+    const { stdout, stderr } = await second.server.stop();
+    expect(stdout).not.toContain("#");
+    for (const secret of [body.link, link, password, "another password"]) expect(stderr).not.toContain(secret);
+  }, 60_000);
+
+  test("cannot register by an invitation while registration is closed, and that is said", async () => {
+    const file = join(folder.path, "closed.yaml");
+    await writeFile(file, "registration: closed\nport: 8123\n");
+    const { code, stdout, stderr } = await modelGateway(["users", "invite", "--config", file], env);
+    expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:8123\/dashboard\/register#\S+\n$/);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("registration is closed") });
   });
 });
 
@@ -248,6 +339,14 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
       "--credit-limit: expected more than 0",
     ],
     "a key to disable that there is not": [["keys", "disable", "key_none"], "there is no key key_none"],
+    "users without an action": [["users"], "users needs one of: list, invite, reset-password, no-second-factor"],
+    "a password of nobody": [["users", "reset-password", "nobody@x"], 'there is no user "nobody@x"'],
+    "an operator who is nobody": [["users", "operator", "nobody@x"], "`users list` shows those that there are"],
+    "an invitation to an account that there is not": [
+      ["users", "invite", "--account", "nobody"],
+      "no account 'nobody'",
+    ],
+    "an invitation to what is no address": [["users", "invite", "--email", "nobody"], "'email'"],
     "an unknown option": [["keys", "list", "--acount", "x"], "Unknown option '--acount'"],
     "an option of another command": [["accounts", "list", "--name", "x"], "Unknown option '--name'"],
     "an option without its value": [["keys", "list", "--account"], "argument missing"],
@@ -297,6 +396,7 @@ describe("help and version", () => {
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       const words = ["serve", "demo", "accounts create", "accounts list", "keys create", "keys list", "keys revoke"];
       words.push("recharge", "refund", "grant", "codes create", "codes list", "codes revoke", "reconcile");
+      words.push("users list", "users invite", "users reset-password", "users operator|no-operator", "users set-up");
       for (const word of [...words, "--config", "GATEWAY_CONFIG", "DATA_DIR"]) expect(stdout).toContain(word);
     });
   }

@@ -26,6 +26,11 @@ function freshPath(): string {
 const account = { id: "acc_1", name: "one", created_at: 1 };
 const nothing = { balance: 0, held: 0, recharged: 0, postpaid: 0, suspended_at: null };
 const user = { id: "usr_1", account_id: "acc_1", email: "a@example.com", password_hash: "x", created_at: 1 };
+/** What the storage says of it besides. */
+const asMade = {
+  ...{ is_operator: 0, totp_secret: null, totp_pending: null, totp_step: 0, recovery_hashes: null },
+  ...{ account_name: "one", last_seen_at: null },
+};
 const key = {
   id: "key_1",
   account_id: "acc_1",
@@ -68,7 +73,7 @@ describe("opening", () => {
     const path = freshPath();
     await withStorage(path, async ({ accounts, users, keys }) => {
       expect(accounts.list()).toEqual([]);
-      expect(await users.findByEmail("a@example.com")).toBeUndefined();
+      expect(users.findByEmail("a@example.com")).toBeUndefined();
       expect(keys.list()).toEqual([]);
     });
   });
@@ -208,7 +213,7 @@ describe("the tables", () => {
   beforeAll(async () => {
     storage = await openStorage(freshPath());
     storage.accounts.insert(account);
-    await storage.users.insert(user);
+    storage.users.insert(user);
     storage.keys.insert(key);
   });
 
@@ -218,8 +223,9 @@ describe("the tables", () => {
     expect(storage.accounts.insert({ ...account, id: "acc_2" })).toBe(false);
     expect(storage.accounts.find("acc_2")).toBeUndefined();
     expect(() => storage.accounts.insert({ ...account, name: "two" })).toThrow(/UNIQUE.*accounts.id/);
-    await expect(storage.users.insert({ ...user, id: "usr_2" })).rejects.toThrow(/UNIQUE.*users.email/);
-    await expect(storage.users.insert({ ...user, id: "usr_2", email: "A@Example.COM" })).rejects.toThrow(/UNIQUE/);
+    expect(storage.users.insert({ ...user, id: "usr_2" })).toBe(false);
+    expect(storage.users.insert({ ...user, id: "usr_2", email: "A@Example.COM" })).toBe(false);
+    expect(storage.users.find("usr_2")).toBeUndefined();
     expect(() => storage.keys.insert({ ...key, id: "key_2" })).toThrow(/UNIQUE.*api_keys.secret_hash/);
   });
 
@@ -227,7 +233,7 @@ describe("the tables", () => {
     expect(() => storage.keys.insert({ ...key, id: "key_2", secret_hash: "h2", account_id: "acc_9" })).toThrow(
       /FOREIGN KEY/,
     );
-    await expect(storage.users.insert({ ...user, id: "usr_2", email: "b@x", account_id: "acc_9" })).rejects.toThrow(
+    expect(() => storage.users.insert({ ...user, id: "usr_2", email: "b@x", account_id: "acc_9" })).toThrow(
       /FOREIGN KEY/,
     );
   });
@@ -245,8 +251,80 @@ describe("the tables", () => {
   });
 
   test("find a user by the address in any case, and change the password", async () => {
-    await storage.users.setPassword("usr_1", "y");
-    expect(await storage.users.findByEmail("A@EXAMPLE.com")).toEqual({ ...user, password_hash: "y" });
+    storage.users.setPassword("usr_1", "y");
+    expect(storage.users.findByEmail("A@EXAMPLE.com")).toEqual({ ...user, ...asMade, password_hash: "y" });
+    expect(storage.users.findByEmail("a@example.co")).toBeUndefined();
+  });
+
+  test("tell of a user when one of its sessions was last used", async () => {
+    const { users, sessions } = storage;
+    const session = { user_id: "usr_1", address: "", user_agent: "", created_at: 1, expires_at: 99 };
+    sessions.insert({ ...session, id: "ses_1", token_hash: "t1", last_seen_at: 7 });
+    sessions.insert({ ...session, id: "ses_2", token_hash: "t2", last_seen_at: 5 });
+    expect(users.find("usr_1")?.last_seen_at).toBe(7);
+    sessions.revokeAll("usr_1");
+    expect(users.find("usr_1")?.last_seen_at).toBeNull();
+  });
+
+  test("list users oldest first, and find them by a part of the address or by an id", async () => {
+    const { users } = storage;
+    users.insert({ ...user, id: "usr_3", email: "c_d@x.example" });
+    users.insert({ ...user, id: "usr_2", email: "B@x.example" });
+    const ids = (filter: { search?: string; after?: string; limit?: number }) =>
+      users.page({ limit: 10, ...filter }).map(({ id }) => id);
+    expect(ids({})).toEqual(["usr_1", "usr_2", "usr_3"]);
+    expect(ids({ limit: 1, after: "usr_1" })).toEqual(["usr_2"]);
+    expect(ids({ search: "X.EXAMPLE" })).toEqual(["usr_2", "usr_3"]);
+    expect(ids({ search: "c_d" })).toEqual(["usr_3"]);
+    expect(ids({ search: "_" })).toEqual(["usr_3"]);
+    expect(ids({ search: "usr_2" })).toEqual(["usr_2"]);
+    expect(ids({ search: "acc_1" })).toHaveLength(3);
+    expect(ids({ search: "%" })).toEqual([]);
+    for (const id of ["usr_2", "usr_3"]) expect(users.remove(id)).toBe("removed");
+  });
+
+  test("enable a second factor once, by the secret that is pending, and none in the place of another", () => {
+    const { users } = storage;
+    const factor = { secret: "NEW", step: 5, recoveryHashes: ["r1", "r2"] };
+    expect(users.enableFactor("usr_1", factor)).toBe(false);
+    users.setPendingFactor("usr_1", "OLD");
+    users.setPendingFactor("usr_1", "NEW");
+    expect(users.enableFactor("usr_1", { ...factor, secret: "OLD" })).toBe(false);
+    expect([users.enableFactor("usr_1", factor), users.enableFactor("usr_1", factor)]).toEqual([true, false]);
+    expect(users.setPendingFactor("usr_1", "OTHER")).toBe(false);
+    expect(users.find("usr_1")).toMatchObject({ totp_secret: "NEW", totp_pending: null, totp_step: 5 });
+    expect([users.useStep("usr_1", 5), users.useStep("usr_1", 6), users.useStep("usr_1", 6)]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(["r2", "r2", "r1", "r3"].map((hash) => users.useRecoveryCode("usr_1", hash))).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    users.disableFactor("usr_1");
+    expect(users.find("usr_1")).toMatchObject({ totp_secret: null, totp_pending: null, recovery_hashes: null });
+  });
+
+  test("keep the last user who operates the gateway, whatever is asked", async () => {
+    const { users } = storage;
+    expect(users.setOperator("usr_1", true)).toBe("changed");
+    expect(users.setOperator("usr_1", true)).toBe("changed");
+    expect([users.setOperator("usr_1", false), users.remove("usr_1")]).toEqual(["last", "last"]);
+    users.insert({ ...user, id: "usr_2", email: "b@x", is_operator: 1 });
+    expect(users.countOperators()).toBe(2);
+    expect(users.remove("usr_2")).toBe("removed");
+    expect(users.countOperators()).toBe(1);
+    users.insert({ ...user, id: "usr_2", email: "b@x" });
+    expect([users.setOperator("usr_2", false), users.setOperator("usr_2", true)]).toEqual(["changed", "changed"]);
+    expect(users.setOperator("usr_1", false)).toBe("changed");
+    expect([users.setOperator("usr_9", true), users.setOperator("usr_9", false), users.remove("usr_9")]).toEqual(
+      Array(3).fill("absent"),
+    );
+    users.setOperator("usr_1", true);
+    users.remove("usr_2");
   });
 
   test("list an account's keys oldest first, revoked ones among them", async () => {

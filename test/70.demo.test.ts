@@ -89,8 +89,8 @@ test("makes an account, keys and a sign-in, shows a call, and serves until Ctrl-
       { account_id: made.account_id, is_admin: 0, revoked_at: null },
       { account_id: made.account_id, is_admin: 1, revoked_at: null },
     ]);
-    const user = await users.findByEmail(made.email as string);
-    expect(user?.account_id).toBe(made.account_id);
+    const user = users.findByEmail(made.email as string);
+    expect(user).toMatchObject({ account_id: made.account_id, is_operator: 1 });
     expect(await verifyPassword(made.password as string, user?.password_hash as string)).toBe(true);
     expect(await verifyPassword(`${made.password} `, user?.password_hash as string)).toBe(false);
   });
@@ -102,6 +102,10 @@ test("makes an account, keys and a sign-in, shows a call, and serves until Ctrl-
   const pastedAnswer = JSON.parse(pasted.stdout) as { choices: [{ message: { role: string; content: string } }] };
   expect(pastedAnswer.choices[0].message.role).toBe("assistant");
   expect(pastedAnswer.choices[0].message.content.length).toBeGreaterThan(20);
+
+  // Its user operates the gateway: nobody else is to be made by a link.
+  expect(demo.stdout).toContain(`The dashboard is at ${made.root_url}/dashboard.`);
+  expect(demo.stdout).not.toContain("set-up#");
 
   // The streamed answer stands between the introduction and the last line.
   const [, shown = ""] = await demo.shows(/as it streams:\n([\s\S]*)\n\nServing until/);
@@ -188,6 +192,11 @@ describe("repairs a demo.json", () => {
     const foreign = await modelGateway(["keys", "create", "--account", "other", "--name", "k"], env);
     const spoilt = { ...second, api_key: foreign.stdout.trim(), admin_key: second.api_key, password: "wrong" };
     await writeFile(file, JSON.stringify(spoilt));
+    await withStorage(async ({ users }) => {
+      const { id = "", account_id = "" } = users.findByEmail(first.email as string) ?? {};
+      users.insert({ id: "usr_other", account_id, email: "o@x", password_hash: "", created_at: 0, is_operator: 1 });
+      expect(users.setOperator(id, false)).toBe("changed");
+    });
     await interrupt(await startDemo());
     const third = await readDemo();
     await withStorage(async ({ keys, users }) => {
@@ -195,7 +204,8 @@ describe("repairs a demo.json", () => {
       const admin = keys.findBySecretHash(hashKeySecret(third.admin_key as string), Date.now());
       expect(ordinary).toMatchObject({ account_id: first.account_id, is_admin: 0, revoked_at: null });
       expect(admin).toMatchObject({ account_id: first.account_id, is_admin: 1, revoked_at: null });
-      const user = await users.findByEmail(third.email as string);
+      const user = users.findByEmail(third.email as string);
+      expect(user?.is_operator).toBe(1);
       expect(await verifyPassword(third.password as string, user?.password_hash as string)).toBe(true);
       expect(await verifyPassword(first.password as string, user?.password_hash as string)).toBe(false);
     });

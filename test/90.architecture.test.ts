@@ -59,7 +59,16 @@ function partOf(path: string): string {
 const arrows: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["commands", "config", "storage/database.ts"],
   commands: [
-    ...["gateway.ts", "config", "services", "storage", "limits", "pipeline/validate.ts", "providers/index.ts"],
+    ...[
+      "gateway.ts",
+      "config",
+      "services",
+      "storage",
+      "limits",
+      "pipeline/audit.ts",
+      "pipeline/serve.ts",
+      "providers/index.ts",
+    ],
     ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "ids.ts", "secrets.ts", "wire"],
   ],
   "gateway.ts": [
@@ -180,6 +189,33 @@ describe("files", () => {
 
   test("open with what they promise", () => {
     expect(sources.filter(({ text }) => !/^\/\*\*\s/.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe("the dashboard", () => {
+  const pages = join(root, "dashboard/src");
+  const files = readdirSync(pages, { recursive: true, encoding: "utf8" }).filter((path) => /\.tsx?$/.test(path));
+  const texts = files.map((path) => ({ path, text: readFileSync(join(pages, path), "utf8") }));
+
+  test("knows of the gateway what its contract says, and nothing of its source", () => {
+    const outside = texts.flatMap(({ path, text }) =>
+      [...text.matchAll(/\bfrom\s+"(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/g)]
+        .map(([, from, late]) => relative(root, join(pages, dirname(path), from ?? late ?? "")))
+        .filter((target) => !/^(?:dashboard\/src|gen)\//.test(target))
+        .map((target) => `${path} → ${target}`),
+    );
+    expect(outside).toEqual([]);
+  });
+
+  test("has files of at most 250 lines that open with what they promise", () => {
+    const long = texts.filter(({ text }) => text.trimEnd().split("\n").length > 250).map(({ path }) => path);
+    expect(long).toEqual([]);
+    expect(texts.filter(({ text }) => !/^\/\*\*\s/.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  test("puts no text into a page but as text", () => {
+    const wild = texts.filter(({ text }) => /dangerouslySetInnerHTML|\.innerHTML|document\.write|\beval\(/.test(text));
+    expect(wild.map(({ path }) => path)).toEqual([]);
   });
 });
 

@@ -105,6 +105,12 @@ export function databasePath({ dataDir }: Config): string {
   return join(dataDir, "gateway.db");
 }
 
+/** The address to put in front of every path. */
+export function rootUrl({ host, port }: { readonly host: string; readonly port: number }): string {
+  const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
+}
+
 /** Lays rows out in columns. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows];

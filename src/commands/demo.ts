@@ -1,9 +1,9 @@
 /**
  * `npm run demo`: a gateway with an account to play with.
  *
- * On the first start it makes the account with some credit, an ordinary key, an administrator key and a sign-in, and
- * writes them to `demo.json` in the data folder, readable by its owner only. Later starts use them again; what is missing
- * or no longer valid is made anew. The credit is granted once.
+ * On the first start it makes the account with some credit, an ordinary key, an administrator key and an operator's
+ * sign-in, and writes them to `demo.json` in the data folder, readable by its owner only. Later starts use them again;
+ * what is missing or no longer valid is made anew. The credit is granted once.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,14 +11,14 @@ import { EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { type Config, loadConfig, type ModelConfig } from "../config/config.ts";
 import type { Gateway } from "../gateway.ts";
-import { newId } from "../ids.ts";
 import { embeddedModels } from "../providers/index.ts";
 import { hashKeySecret, hashPassword, newPassword, verifyPassword } from "../secrets.ts";
+import { addUser } from "../services/add-user.ts";
 import { issueKey } from "../services/keys.ts";
 import type { Storage } from "../storage/storage.ts";
-import { readOptions } from "./command.ts";
+import { readOptions, rootUrl } from "./command.ts";
 import { askerOf } from "./operator.ts";
-import { rootUrl, runGateway } from "./serve.ts";
+import { runGateway } from "./serve.ts";
 
 /** What `demo.json` holds. */
 export interface Demo {
@@ -121,21 +121,24 @@ function workingKey({ keys }: Storage, accountId: string, secret: string | undef
   return issueKey(keys, { accountId, name, admin, now: Date.now() }).secret;
 }
 
-async function workingPassword({ users }: Storage, accountId: string, password: string | undefined): Promise<string> {
-  const user = await users.findByEmail(email);
-  if (user && password && (await verifyPassword(password, user.password_hash))) return password;
-  const fresh = newPassword();
-  const password_hash = await hashPassword(fresh);
-  if (user) await users.setPassword(user.id, password_hash);
-  else {
-    const now = Date.now();
-    await users.insert({ id: newId("usr", now), account_id: accountId, email, password_hash, created_at: now });
+/** Makes the sign-in work that the file tells, and has it operate the gateway, so that all of the dashboard is seen. */
+async function workingPassword(storage: Storage, accountId: string, before: string | undefined): Promise<string> {
+  const { users } = storage;
+  const user = users.findByEmail(email);
+  const works = user && before ? await verifyPassword(before, user.password_hash) : false;
+  const password = before && works ? before : newPassword();
+  if (!user) {
+    addUser(storage, { email, passwordHash: await hashPassword(password), accountId, operator: true, now: Date.now() });
+    return password;
   }
-  return fresh;
+  users.setOperator(user.id, true);
+  if (!works) users.setPassword(user.id, await hashPassword(password));
+  return password;
 }
 
 function introduction({ root_url, base_url, api_key }: Demo, file: string): string {
   return `model-gateway serves at ${root_url}. Keys and sign-in are in ${file}.
+The dashboard is at ${root_url}/dashboard.
 
 Try it:
 

@@ -1,7 +1,8 @@
 /**
  * `model-gateway keys create|list|disable|enable|revoke`: the API keys that requests are authenticated by.
  *
- * `create` writes the secret alone to standard output, so that a script can take it; nothing shows it again.
+ * `create` writes the secret alone to standard output, so that a script can take it; nothing shows it again. What is done
+ * stands in the audit log as what the RPCs do.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -11,6 +12,7 @@ import { createCatalog } from "../catalog.ts";
 import type { Config } from "../config/config.ts";
 import { discoverModels } from "../config/discover.ts";
 import { formatDecimal } from "../decimal.ts";
+import { newId } from "../ids.ts";
 import { embeddedModels } from "../providers/index.ts";
 import { readPermissions } from "../services/key-permissions.ts";
 import { issueKey } from "../services/keys.ts";
@@ -62,7 +64,11 @@ async function createKey(args: readonly string[]): Promise<void> {
     const permitted = { models: models === undefined ? null : await permissions(models, config) };
     const owner = { accountId: accountIdOf(storage, account), maxKeys: config.maxKeysPerAccount };
     const init = { ...owner, name, admin: false, now: Date.now(), ...bounds, ...permitted };
-    const { key, secret } = issueKey(storage.keys, init);
+    const { key, secret } = storage.transact(() => {
+      const issued = issueKey(storage.keys, init);
+      writeAct(storage, "CreateKey", issued.key, { name });
+      return issued;
+    });
     console.error(`Created ${key.id}. Copy the secret now: it is not shown again.`);
     console.log(secret);
   });
@@ -85,19 +91,34 @@ function listKeys(storage: Storage, account: string | undefined): void {
   console.log(table(["ID", "ACCOUNT", "SECRET", "STATUS", "ADMIN", "CREATED", "SPENT", "LIMIT", "NAME"], rows));
 }
 
-function switchKey({ keys }: Storage, id: string, disabled: boolean): void {
-  const key = keys.findStanding(id);
+function switchKey(storage: Storage, id: string, disabled: boolean): void {
+  const key = storage.keys.findStanding(id);
   if (!key) throw unknownKey(id);
-  const { kind } = keys.update(key.account_id, id, { disabled: Number(disabled) });
-  if (kind === "absent") throw new UsageError(`${id} was revoked before`);
+  storage.transact(() => {
+    const { kind } = storage.keys.update(key.account_id, id, { disabled: Number(disabled) });
+    if (kind === "absent") throw new UsageError(`${id} was revoked before`);
+    writeAct(storage, "UpdateKey", key, { disabled });
+  });
   console.error(disabled ? `Disabled ${id}. It is refused from now on.` : `Enabled ${id}. It works from now on.`);
 }
 
-function revokeKey({ keys }: Storage, id: string): void {
-  if (!keys.revoke(id, Date.now())) {
-    throw keys.findStanding(id) ? new UsageError(`${id} was revoked before`) : unknownKey(id);
-  }
+function revokeKey(storage: Storage, id: string): void {
+  const key = storage.keys.findStanding(id);
+  if (!key) throw unknownKey(id);
+  storage.transact(() => {
+    if (!storage.keys.revoke(id, Date.now())) throw new UsageError(`${id} was revoked before`);
+    writeAct(storage, "DeleteKey", key, {});
+  });
   console.error(`Revoked ${id}. It is refused from now on.`);
+}
+
+function writeAct({ acts }: Storage, rpc: string, key: ApiKey, details: object): void {
+  const now = Date.now();
+  acts.insert({
+    ...{ id: newId("act", now), created_at: now, action: `KeyService.${rpc}` },
+    ...{ actor_kind: "command_line", actor_id: "", account_id: key.account_id, subject: key.id },
+    ...{ details: JSON.stringify(details), refused: "", address: "" },
+  });
 }
 
 function unknownKey(id: string): UsageError {

@@ -9,11 +9,12 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import type { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
-import { type Answer, type Call, operatorCaller } from "../call.ts";
+import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
+import { here, operatorCaller } from "../call.ts";
 import type { Config } from "../config/config.ts";
 import { newId } from "../ids.ts";
-import { createValidate } from "../pipeline/validate.ts";
+import { audit } from "../pipeline/audit.ts";
+import { createHandle, serve } from "../pipeline/serve.ts";
 import { operatorService } from "../services/operator.ts";
 import type { Storage } from "../storage/storage.ts";
 import { Wire } from "../wire/wire.ts";
@@ -34,21 +35,28 @@ export function withOperator(
   return withStorage(configFile, (storage, config) => work(askerOf(storage, config), config));
 }
 
-export function askerOf(storage: Storage, { tiers }: Config): Ask {
-  const service = operatorService({ storage, tiers, clock: Date.now });
+/** What is asked is in the audit log, as calls over the network are. */
+export function askerOf(storage: Storage, config: Config): Ask {
+  const clock = Date.now;
+  // This process asks no upstream.
+  const implementation = operatorService({ storage, config, clock, services: [OperatorService], upstreams: () => [] });
+  const onError = (error: unknown) => console.error("the audit log could not be written:", error);
+  const options = { storage, newId, clock, onError };
+  const service = serve(OperatorService, implementation);
   return async <I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     init: MessageInitShape<I>,
     idempotencyKey?: string,
   ) => {
     const request = Wire.ofMessage(method.input, create(method.input, init));
-    createValidate([method.input])(request);
-    const handler = service[method.localName as keyof typeof OperatorService.method] as (call: Call) => Promise<Answer>;
-    const answer = await handler({
+    // Only what is asked is compiled, which takes its time.
+    const handle = audit(createHandle([service], [method]), [method], options);
+    const answer = await handle({
       id: newId("req"),
       method,
       header: (name) => (name === "idempotency-key" ? idempotencyKey : undefined),
       caller: operatorCaller,
+      peer: here,
       request: request as unknown as Wire,
       signal: new AbortController().signal,
     });

@@ -1,15 +1,28 @@
-/** `model-gateway serve`: runs the gateway until SIGTERM or SIGINT. */
+/**
+ * `model-gateway serve`: runs the gateway until SIGTERM or SIGINT.
+ *
+ * While nobody operates the gateway it prints the link by which its first user is made. That goes to standard output
+ * alone, never to the log.
+ */
 import { type Logger, pino } from "pino";
+import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { discoverModels } from "../config/discover.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
+import { issueSetUpLink, linkUrl } from "../services/links.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
-import { databasePath, readOptions, StartError } from "./command.ts";
+import { databasePath, readOptions, rootUrl, StartError } from "./command.ts";
 
 export async function serve(args: readonly string[]): Promise<void> {
   const { values } = readOptions("serve", args, {});
-  await runGateway(loadConfig(values.config), async (gateway) => {
+  const config = loadConfig(values.config);
+  await runGateway(config, async (gateway, storage) => {
     console.log(`model-gateway serves at ${rootUrl(gateway)}`);
+    const link = issueSetUpLink(storage, Date.now());
+    if (!link) return;
+    const root = config.publicUrls.root ?? rootUrl(gateway);
+    console.log("Nobody operates this gateway yet. Open this address within 24 hours to become its first user:");
+    console.log(linkUrl(root, LinkKind.SET_UP, link.token));
   });
 }
 
@@ -71,10 +84,4 @@ function signalled(): Promise<void> {
     process.on("SIGTERM", onSignal);
     process.on("SIGINT", onSignal);
   });
-}
-
-/** The address to put in front of every path. */
-export function rootUrl({ host, port }: Gateway): string {
-  const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
-  return `http://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
 }

@@ -13,6 +13,13 @@ export const usage = `usage: model-gateway [COMMAND] [--config FILE]
   keys list [--account ACCOUNT]                list the keys, revoked ones too
   keys disable|enable KEY_ID                   refuse a key from now on, or no longer
   keys revoke KEY_ID                           refuse a key for good
+  users list                                   list who may sign in to the dashboard
+  users invite [--account ACCOUNT]             make a link by which somebody registers; writes it, once
+    [--email ADDRESS]                          for the account, and for this address only
+  users reset-password ADDRESS                 make a link by which a user sets a new password; writes it, once
+  users no-second-factor ADDRESS               take away a second factor that a user has lost
+  users operator|no-operator ADDRESS           let a user operate the gateway, or no longer
+  users set-up                                 make a new link for the first user, in place of the one of \`serve\`
   recharge --account ACCOUNT --amount AMOUNT   record money that came in; it counts for the tier
   refund   --account ACCOUNT --amount AMOUNT   record money that was given back
   grant    --account ACCOUNT --amount AMOUNT   give credit; it does not count for the tier

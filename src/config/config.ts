@@ -53,6 +53,8 @@ export interface Config {
   readonly durability: "process" | "power";
   /** The operator's credential; without one there is no operator over the network. */
   readonly operatorKey: string | undefined;
+  /** Who may register in the dashboard. */
+  readonly registration: "open" | "invitation" | "closed";
   readonly maxKeysPerAccount: number;
   readonly upstreams: readonly UpstreamConfig[];
   /** Every model with at least one target, by the time all files have been read. */
@@ -110,6 +112,7 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     unit: written.unit ?? { code: "JPY", symbol: "¥" },
     durability: written.durability ?? "process",
     operatorKey: written.operator_key,
+    registration: written.registration ?? "invitation",
     maxKeysPerAccount: written.max_keys_per_account ?? 5000,
     upstreams,
     models: models.filter(({ targets }) => targets.length > 0),

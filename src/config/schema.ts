@@ -152,6 +152,7 @@ export const fileSchema = z.strictObject({
     .optional(),
   durability: z.enum(["process", "power"]).optional(),
   operator_key: credentialSchema.min(32, "expected at least 32 characters").optional(),
+  registration: z.enum(["open", "invitation", "closed"]).optional(),
   max_keys_per_account: z.number().int().min(1).max(1_000_000).optional(),
   responses: z
     .strictObject({

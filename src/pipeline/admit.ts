@@ -18,10 +18,11 @@ export type Admit = (arrival: Arrival) => Promise<Admission>;
 export function createAdmit({ authenticate, limit }: AdmitOptions): Admit {
   return async (arrival) => {
     const { method } = arrival;
-    const { caller, account } = authenticate(arrival);
+    const { caller, counted } = authenticate(arrival);
     // Who may not call the RPC counts for its account's rate, and must not use up the RPC's own.
-    const counted = suffices(caller.rights, method) ? method : undefined;
-    const headers = account ? await limit(account, counted, familyOf(arrival), account.creditRemaining) : {};
+    const bounded = counted?.byMethod || method.methodKind === "server_streaming";
+    const own = bounded && suffices(caller.rights, method) ? method : undefined;
+    const headers = counted ? await limit(counted, own, familyOf(arrival), counted.creditRemaining) : {};
     authorize(caller.rights, method);
     return { caller, headers };
   };

@@ -1,18 +1,34 @@
 /**
- * Says whose credential a call carries: an API key's, or the operator's.
+ * Says whose credential a call carries: an API key's, the operator's, or a session's.
+ *
+ * A session may call models by any of its account's keys: the one that it names in `x-gateway-key`, with all that this key
+ * may and may not do.
  *
  * A key that is unknown or revoked is refused with the same words. What changes of a key or its account holds from the
  * next call on, also when another process changed it: both are read from the database every time.
  */
 import { timingSafeEqual } from "node:crypto";
-import { type Arrival, type Caller, operatorCaller } from "../call.ts";
-import { accountSuspended, invalidApiKey, keyDisabled, keyExpired, missingApiKey } from "../errors.ts";
+import { Caller as Least } from "../../gen/modelgateway/v1/access_pb.ts";
+import { type Arrival, type Caller, nobody, operatorCaller, type Peer } from "../call.ts";
+import {
+  accountSuspended,
+  crossSite,
+  invalidApiKey,
+  keyDisabled,
+  keyExpired,
+  missingApiKey,
+  resourceNotFound,
+} from "../errors.ts";
 import { type Tier, tierOf } from "../limits/tiers.ts";
 import { hashKeySecret } from "../secrets.ts";
 import type { KeyStanding, KeyStore } from "../storage/keys.ts";
+import type { SessionStanding } from "../storage/sessions.ts";
+import { type AuthenticateSession, isFromElsewhere } from "./authenticate-session.ts";
+import { accessOf } from "./authorize.ts";
 
 export interface AuthenticateOptions {
   readonly keys: KeyStore;
+  readonly authenticateSession: AuthenticateSession;
   readonly tiers: readonly Tier[];
   /** The operator's credential; undefined where there is none. */
   readonly operatorKey: string | undefined;
@@ -22,18 +38,20 @@ export interface AuthenticateOptions {
   readonly onUsed: (keyId: string, now: number) => void;
 }
 
-/** The account that a call is counted on and paid by. */
-export interface PayingAccount {
+/** Whose calls are counted, and how many of them are allowed: an account's, a session's, or an address's. */
+export interface Counted {
   readonly id: string;
   readonly tier: Tier;
+  /** Whether RPCs that have a bound of their own are counted, too. Those that stream are for everybody: they are long. */
+  readonly byMethod: boolean;
   /** What the key may still spend, in millionths of the unit; undefined where nothing bounds it. */
   readonly creditRemaining: number | undefined;
 }
 
 export interface Authenticated {
   readonly caller: Caller;
-  /** Undefined for the operator. */
-  readonly account: PayingAccount | undefined;
+  /** Undefined for the operator key. */
+  readonly counted: Counted | undefined;
 }
 
 /** Throws a Refusal. */
@@ -43,26 +61,97 @@ export type Authenticate = (arrival: Arrival) => Authenticated;
 const touchMs = 60_000;
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { keys, clock, tiers, onUsed } = options;
+  const { keys, authenticateSession, clock, tiers, onUsed } = options;
   const operatorHash = options.operatorKey === undefined ? undefined : Buffer.from(hashKeySecret(options.operatorKey));
-  return ({ header }) => {
+
+  function useKey(key: KeyStanding, now: number): Authenticated {
+    refuseInvalid(key, now);
+    if (now - (key.last_used_at ?? 0) >= touchMs) onUsed(key.id, now);
+    return authenticated(key, tiers);
+  }
+
+  function bySession(session: SessionStanding, header: Arrival["header"]): Authenticated {
+    const keyId = header("x-gateway-key");
+    const { user_id: userId, id: sessionId, account_id: accountId } = session;
+    if (keyId === undefined) return signedIn(session, tiers);
+    const key = keys.findStanding(keyId);
+    if (!key || key.revoked_at !== null || key.account_id !== accountId) {
+      // What is no id may be a secret, put in the wrong place: it is not repeated.
+      throw resourceNotFound("key", keyId.startsWith("key_") ? keyId : "…");
+    }
+    const { caller, counted } = useKey(key, clock());
+    return { caller: { ...caller, rights: "key", userId, sessionId }, counted };
+  }
+
+  /** Who calls what needs no credential: a session that has ended is as good as none. */
+  function whoever(header: Arrival["header"], peer: Peer): Caller {
+    try {
+      const session = authenticateSession({ header, peer });
+      return session ? signedIn(session, tiers).caller : nobody;
+    } catch {
+      return nobody;
+    }
+  }
+
+  return ({ header, method, peer }) => {
+    const least = accessOf(method).caller;
+    if (least === Least.ANYONE) {
+      if (isFromElsewhere(header)) throw crossSite();
+      const counted = countedBy(`address ${networkOf(peer.address)}`, openTier);
+      return { caller: whoever(header, peer), counted };
+    }
     const credentials = credentialsOf(header);
-    if (credentials.length === 0) throw missingApiKey();
+    if (credentials.length === 0) {
+      const session = authenticateSession({ header, peer });
+      if (session) return bySession(session, header);
+      throw missingApiKey();
+    }
     const now = clock();
     for (const secret of credentials) {
       const secretHash = hashKeySecret(secret);
       if (operatorHash && timingSafeEqual(Buffer.from(secretHash), operatorHash)) return operator;
       const key = keys.findBySecretHash(secretHash, now);
       if (!key || key.revoked_at !== null) continue;
-      refuseInvalid(key, now);
-      if (now - (key.last_used_at ?? 0) >= touchMs) onUsed(key.id, now);
-      return authenticated(key, tiers);
+      return useKey(key, now);
     }
     throw invalidApiKey();
   };
 }
 
-const operator: Authenticated = { caller: operatorCaller, account: undefined };
+const operator: Authenticated = { caller: operatorCaller, counted: undefined };
+
+/** How often the pages of one user may call: more than any person needs. */
+const sessionTier: Tier = { name: "session", recharge: 0, requestsPerMinute: 600, tokensPerMinute: undefined };
+
+/** How often who has not signed in may call, by their address. */
+const openTier: Tier = { name: "open", recharge: 0, requestsPerMinute: 120, tokensPerMinute: undefined };
+
+function countedBy(id: string, tier: Tier): Counted {
+  return { id, tier, byMethod: false, creditRemaining: undefined };
+}
+
+/** A client has at least 2^64 addresses of IPv6 at hand: they count as one. */
+export function networkOf(address: string): string {
+  if (!address.includes(":")) return address;
+  const [head = "", tail] = address.split("::", 2);
+  const [before, after] = [head, tail ?? ""].map((part) => (part === "" ? [] : part.split(":")));
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - (before?.length ?? 0) - (after?.length ?? 0));
+  return [...(before ?? []), ...Array<string>(zeros).fill("0"), ...(after ?? [])].slice(0, 4).join(":");
+}
+
+function signedIn(session: SessionStanding, tiers: readonly Tier[]): Authenticated {
+  const caller: Caller = {
+    rights: session.is_operator === 1 ? "operator_session" : "session",
+    accountId: session.account_id,
+    keyId: "",
+    userId: session.user_id,
+    sessionId: session.id,
+    models: [],
+    mustPay: session.account_postpaid === 0,
+    tier: tierOf(tiers, session.account_recharged),
+  };
+  return { caller, counted: countedBy(`user ${session.user_id}`, sessionTier) };
+}
 
 function refuseInvalid(key: KeyStanding, now: number): void {
   if (key.disabled === 1) throw keyDisabled();
@@ -76,11 +165,14 @@ function authenticated(key: KeyStanding, tiers: readonly Tier[]): Authenticated 
     rights: key.is_admin === 1 ? "admin" : "key",
     accountId: key.account_id,
     keyId: key.id,
+    userId: "",
+    sessionId: "",
     models: key.models === null ? [] : (JSON.parse(key.models) as string[]),
     mustPay: key.account_postpaid === 0 || key.credit_limit !== null,
     tier,
   };
-  return { caller, account: { id: key.account_id, tier, creditRemaining: creditRemaining(key) } };
+  const counted = { id: key.account_id, tier, byMethod: true, creditRemaining: creditRemaining(key) };
+  return { caller, counted };
 }
 
 /** Returns the least of what is left of the key's limit and of its account's balance. */

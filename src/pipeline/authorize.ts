@@ -24,11 +24,19 @@ interface Needed {
   readonly words: string;
 }
 
-/** What each RPC asks for at least. The operator's credential is no key, and calls no model. */
+/** What each RPC asks for at least. The operator key calls no model, and a session calls one by a key that it names. */
 const needs = new Map<Least, Needed>([
+  [Least.ANYONE, { rights: ["nobody", "key", "admin", "session", "operator", "operator_session"], words: "none" }],
   [Least.KEY, { rights: ["key", "admin"], words: "an API key" }],
-  [Least.ADMIN_KEY, { rights: ["admin"], words: "an API key with administrator privilege, granted in the dashboard" }],
-  [Least.OPERATOR, { rights: ["operator"], words: "the operator key" }],
+  [
+    Least.ADMIN_KEY,
+    {
+      rights: ["admin", "session", "operator_session"],
+      words: "an API key with administrator privilege, granted in the dashboard",
+    },
+  ],
+  [Least.SESSION, { rights: ["session", "operator_session"], words: "a session of the dashboard" }],
+  [Least.OPERATOR, { rights: ["operator", "operator_session"], words: "the operator key" }],
 ]);
 
 /** Whether the credential suffices for the RPC. */

@@ -78,6 +78,7 @@ function causeWords(cause: unknown): string | undefined {
 
 const words = new Map(Object.entries(Reason).map(([word, number]) => [number as Reason, word]));
 
-function reasonWord(reason: Reason): string {
+/** The word of a reason, as the contract has it. */
+export function reasonWord(reason: Reason): string {
   return words.get(reason) ?? "UNSPECIFIED";
 }

@@ -1,18 +1,22 @@
-/** The caller's account: its balance and tier, its ledger, and the redeem codes that it claims. */
+/** The caller's account: its balance, tier and rate, its ledger, the models it may call, and the redeem codes it claims. */
 import {
   type AccountService,
   GetAccountResponseSchema,
+  ListCatalogResponseSchema,
   ListLedgerResponseSchema,
   RedeemCodeResponseSchema,
 } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Caller, ServiceImplementation } from "../call.ts";
+import type { Catalog } from "../catalog.ts";
 import { conflict, internal, redeemCodeNotFound } from "../errors.ts";
 import { newId } from "../ids.ts";
 import type { Tier } from "../limits/tiers.ts";
+import type { AccountRate } from "../pipeline/limit.ts";
 import type { Account, AccountStore } from "../storage/accounts.ts";
 import type { EntryStore } from "../storage/entries.ts";
 import type { RedeemCodeStore } from "../storage/redeem-codes.ts";
 import { accountMessage, entryMessage, tierMessage } from "./account-message.ts";
+import { catalogMessage } from "./catalog-message.ts";
 import { pageOf } from "./page.ts";
 import { hashRedeemCode } from "./redeem-codes.ts";
 import { whole } from "./whole.ts";
@@ -21,22 +25,27 @@ export interface AccountParts {
   readonly accounts: AccountStore;
   readonly entries: EntryStore;
   readonly redeemCodes: RedeemCodeStore;
+  readonly catalog: Catalog;
   /** Lowest first. */
   readonly tiers: readonly Tier[];
   /** The unit of money, as "JPY". */
   readonly unit: string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** Where a caller stands with the rate of its account. */
+  readonly standing: (caller: Caller) => AccountRate | Promise<AccountRate>;
 }
 
 export function accountService(parts: AccountParts): ServiceImplementation<typeof AccountService> {
-  const { accounts, entries, redeemCodes, tiers, unit, clock } = parts;
+  const { accounts, entries, redeemCodes, catalog, tiers, unit, clock } = parts;
   return {
     async getAccount({ caller }) {
+      const { requestsRemaining } = await parts.standing(caller);
       return whole(GetAccountResponseSchema, {
         account: accountMessage(own(accounts, caller), tiers),
         tiers: tiers.map(tierMessage),
         unit,
+        requestsRemaining,
       });
     },
     async redeemCode({ request, caller }) {
@@ -53,6 +62,12 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
         throw conflict("This redeem code was claimed before. Each is worth its amount once.");
       if (claimed.kind === "full") throw conflict("The account has as much as can be counted. Spend some of it first.");
       throw internal(new Error(`a redeem code could not be recorded: ${claimed.kind}`));
+    },
+    async listCatalog({ caller }) {
+      const postpaid = own(accounts, caller).postpaid === 1;
+      return whole(ListCatalogResponseSchema, {
+        models: catalog.list().map((model) => catalogMessage(model, postpaid)),
+      });
     },
     async listLedger({ request, caller }) {
       const message = request.message();

@@ -2,7 +2,8 @@
  * API keys: an account's own, made and changed by its administrator keys. Another account's are not seen here: their ids
  * are as unknown as those that never were.
  *
- * The administrator privilege is no field of any request: nothing that an API key can send grants it.
+ * The administrator privilege is a field of SetAdministrator alone, which only a session may call: nothing that an API key
+ * can send grants it.
  */
 import {
   CreateKeyResponseSchema,
@@ -11,6 +12,7 @@ import {
   type KeyService,
   ListKeysResponseSchema,
   RotateKeyResponseSchema,
+  SetAdministratorResponseSchema,
   UpdateKeyResponseSchema,
 } from "../../gen/modelgateway/v1/keys_pb.ts";
 import type { Caller, ServiceImplementation } from "../call.ts";
@@ -105,6 +107,11 @@ export function keyService(parts: KeyParts): ServiceImplementation<typeof KeySer
       refuseUnknown(extra);
       if (!keys.revoke(id, clock(), caller.accountId)) throw notFound(id);
       return whole(DeleteKeyResponseSchema, { id });
+    },
+    async setAdministrator({ request, caller }) {
+      const { id = "", administrator = false } = request.message();
+      const key = known(keys.setAdministrator(caller.accountId, id, administrator), id);
+      return whole(SetAdministratorResponseSchema, { key: keyMessage(key, clock()) });
     },
     async describeKey({ caller }) {
       const key = known(keys.findStanding(caller.keyId), caller.keyId);

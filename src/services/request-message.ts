@@ -1,13 +1,20 @@
-/** Calls and sums of usage, as messages tell of them. */
+/** Calls, those under way too, and sums of usage, as messages tell of them. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { Outcome, RequestSchema, UsageSchema, UsageSumSchema } from "../../gen/modelgateway/v1/usage_pb.ts";
+import type {
+  Outcome,
+  RequestSchema,
+  RunningSchema,
+  UsageSchema,
+  UsageSumSchema,
+} from "../../gen/modelgateway/v1/usage_pb.ts";
+import type { Hold } from "../storage/holds.ts";
 import type { Request, UsageSum } from "../storage/requests.ts";
 
 export function requestMessage(request: Request): MessageInitShape<typeof RequestSchema> {
-  const { id, key_id, operation, model, upstream, outcome, estimated, first_byte_ms } = request;
+  const { id, account_id, key_id, operation, model, upstream, outcome, estimated, first_byte_ms } = request;
   return {
-    ...{ id, keyId: key_id, operation, model, upstream, outcome: outcome as Outcome },
+    ...{ id, accountId: account_id, keyId: key_id, operation, model, upstream, outcome: outcome as Outcome },
     usage: usageMessage(request),
     estimated: estimated === 1,
     cost: BigInt(request.cost),
@@ -15,6 +22,15 @@ export function requestMessage(request: Request): MessageInitShape<typeof Reques
     createdAt: timestampFromMs(request.created_at),
     durationMs: request.duration_ms,
     ...(first_byte_ms === null ? {} : { firstByteMs: first_byte_ms }),
+  };
+}
+
+export function runningMessage(hold: Hold): MessageInitShape<typeof RunningSchema> {
+  const { request_id, account_id, key_id, operation, model, amount, created_at } = hold;
+  return {
+    ...{ id: request_id, accountId: account_id, keyId: key_id, operation, model },
+    held: BigInt(amount),
+    createdAt: timestampFromMs(created_at),
   };
 }
 

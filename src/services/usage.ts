@@ -7,22 +7,26 @@ import {
   ExportRequestsResponseSchema,
   GetRequestResponseSchema,
   ListRequestsResponseSchema,
+  ListRunningResponseSchema,
   type ListUsageRequest,
   ListUsageResponseSchema,
+  type RequestFilter,
   type UsageService,
 } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Frames, ServiceImplementation } from "../call.ts";
 import { invalidValue, resourceNotFound } from "../errors.ts";
 import { firstIdAt } from "../ids.ts";
+import type { HoldStore } from "../storage/holds.ts";
 import type { Moment, Request, RequestStore } from "../storage/requests.ts";
 import { Wire } from "../wire/wire.ts";
 import { pageOf } from "./page.ts";
-import { requestMessage, sumMessage } from "./request-message.ts";
+import { requestMessage, runningMessage, sumMessage } from "./request-message.ts";
 import { csvHead, csvLines } from "./requests-csv.ts";
 import { whole } from "./whole.ts";
 
 export interface UsageParts {
   readonly requests: RequestStore;
+  readonly holds: HoldStore;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -33,18 +37,23 @@ const defaultBuckets = 30;
 const maxBuckets = 1000;
 /** How many sums are told at most: buckets, and keys and models in them. */
 const maxSums = 10_000;
+/** How many calls that are under way are told at most. */
+const maxRunning = 100;
 
 /** A call has its id before its body has come, and its time when it has: it comes within an hour at most. */
 const longestBodyMs = hourMs;
 
-export function usageService({ requests, clock }: UsageParts): ServiceImplementation<typeof UsageService> {
+export function usageService({ requests, holds, clock }: UsageParts): ServiceImplementation<typeof UsageService> {
   return {
     async listRequests({ request, caller }) {
       const message = request.message();
-      const { keyId, model, outcomes = [], from, to } = message.filter ?? {};
-      const filter = { accountId: caller.accountId, keyId, model, outcomes, ...span(from, to) };
+      const filter = { accountId: caller.accountId, ...chosenBy(message.filter) };
       const { items, next } = pageOf(message, "req", (before, limit) => requests.page(filter, before, limit));
       return whole(ListRequestsResponseSchema, { requests: items.map(requestMessage), ...next });
+    },
+    async listRunning({ caller }) {
+      const running = holds.list(caller.accountId, clock(), maxRunning);
+      return whole(ListRunningResponseSchema, { running: running.map(runningMessage) });
     },
     async getRequest({ request, caller }) {
       const { id = "" } = request.message();
@@ -96,6 +105,11 @@ async function* table(pages: Iterable<readonly Request[]>): Frames<typeof Export
     yield piece(csvLines(page));
     await setImmediate();
   }
+}
+
+/** Returns how storage chooses calls. Throws a Refusal for a span without length. */
+export function chosenBy({ keyId, model, outcomes = [], from, to }: Partial<RequestFilter> = {}) {
+  return { keyId, model, outcomes, ...span(from, to) };
 }
 
 /** Returns the span as times and as ids. Throws a Refusal where it has no length. */

@@ -13,6 +13,7 @@ import { type MigrationProvider, Migrator } from "kysely/migration";
 import * as accountsAndKeys from "./migrations/0001-accounts-and-keys.ts";
 import * as responses from "./migrations/0002-responses.ts";
 import * as money from "./migrations/0003-money.ts";
+import * as dashboard from "./migrations/0004-dashboard.ts";
 import type { Tables } from "./schema.ts";
 
 export type Database = Kysely<Tables>;
@@ -52,6 +53,7 @@ const migrations: MigrationProvider = {
     "0001-accounts-and-keys": accountsAndKeys,
     "0002-responses": responses,
     "0003-money": money,
+    "0004-dashboard": dashboard,
   }),
 };
 

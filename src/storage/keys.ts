@@ -59,6 +59,8 @@ export interface KeyStore {
   update(accountId: string, id: string, change: KeyChange): Updated;
   /** Gives a key another secret. Returns undefined where the account does not have it. */
   rotate(accountId: string, id: string, secret: NewSecret): ApiKey | undefined;
+  /** Gives a key that works the administrator privilege, or takes it away. No change of a key holds it besides. */
+  setAdministrator(accountId: string, id: string, administrator: boolean): ApiKey | undefined;
   /** Revokes a key: of this account, or of any. Returns false where there is none with this id that still works. */
   revoke(id: string, now: number, accountId?: string): boolean;
 }
@@ -131,6 +133,8 @@ export function keyStore(db: Database, engine: Engine): KeyStore {
       const secret = { secret_hash: hash, secret_mask: mask, previous_hash, previous_expires_at: previousUntil };
       return engine.all(changeAlive(accountId, id).set(secret))[0];
     },
+    setAdministrator: (accountId, id, administrator) =>
+      engine.all(changeAlive(accountId, id).set({ is_admin: administrator ? 1 : 0 }))[0],
     revoke(id, now, accountId) {
       const query = db
         .updateTable("api_keys")

@@ -20,6 +20,9 @@ export interface RequestFilter {
   readonly to?: Moment | undefined;
 }
 
+/** What calls of all accounts are chosen by. */
+export type AllFilter = Pick<RequestFilter, "outcomes" | "from" | "to">;
+
 /** A moment, in milliseconds since 1970, and an id that no call has which came after it, or before it. */
 export interface Moment {
   readonly at: number;
@@ -50,7 +53,9 @@ export interface RequestStore {
   find(accountId: string, id: string): Request | undefined;
   /** Lists some calls, newest first: those before the one with this id. */
   page(filter: RequestFilter, before: string | undefined, limit: number): Request[];
-  /** Hands over all calls, newest first, some at a time; what is not asked for is not read. */
+  /** Lists some calls of all accounts, newest first: those before the one with this id. */
+  pageOfAll(filter: AllFilter, before: string | undefined, limit: number): Request[];
+  /** Hands over all calls of an account, newest first, some at a time; what is not asked for is not read. */
   pages(filter: RequestFilter): Iterable<readonly Request[]>;
   /** Sums what was used, oldest first. */
   sums(filter: UsageFilter): UsageSum[];
@@ -73,6 +78,7 @@ export function requestStore(db: Database, engine: Engine): RequestStore {
   return {
     find: (accountId, id) => find.get(id, accountId),
     page,
+    pageOfAll: (filter, before, limit) => engine.all(allQuery(db, filter, before, limit)),
     *pages(filter) {
       let before: string | undefined;
       for (;;) {
@@ -106,6 +112,27 @@ export function pageQuery(db: Database, filter: RequestFilter, before: string | 
       .$if(byModel, (query) => query.where(sql<boolean>`(model, id) >= (${model}, ${least})`))
       .$if(byModel, (query) => query.where(sql<boolean>`(model, id) < (${model}, ${below})`).orderBy("model", "desc"))
       .$if(!byModel, (query) => query.where("id", ">=", least).where("id", "<", below))
+      .$if(outcomes.length > 0, (query) => query.where("outcome", "in", outcomes))
+      // Said as the index says it, which leaves the answered calls out.
+      .$if(rare, (query) => query.where((where) => where("outcome", "!=", where.lit(answered))))
+      .$if(from !== undefined, (query) => query.where("created_at", ">=", (from as Moment).at))
+      .$if(to !== undefined, (query) => query.where("created_at", "<", (to as Moment).at))
+      .orderBy("id", "desc")
+      .limit(limit)
+  );
+}
+
+/** Exported for the test that shows which index it goes along. */
+export function allQuery(db: Database, filter: AllFilter, before: string | undefined, limit: number) {
+  const { outcomes = [], from, to } = filter;
+  const rare = outcomes.length > 0 && !outcomes.includes(answered);
+  const below = [before, to?.id].filter((id) => id !== undefined).sort()[0] ?? last;
+  return (
+    db
+      .selectFrom("requests")
+      .selectAll()
+      .where("id", ">=", from?.id ?? "")
+      .where("id", "<", below)
       .$if(outcomes.length > 0, (query) => query.where("outcome", "in", outcomes))
       // Said as the index says it, which leaves the answered calls out.
       .$if(rare, (query) => query.where((where) => where("outcome", "!=", where.lit(answered))))

@@ -1,27 +1,37 @@
 /** All stores over one database. */
 import { type AccountStore, accountStore } from "./accounts.ts";
+import { type ActStore, actStore } from "./acts.ts";
 import { type Durability, openDatabase } from "./database.ts";
 import { type EntryStore, entryStore } from "./entries.ts";
+import { type HoldStore, holdStore } from "./holds.ts";
 import { type IdempotencyStore, idempotencyStore } from "./idempotency.ts";
 import { type KeyStore, keyStore } from "./keys.ts";
 import { type LedgerStore, ledgerStore } from "./ledger.ts";
+import { type LinkStore, linkStore } from "./links.ts";
 import type { Reconciliation } from "./reconcile.ts";
 import { reconcileApart } from "./reconcile-thread.ts";
 import { type RedeemCodeStore, redeemCodeStore } from "./redeem-codes.ts";
 import { type RequestStore, requestStore } from "./requests.ts";
 import { type ResponseStore, responseStore } from "./responses.ts";
+import { type SessionStore, sessionStore } from "./sessions.ts";
 import { type UserStore, userStore } from "./users.ts";
 
 export interface Storage {
   readonly accounts: AccountStore;
   readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly links: LinkStore;
   readonly keys: KeyStore;
   readonly idempotency: IdempotencyStore;
   readonly ledger: LedgerStore;
+  readonly holds: HoldStore;
   readonly entries: EntryStore;
   readonly redeemCodes: RedeemCodeStore;
   readonly requests: RequestStore;
   readonly responses: ResponseStore;
+  readonly acts: ActStore;
+  /** Runs work of several stores in one transaction. What it waits for is no part of it. */
+  transact<T>(work: () => T): T;
   /** Proves that the sums of money hold. */
   reconcile(): Promise<Reconciliation>;
   close(): Promise<void>;
@@ -33,14 +43,19 @@ export async function openStorage(path: string, durability?: Durability): Promis
   const entries = entryStore(db, engine);
   return {
     accounts: accountStore(db, engine),
-    users: userStore(db),
+    users: userStore(db, engine),
+    sessions: sessionStore(db, engine),
+    links: linkStore(db, engine),
     keys: keyStore(db, engine),
     idempotency: idempotencyStore(engine),
     ledger: ledgerStore(engine),
+    holds: holdStore(db, engine),
     entries,
     redeemCodes: redeemCodeStore(db, engine, entries),
     requests: requestStore(db, engine),
     responses: responseStore(db, engine),
+    acts: actStore(db, engine),
+    transact: engine.transact,
     reconcile: () => reconcileApart(path),
     close: () => db.destroy(),
   };

@@ -5,7 +5,8 @@
  * else: anybody can send them.
  */
 import type { IncomingMessage } from "node:http";
-import { BlockList, isIPv6 } from "node:net";
+import { BlockList, isIP, isIPv6 } from "node:net";
+import type { Peer } from "../call.ts";
 
 export interface PublicUrls {
   readonly root?: string | undefined;
@@ -23,6 +24,8 @@ export interface AddressOptions {
 export interface Addresses {
   /** Returns the address of the whole service, without a slash at its end. */
   rootUrl(req: IncomingMessage): string;
+  /** Tells where a request comes from. */
+  peerOf(req: IncomingMessage): Peer;
   /** Tells all addresses, as `GET /` does. */
   describe(req: IncomingMessage): Readonly<Record<string, string>>;
 }
@@ -39,6 +42,19 @@ export function createAddresses({ publicUrls, trustedProxies }: AddressOptions):
   const rootUrl = (req: IncomingMessage) => publicUrls.root ?? requestedUrl(req, isTrusted(req, proxies));
   return {
     rootUrl,
+    peerOf(req) {
+      let address: string | undefined;
+      return {
+        // Told the same to the end: a connection that is gone has none.
+        get address() {
+          address ??= addressOf(req, proxies);
+          return address;
+        },
+        get rootUrl() {
+          return rootUrl(req);
+        },
+      };
+    },
     describe(req) {
       const root = rootUrl(req);
       const { direct, cdn, cn } = publicUrls;
@@ -55,8 +71,33 @@ export function createAddresses({ publicUrls, trustedProxies }: AddressOptions):
 }
 
 function isTrusted({ socket }: IncomingMessage, proxies: BlockList): boolean {
-  const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, "");
-  return address !== undefined && proxies.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+  return isListed(plain(socket.remoteAddress ?? ""), proxies);
+}
+
+function isListed(address: string, proxies: BlockList): boolean {
+  return isIP(address) !== 0 && proxies.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+}
+
+/** An IPv4 address may come as an IPv6 one. */
+function plain(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/, "");
+}
+
+/** Goes back through the proxies that are trusted, to the first address that is none of theirs. */
+function addressOf({ socket, headers }: IncomingMessage, proxies: BlockList): string {
+  let address = plain(socket.remoteAddress ?? "");
+  const forwarded = String(headers["x-forwarded-for"] ?? "").split(",");
+  while (isListed(address, proxies)) {
+    const before = plain(withoutPort(forwarded.pop()?.trim() ?? ""));
+    if (isIP(before) === 0) break;
+    address = before;
+  }
+  return address;
+}
+
+/** Some proxies write the port, too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(text: string): string {
+  return text.replace(/^\[([^\]]*)\](?::\d+)?$/, "$1").replace(/^([\d.]+):\d+$/, "$1");
 }
 
 function requestedUrl({ headers }: IncomingMessage, trusted: boolean): string {

@@ -1,5 +1,5 @@
 /**
- * Finds what a request is for: a REST route, an RPC, a probe, the addresses, or nothing.
+ * Finds what a request is for: a REST route, an RPC, a probe, the addresses, the dashboard, or nothing.
  *
  * Every answer carries `x-request-id`, and `request-id`, which Anthropic's clients read: also those of paths that nobody
  * serves.
@@ -10,6 +10,7 @@ import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { methodNotAllowed, unknownPath } from "../errors.ts";
 import type { Addresses } from "./addresses.ts";
 import { type Outlet, writeProblem } from "./answers.ts";
+import type { Assets } from "./assets.ts";
 import { discard } from "./body.ts";
 import type { Cors } from "./cors.ts";
 import type { Readiness } from "./health.ts";
@@ -23,13 +24,14 @@ export interface DispatchOptions {
   readonly rpc: RpcDoor;
   readonly readiness: Readiness;
   readonly addresses: Addresses;
+  readonly assets: Assets;
   readonly cors: Cors;
   readonly newRequestId: () => string;
   readonly log: Logger;
 }
 
 export function createDispatch(options: DispatchOptions): (req: IncomingMessage, res: ServerResponse) => void {
-  const { routes, rest, rpc, readiness, addresses, cors, newRequestId, log } = options;
+  const { routes, rest, rpc, readiness, addresses, assets, cors, newRequestId, log } = options;
   return (req, res) => {
     const id = newRequestId();
     res.setHeader("x-request-id", id);
@@ -48,7 +50,9 @@ export function createDispatch(options: DispatchOptions): (req: IncomingMessage,
     const familyNear = () => routes.familyNear(meant, req.headers["anthropic-version"] !== undefined);
     if (match.kind === "found") rest(req, res, { id, ...match }).catch(failed);
     else if (rpc.serves(path)) rpc.handle(req, res, id, path).catch(failed);
+    else if (path === "/" && isBrowser(req)) res.writeHead(302, { location: "/dashboard/" }).end();
     else if (path === "/") tell(req, { res, id, family: Family.OPENAI }, 200, addresses.describe(req));
+    else if (assets.serves(path)) showAsset(req, { res, id, family: Family.OPENAI }, assets, path).catch(failed);
     else if (path === "/healthz") tell(req, { res, id, family: Family.OPENAI }, 200, { status: "ok" });
     else if (path === "/readyz") {
       const ready = readiness.isReady();
@@ -57,6 +61,20 @@ export function createDispatch(options: DispatchOptions): (req: IncomingMessage,
       refuse(req, { res, id, family: familyNear() }, methodNotAllowed(httpMethod, match.allowed));
     else refuse(req, { res, id, family: familyNear() }, unknownPath(httpMethod, path, meant !== path));
   };
+}
+
+/** Who opens the address in a browser wants the dashboard; every other client is told the addresses. */
+function isBrowser(req: IncomingMessage): boolean {
+  return (req.method === "GET" || req.method === "HEAD") && /\btext\/html\b/.test(req.headers.accept ?? "");
+}
+
+async function showAsset(req: IncomingMessage, outlet: Outlet, assets: Assets, path: string): Promise<void> {
+  const httpMethod = req.method ?? "";
+  if (httpMethod !== "GET" && httpMethod !== "HEAD") {
+    refuse(req, outlet, methodNotAllowed(httpMethod, ["GET", "HEAD"]));
+  } else if (!(await assets.handle(req, outlet.res, path))) {
+    refuse(req, outlet, unknownPath(httpMethod, path));
+  }
 }
 
 /** A proxy's request may name the whole address. */

@@ -66,6 +66,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const [serveHttp1] = http1.listeners("connection") as ((socket: Socket) => void)[];
   http1.removeAllListeners("connection");
   http1.on("connection", (socket: Socket) => {
+    // A client's address is remembered by whoever asks for it now; once the client has cut the connection, nobody knows it.
+    if (socket.remoteAddress === undefined) return void socket.destroy();
     undecided.add(socket);
     socket.once("close", () => undecided.delete(socket));
     sniff(socket, sniffTimeoutMs, (isHttp2) => {

@@ -7,7 +7,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
-import type { Way } from "../call.ts";
+import type { Peer, Way } from "../call.ts";
 import { unsupportedMediaType } from "../errors.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
@@ -21,6 +21,7 @@ export interface RestOptions {
   readonly body: BodyLimits;
   /** Silence on a stream after which a sign of life is sent, in milliseconds. */
   readonly keepAliveMs: number;
+  readonly peerOf: (req: IncomingMessage) => Peer;
 }
 
 /** A request for a route, with what its path said. */
@@ -32,7 +33,7 @@ export interface Visit {
 
 export type RestDoor = (req: IncomingMessage, res: ServerResponse, visit: Visit) => Promise<void>;
 
-export function createRestDoor({ way, body: limits, keepAliveMs }: RestOptions): RestDoor {
+export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestOptions): RestDoor {
   return async (req, res, visit) => {
     const { id, route } = visit;
     const header = (name: string) => headerText(req, name);
@@ -43,7 +44,7 @@ export function createRestDoor({ way, body: limits, keepAliveMs }: RestOptions):
       if (!res.writableEnded) gone.abort();
     });
     try {
-      const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header };
+      const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header, peer: peerOf(req) };
       const { caller, headers } = await way.admit(arrival);
       for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
       const { method, request } = await readCall(req, visit, limits).catch((error: unknown) => {

@@ -28,9 +28,9 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
-import { access } from "../../gen/modelgateway/v1/access_pb.ts";
+import { access, Caller as Least } from "../../gen/modelgateway/v1/access_pb.ts";
 import { ErrorDetailSchema } from "../../gen/modelgateway/v1/errors_pb.ts";
-import type { Answer, AnswerHeaders, Arrival, Caller, Way } from "../call.ts";
+import { type Answer, type AnswerHeaders, type Arrival, type Caller, here, type Peer, type Way } from "../call.ts";
 import { asRefusal, internal, malformedBody, type Refusal } from "../errors.ts";
 import { binaryOptions } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
@@ -49,6 +49,7 @@ export interface RpcOptions {
   readonly maxBytes: number;
   /** How long the body of a call may take to arrive. */
   readonly bodyTimeoutMs: number;
+  readonly peerOf: (req: IncomingMessage) => Peer;
   /** Ends the open services' endless streams; calls are left to finish. */
   readonly draining: AbortSignal;
 }
@@ -58,15 +59,17 @@ export interface RpcDoor {
   handle(req: IncomingMessage, res: ServerResponse, id: string, path: string): Promise<void>;
 }
 
-/** The largest message that an open service reads: nobody need show a key for it. */
+/** The largest message of a service that has RPCs for which nobody need show a key. */
 const openMaxBytes = 64 * 1024;
 
 const callId = createContextKey("");
+const peerKey = createContextKey(here);
 const callerKey = createContextKey<Caller | undefined>(undefined);
 /** The call, once its message has been read. */
 const beganKey = createContextKey(false);
 
-export function createRpcDoor({ way, services, open, maxBytes, bodyTimeoutMs, draining }: RpcOptions): RpcDoor {
+export function createRpcDoor(options: RpcOptions): RpcDoor {
+  const { way, services, open, maxBytes, bodyTimeoutMs, peerOf, draining } = options;
   const router = createConnectRouter({
     acceptCompression: [compressionGzip, compressionBrotli],
     readMaxBytes: maxBytes,
@@ -84,7 +87,11 @@ export function createRpcDoor({ way, services, open, maxBytes, bodyTimeoutMs, dr
   };
   // As in a REST body: what a caller believes to have set is not left out without a word.
   const jsonOptions = { ignoreUnknownFields: false };
-  for (const service of services) router.service(service, implement(service, way), { requestGate, jsonOptions });
+  for (const service of services) {
+    const anyones = service.methods.some((method) => getOption(method, access).caller === Least.ANYONE);
+    const readMaxBytes = anyones ? Math.min(openMaxBytes, maxBytes) : maxBytes;
+    router.service(service, implement(service, way), { requestGate, jsonOptions, readMaxBytes });
+  }
   for (const { service, implementation } of open) {
     router.service(service, implementation, { shutdownSignal: draining, readMaxBytes: openMaxBytes });
   }
@@ -94,7 +101,8 @@ export function createRpcDoor({ way, services, open, maxBytes, bodyTimeoutMs, dr
     async handle(req, res, id, path) {
       if (req.method !== "POST") res.setHeader("allow", "POST");
       res.once("finish", () => discard(req));
-      const values = createContextValues().set(callId, id);
+      const peer = peerOf(req);
+      const values = createContextValues().set(callId, id).set(peerKey, peer);
       const handler = handlers.get(path);
       if (!handler) throw internal(new Error(`no handler at ${path}`));
       const request = universalRequestFromNodeRequest(req, res, undefined, values);
@@ -108,7 +116,11 @@ export function createRpcDoor({ way, services, open, maxBytes, bodyTimeoutMs, dr
       const caller = values.get(callerKey);
       if (caller && !values.get(beganKey)) {
         const header = (name: string) => request.header.get(name) ?? undefined;
-        way.abandon({ id, method: handler.method, header }, caller, malformedBody("it is no message of this RPC"));
+        way.abandon(
+          { id, method: handler.method, header, peer },
+          caller,
+          malformedBody("it is no message of this RPC"),
+        );
       }
       await universalResponseToNodeResponse(answer, res).catch((error) => {
         if (ConnectError.from(error).code !== Code.Aborted) throw error; // Aborted: the caller went away.
@@ -188,7 +200,7 @@ function wholeOf(answer: Answer): Wire {
 
 function arrivalOf(context: HandlerContext): Arrival {
   const header = (name: string) => context.requestHeader.get(name) ?? undefined;
-  return { id: context.values.get(callId), method: context.method, header };
+  return { id: context.values.get(callId), method: context.method, header, peer: context.values.get(peerKey) };
 }
 
 function asConnectError(error: unknown, context: HandlerContext): ConnectError {

@@ -4,9 +4,13 @@ import Sqlite from "better-sqlite3";
 import { AccountService } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
-import type { Answer, Call, Caller } from "../../src/call.ts";
+import { type Answer, type Call, type Caller, here, nobody, operatorCaller } from "../../src/call.ts";
+import { createCatalog } from "../../src/catalog.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { asRefusal, type Refusal } from "../../src/errors.ts";
+import { createMemoryLimiter } from "../../src/limits/memory.ts";
 import { defaultTiers } from "../../src/limits/tiers.ts";
+import { createLimit } from "../../src/pipeline/limit.ts";
 import { createValidate } from "../../src/pipeline/validate.ts";
 import { accountService } from "../../src/services/accounts.ts";
 import { operatorService } from "../../src/services/operator.ts";
@@ -46,9 +50,10 @@ export async function openBank(): Promise<Bank> {
   const storage = await openStorage(path);
   let time = Date.UTC(2026, 0, 2, 3, 4, 5);
   const clock = () => time;
+  const { standing } = createLimit({ limiter: createMemoryLimiter(clock), clock });
   const implementations = {
-    ...accountService({ ...storage, tiers: defaultTiers, unit: "JPY", clock }),
-    ...operatorService({ storage, tiers: defaultTiers, clock }),
+    ...accountService({ ...storage, catalog: createCatalog([]), tiers: defaultTiers, unit: "JPY", clock, standing }),
+    ...operatorService({ storage, config: loadConfig(undefined, {}), clock, services: [], upstreams: () => [] }),
     ...usageService({ ...storage, clock }),
   } as unknown as Readonly<Record<string, (call: Call) => Promise<Answer>>>;
 
@@ -60,7 +65,7 @@ export async function openBank(): Promise<Bank> {
     const call = {
       id: "req_test",
       method,
-      header,
+      ...{ header, peer: here },
       caller: callerOf(as.account),
       request,
       signal: new AbortController().signal,
@@ -117,8 +122,5 @@ export async function openBank(): Promise<Bank> {
 }
 
 function callerOf(accountId: string | undefined): Caller {
-  const none = { keyId: "", models: [], mustPay: true, tier: undefined };
-  return accountId === undefined
-    ? { ...none, rights: "operator", accountId: "" }
-    : { ...none, rights: "admin", accountId };
+  return accountId === undefined ? operatorCaller : { ...nobody, rights: "admin", accountId, tier: defaultTiers[0] };
 }

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/access.proto.
  */
 export const file_modelgateway_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvYWNjZXNzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEi0AEKBkFjY2VzcxInCgZmYW1pbHkYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuRmFtaWx5EicKBmNhbGxlchgCIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5DYWxsZXISEwoLc2VsZWN0ZWRfYnkYAyABKAkSFQoNZWl0aGVyX2ZhbWlseRgEIAEoCBISCgpib2R5X2ZpZWxkGAUgASgJEhIKCnBlcl9zZWNvbmQYBiABKA0SEgoKZGF0YV9maWVsZBgHIAEoCRIMCgRkb25lGAggASgJKnEKBkZhbWlseRIWChJGQU1JTFlfVU5TUEVDSUZJRUQQABIRCg1GQU1JTFlfT1BFTkFJEAESFAoQRkFNSUxZX0FOVEhST1BJQxACEhQKEEZBTUlMWV9SRVNQT05TRVMQAxIQCgxGQU1JTFlfQURNSU4QBCpbCgZDYWxsZXISFgoSQ0FMTEVSX1VOU1BFQ0lGSUVEEAASDgoKQ0FMTEVSX0tFWRABEhQKEENBTExFUl9BRE1JTl9LRVkQAhITCg9DQUxMRVJfT1BFUkFUT1IQAzpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjbhgMgASgLMhcubW9kZWxnYXRld2F5LnYxLkFjY2Vzc1IGYWNjZXNzYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvYWNjZXNzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEi9wEKBkFjY2VzcxInCgZmYW1pbHkYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuRmFtaWx5EicKBmNhbGxlchgCIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5DYWxsZXISEwoLc2VsZWN0ZWRfYnkYAyABKAkSFQoNZWl0aGVyX2ZhbWlseRgEIAEoCBISCgpib2R5X2ZpZWxkGAUgASgJEhIKCnBlcl9zZWNvbmQYBiABKA0SEgoKZGF0YV9maWVsZBgHIAEoCRIMCgRkb25lGAggASgJEiUKBWF1ZGl0GAkgASgLMhYubW9kZWxnYXRld2F5LnYxLkF1ZGl0IicKBUF1ZGl0Eg8KB3N1YmplY3QYASABKAkSDQoFdGVsbHMYAiADKAkqcQoGRmFtaWx5EhYKEkZBTUlMWV9VTlNQRUNJRklFRBAAEhEKDUZBTUlMWV9PUEVOQUkQARIUChBGQU1JTFlfQU5USFJPUElDEAISFAoQRkFNSUxZX1JFU1BPTlNFUxADEhAKDEZBTUlMWV9BRE1JThAEKoIBCgZDYWxsZXISFgoSQ0FMTEVSX1VOU1BFQ0lGSUVEEAASDgoKQ0FMTEVSX0tFWRABEhQKEENBTExFUl9BRE1JTl9LRVkQAhITCg9DQUxMRVJfT1BFUkFUT1IQAxIRCg1DQUxMRVJfQU5ZT05FEAQSEgoOQ0FMTEVSX1NFU1NJT04QBTpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjbhgMgASgLMhcubW9kZWxnYXRld2F5LnYxLkFjY2Vzc1IGYWNjZXNzYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Access is the part of an RPC's contract that doors and pipeline obey.
@@ -80,6 +80,13 @@ export type Access = Message<"modelgateway.v1.Access"> & {
    * @generated from field: string done = 8;
    */
   done: string;
+
+  /**
+   * Has each call of the RPC written to the audit log, once it has ended. Unset: none is.
+   *
+   * @generated from field: modelgateway.v1.Audit audit = 9;
+   */
+  audit?: Audit | undefined;
 };
 
 /**
@@ -88,6 +95,35 @@ export type Access = Message<"modelgateway.v1.Access"> & {
  */
 export const AccessSchema: GenMessage<Access> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_access, 0);
+
+/**
+ * Audit is what the audit log tells of a call: never a secret, and nothing that is not named here.
+ *
+ * @generated from message modelgateway.v1.Audit
+ */
+export type Audit = Message<"modelgateway.v1.Audit"> & {
+  /**
+   * Names what was acted upon: a field of the answer or, where that has none, of the request, by its name in the proto; a
+   * dot goes into a message (`key.id`).
+   *
+   * @generated from field: string subject = 1;
+   */
+  subject: string;
+
+  /**
+   * Names the fields of the request that are told besides, by their names in the proto.
+   *
+   * @generated from field: repeated string tells = 2;
+   */
+  tells: string[];
+};
+
+/**
+ * Describes the message modelgateway.v1.Audit.
+ * Use `create(AuditSchema)` to create a new message.
+ */
+export const AuditSchema: GenMessage<Audit> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_access, 1);
 
 /**
  * Family is the public API convention that a path follows.
@@ -146,7 +182,8 @@ export const FamilySchema: GenEnum<Family> = /*@__PURE__*/
   enumDesc(file_modelgateway_v1_access, 0);
 
 /**
- * Caller is the least credential that an RPC asks for.
+ * Caller is the least credential that an RPC asks for. A session is a person's, signed in to the dashboard; it stands for
+ * that person's account.
  *
  * @generated from enum modelgateway.v1.Caller
  */
@@ -159,29 +196,45 @@ export const Caller = {
   UNSPECIFIED: 0,
 
   /**
-   * Any valid API key.
+   * Any valid API key, or a session that names one of its account's in the header `x-gateway-key`.
    *
    * @generated from enum value: CALLER_KEY = 1;
    */
   KEY: 1,
 
   /**
-   * An API key with administrator privilege. The call works on the key's own account, and sees no other.
+   * An API key with administrator privilege, or a session. The call works on the caller's own account, and sees no other.
    *
    * @generated from enum value: CALLER_ADMIN_KEY = 2;
    */
   ADMIN_KEY: 2,
 
   /**
-   * The operator of the gateway, by the configured `operator_key`. The call may work on any account.
+   * The operator of the gateway, by the configured `operator_key` or by a session of a user who operates it. The call may
+   * work on any account.
    *
    * @generated from enum value: CALLER_OPERATOR = 3;
    */
   OPERATOR: 3,
+
+  /**
+   * Anybody, without a credential. How often is bounded by the address that the call comes from.
+   *
+   * @generated from enum value: CALLER_ANYONE = 4;
+   */
+  ANYONE: 4,
+
+  /**
+   * A session, and nothing else: no API key, of whatever privilege, and not the operator key.
+   *
+   * @generated from enum value: CALLER_SESSION = 5;
+   */
+  SESSION: 5,
 } as const;
 
 /**
- * Caller is the least credential that an RPC asks for.
+ * Caller is the least credential that an RPC asks for. A session is a person's, signed in to the dashboard; it stands for
+ * that person's account.
  *
  * @generated from enum modelgateway.v1.Caller
  */

@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/accounts.proto.
  */
 export const file_modelgateway_v1_accounts: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tb2RlbGdhdGV3YXkvdjEvYWNjb3VudHMucHJvdG8SD21vZGVsZ2F0ZXdheS52MSLOAgoHQWNjb3VudBISCgJpZBgBIAEoCUIGirUYAggBEhQKBG5hbWUYAiABKAlCBoq1GAIIARIZCgdiYWxhbmNlGAMgASgDQgiKtRgECAEoBhIWCgRoZWxkGAQgASgDQgiKtRgECAEoBhIbCglyZWNoYXJnZWQYBSABKANCCIq1GAQIASgGEiMKBHRpZXIYBiABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIoCgluZXh0X3RpZXIYByABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIYCghwb3N0cGFpZBgIIAEoCEIGirUYAggBEjAKDHN1c3BlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAikwEKBFRpZXISFAoEbmFtZRgBIAEoCUIGirUYAggBEhoKCHJlY2hhcmdlGAIgASgDQgiKtRgECAEoBhIjChNyZXF1ZXN0c19wZXJfbWludXRlGAMgASgNQgaKtRgCCAESHgoRdG9rZW5zX3Blcl9taW51dGUYBCABKA1IAIgBAUIUChJfdG9rZW5zX3Blcl9taW51dGUinQIKC0xlZGdlckVudHJ5EhIKAmlkGAEgASgJQgaKtRgCCAESGgoKYWNjb3VudF9pZBgCIAEoCUIGirUYAggBEjAKBGtpbmQYAyABKA4yGi5tb2RlbGdhdGV3YXkudjEuRW50cnlLaW5kQgaKtRgCCAESGAoGYW1vdW50GAQgASgDQgiKtRgECAEoBhIXCgpyZXF1ZXN0X2lkGAUgASgJSACIAQESEwoGa2V5X2lkGAYgASgJSAGIAQESEQoEbm90ZRgHIAEoCUgCiAEBEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg0KC19yZXF1ZXN0X2lkQgkKB19rZXlfaWRCBwoFX25vdGUiEwoRR2V0QWNjb3VudFJlcXVlc3QiewoSR2V0QWNjb3VudFJlc3BvbnNlEikKB2FjY291bnQYASABKAsyGC5tb2RlbGdhdGV3YXkudjEuQWNjb3VudBIkCgV0aWVycxgCIAMoCzIVLm1vZGVsZ2F0ZXdheS52MS5UaWVyEhQKBHVuaXQYAyABKAlCBoq1GAIIASI7ChFSZWRlZW1Db2RlUmVxdWVzdBIdCgRjb2RlGAEgASgJQgq6SAfIAQFyAhhkSACIAQFCBwoFX2NvZGUibAoSUmVkZWVtQ29kZVJlc3BvbnNlEisKBWVudHJ5GAEgASgLMhwubW9kZWxnYXRld2F5LnYxLkxlZGdlckVudHJ5EikKB2FjY291bnQYAiABKAsyGC5tb2RlbGdhdGV3YXkudjEuQWNjb3VudCKsAQoRTGlzdExlZGdlclJlcXVlc3QSIgoJcGFnZV9zaXplGAEgASgNQgq6SAcqBRjoBygBSACIAQESIQoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMYyAFIAYgBARIzCgVraW5kcxgDIAMoDjIaLm1vZGVsZ2F0ZXdheS52MS5FbnRyeUtpbmRCCLpIBZIBAhAKQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4idQoSTGlzdExlZGdlclJlc3BvbnNlEi0KB2VudHJpZXMYASADKAsyHC5tb2RlbGdhdGV3YXkudjEuTGVkZ2VyRW50cnkSHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiq1AQoJRW50cnlLaW5kEhoKFkVOVFJZX0tJTkRfVU5TUEVDSUZJRUQQABIlChNFTlRSWV9LSU5EX1JFQ0hBUkdFEAEaDKK1GAhyZWNoYXJnZRIhChFFTlRSWV9LSU5EX1JFRlVORBACGgqitRgGcmVmdW5kEh8KEEVOVFJZX0tJTkRfR1JBTlQQAxoJorUYBWdyYW50EiEKEUVOVFJZX0tJTkRfQ0hBUkdFEAQaCqK1GAZjaGFyZ2UyrwIKDkFjY291bnRTZXJ2aWNlEl0KCkdldEFjY291bnQSIi5tb2RlbGdhdGV3YXkudjEuR2V0QWNjb3VudFJlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuR2V0QWNjb3VudFJlc3BvbnNlIgbatRgCEAISXwoKUmVkZWVtQ29kZRIiLm1vZGVsZ2F0ZXdheS52MS5SZWRlZW1Db2RlUmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5SZWRlZW1Db2RlUmVzcG9uc2UiCNq1GAQQAjAFEl0KCkxpc3RMZWRnZXISIi5tb2RlbGdhdGV3YXkudjEuTGlzdExlZGdlclJlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuTGlzdExlZGdlclJlc3BvbnNlIgbatRgCEAJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
+  fileDesc("Ch5tb2RlbGdhdGV3YXkvdjEvYWNjb3VudHMucHJvdG8SD21vZGVsZ2F0ZXdheS52MSLOAgoHQWNjb3VudBISCgJpZBgBIAEoCUIGirUYAggBEhQKBG5hbWUYAiABKAlCBoq1GAIIARIZCgdiYWxhbmNlGAMgASgDQgiKtRgECAEoBhIWCgRoZWxkGAQgASgDQgiKtRgECAEoBhIbCglyZWNoYXJnZWQYBSABKANCCIq1GAQIASgGEiMKBHRpZXIYBiABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIoCgluZXh0X3RpZXIYByABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIYCghwb3N0cGFpZBgIIAEoCEIGirUYAggBEjAKDHN1c3BlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAikwEKBFRpZXISFAoEbmFtZRgBIAEoCUIGirUYAggBEhoKCHJlY2hhcmdlGAIgASgDQgiKtRgECAEoBhIjChNyZXF1ZXN0c19wZXJfbWludXRlGAMgASgNQgaKtRgCCAESHgoRdG9rZW5zX3Blcl9taW51dGUYBCABKA1IAIgBAUIUChJfdG9rZW5zX3Blcl9taW51dGUinQIKC0xlZGdlckVudHJ5EhIKAmlkGAEgASgJQgaKtRgCCAESGgoKYWNjb3VudF9pZBgCIAEoCUIGirUYAggBEjAKBGtpbmQYAyABKA4yGi5tb2RlbGdhdGV3YXkudjEuRW50cnlLaW5kQgaKtRgCCAESGAoGYW1vdW50GAQgASgDQgiKtRgECAEoBhIXCgpyZXF1ZXN0X2lkGAUgASgJSACIAQESEwoGa2V5X2lkGAYgASgJSAGIAQESEQoEbm90ZRgHIAEoCUgCiAEBEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg0KC19yZXF1ZXN0X2lkQgkKB19rZXlfaWRCBwoFX25vdGUiEwoRR2V0QWNjb3VudFJlcXVlc3QinwEKEkdldEFjY291bnRSZXNwb25zZRIpCgdhY2NvdW50GAEgASgLMhgubW9kZWxnYXRld2F5LnYxLkFjY291bnQSJAoFdGllcnMYAiADKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIUCgR1bml0GAMgASgJQgaKtRgCCAESIgoScmVxdWVzdHNfcmVtYWluaW5nGAQgASgNQgaKtRgCCAEiOwoRUmVkZWVtQ29kZVJlcXVlc3QSHQoEY29kZRgBIAEoCUIKukgHyAEBcgIYZEgAiAEBQgcKBV9jb2RlImwKElJlZGVlbUNvZGVSZXNwb25zZRIrCgVlbnRyeRgBIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5MZWRnZXJFbnRyeRIpCgdhY2NvdW50GAIgASgLMhgubW9kZWxnYXRld2F5LnYxLkFjY291bnQirAEKEUxpc3RMZWRnZXJSZXF1ZXN0EiIKCXBhZ2Vfc2l6ZRgBIAEoDUIKukgHKgUY6AcoAUgAiAEBEiEKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGMgBSAGIAQESMwoFa2luZHMYAyADKA4yGi5tb2RlbGdhdGV3YXkudjEuRW50cnlLaW5kQgi6SAWSAQIQCkIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuInUKEkxpc3RMZWRnZXJSZXNwb25zZRItCgdlbnRyaWVzGAEgAygLMhwubW9kZWxnYXRld2F5LnYxLkxlZGdlckVudHJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iFAoSTGlzdENhdGFsb2dSZXF1ZXN0IkQKE0xpc3RDYXRhbG9nUmVzcG9uc2USLQoGbW9kZWxzGAEgAygLMh0ubW9kZWxnYXRld2F5LnYxLkNhdGFsb2dNb2RlbCLBAgoMQ2F0YWxvZ01vZGVsEhIKAmlkGAEgASgJQgaKtRgCCAESDwoHYWxpYXNlcxgCIAMoCRIWCgZmYW1pbHkYAyABKAlCBoq1GAIIARIwCgRraW5kGAQgASgOMhoubW9kZWxnYXRld2F5LnYxLk1vZGVsS2luZEIGirUYAggBEhYKBnZlbmRvchgFIAEoCUIGirUYAggBEhsKDmNvbnRleHRfd2luZG93GAYgASgNSACIAQESHgoRbWF4X291dHB1dF90b2tlbnMYByABKA1IAYgBARIqCgVwcmljZRgIIAEoCzIbLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFByaWNlEhgKCGNhbGxhYmxlGAkgASgIQgaKtRgCCAFCEQoPX2NvbnRleHRfd2luZG93QhQKEl9tYXhfb3V0cHV0X3Rva2VucyKaAQoKTW9kZWxQcmljZRIXCgVpbnB1dBgBIAEoA0IIirUYBAgBKAYSHAoKY2FjaGVfcmVhZBgCIAEoA0IIirUYBAgBKAYSHQoLY2FjaGVfd3JpdGUYAyABKANCCIq1GAQIASgGEhgKBm91dHB1dBgEIAEoA0IIirUYBAgBKAYSHAoKY2hhcmFjdGVycxgFIAEoA0IIirUYBAgBKAYqtQEKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASJQoTRU5UUllfS0lORF9SRUNIQVJHRRABGgyitRgIcmVjaGFyZ2USIQoRRU5UUllfS0lORF9SRUZVTkQQAhoKorUYBnJlZnVuZBIfChBFTlRSWV9LSU5EX0dSQU5UEAMaCaK1GAVncmFudBIhChFFTlRSWV9LSU5EX0NIQVJHRRAEGgqitRgGY2hhcmdlKpIBCglNb2RlbEtpbmQSGgoWTU9ERUxfS0lORF9VTlNQRUNJRklFRBAAEh0KD01PREVMX0tJTkRfQ0hBVBABGgiitRgEY2hhdBInChRNT0RFTF9LSU5EX0VNQkVERElORxACGg2itRgJZW1iZWRkaW5nEiEKEU1PREVMX0tJTkRfU1BFRUNIEAMaCqK1GAZzcGVlY2gynQMKDkFjY291bnRTZXJ2aWNlEl0KCkdldEFjY291bnQSIi5tb2RlbGdhdGV3YXkudjEuR2V0QWNjb3VudFJlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuR2V0QWNjb3VudFJlc3BvbnNlIgbatRgCEAISawoKUmVkZWVtQ29kZRIiLm1vZGVsZ2F0ZXdheS52MS5SZWRlZW1Db2RlUmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5SZWRlZW1Db2RlUmVzcG9uc2UiFNq1GBAQAjAFSgoKCGVudHJ5LmlkEmAKC0xpc3RDYXRhbG9nEiMubW9kZWxnYXRld2F5LnYxLkxpc3RDYXRhbG9nUmVxdWVzdBokLm1vZGVsZ2F0ZXdheS52MS5MaXN0Q2F0YWxvZ1Jlc3BvbnNlIgbatRgCEAISXQoKTGlzdExlZGdlchIiLm1vZGVsZ2F0ZXdheS52MS5MaXN0TGVkZ2VyUmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5MaXN0TGVkZ2VyUmVzcG9uc2UiBtq1GAIQAmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
 
 /**
  * Account is who pays, and how it stands.
@@ -259,6 +259,13 @@ export type GetAccountResponse = Message<"modelgateway.v1.GetAccountResponse"> &
    * @generated from field: string unit = 3;
    */
   unit: string;
+
+  /**
+   * Is how many requests the account could make at this moment before its rate refuses one.
+   *
+   * @generated from field: uint32 requests_remaining = 4;
+   */
+  requestsRemaining: number;
 };
 
 /**
@@ -381,6 +388,169 @@ export const ListLedgerResponseSchema: GenMessage<ListLedgerResponse> = /*@__PUR
   messageDesc(file_modelgateway_v1_accounts, 8);
 
 /**
+ * ListCatalogRequest asks for the models.
+ *
+ * @generated from message modelgateway.v1.ListCatalogRequest
+ */
+export type ListCatalogRequest = Message<"modelgateway.v1.ListCatalogRequest"> & {
+};
+
+/**
+ * Describes the message modelgateway.v1.ListCatalogRequest.
+ * Use `create(ListCatalogRequestSchema)` to create a new message.
+ */
+export const ListCatalogRequestSchema: GenMessage<ListCatalogRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_accounts, 9);
+
+/**
+ * ListCatalogResponse has the models.
+ *
+ * @generated from message modelgateway.v1.ListCatalogResponse
+ */
+export type ListCatalogResponse = Message<"modelgateway.v1.ListCatalogResponse"> & {
+  /**
+   * Holds them in the catalogue's order.
+   *
+   * @generated from field: repeated modelgateway.v1.CatalogModel models = 1;
+   */
+  models: CatalogModel[];
+};
+
+/**
+ * Describes the message modelgateway.v1.ListCatalogResponse.
+ * Use `create(ListCatalogResponseSchema)` to create a new message.
+ */
+export const ListCatalogResponseSchema: GenMessage<ListCatalogResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_accounts, 10);
+
+/**
+ * CatalogModel is a model that the gateway serves.
+ *
+ * @generated from message modelgateway.v1.CatalogModel
+ */
+export type CatalogModel = Message<"modelgateway.v1.CatalogModel"> & {
+  /**
+   * Names it in requests.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Holds its other names.
+   *
+   * @generated from field: repeated string aliases = 2;
+   */
+  aliases: string[];
+
+  /**
+   * Names its family, as key permissions do in `family:name`.
+   *
+   * @generated from field: string family = 3;
+   */
+  family: string;
+
+  /**
+   * Is what it does.
+   *
+   * @generated from field: modelgateway.v1.ModelKind kind = 4;
+   */
+  kind: ModelKind;
+
+  /**
+   * Names who makes it. Empty where nobody said.
+   *
+   * @generated from field: string vendor = 5;
+   */
+  vendor: string;
+
+  /**
+   * Bounds input and output together, in tokens. Unset: unknown.
+   *
+   * @generated from field: optional uint32 context_window = 6;
+   */
+  contextWindow?: number | undefined;
+
+  /**
+   * Bounds the output, in tokens. Unset: unknown.
+   *
+   * @generated from field: optional uint32 max_output_tokens = 7;
+   */
+  maxOutputTokens?: number | undefined;
+
+  /**
+   * Is what it costs. Unset: it has no price, and only keys that pay afterwards may call it.
+   *
+   * @generated from field: modelgateway.v1.ModelPrice price = 8;
+   */
+  price?: ModelPrice | undefined;
+
+  /**
+   * Says whether the account may call it: it has a price, or the account pays afterwards. A key's own permissions and limit
+   * may forbid it still.
+   *
+   * @generated from field: bool callable = 9;
+   */
+  callable: boolean;
+};
+
+/**
+ * Describes the message modelgateway.v1.CatalogModel.
+ * Use `create(CatalogModelSchema)` to create a new message.
+ */
+export const CatalogModelSchema: GenMessage<CatalogModel> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_accounts, 11);
+
+/**
+ * ModelPrice is what a model costs, each part in millionths of the unit for a million tokens, or characters.
+ *
+ * @generated from message modelgateway.v1.ModelPrice
+ */
+export type ModelPrice = Message<"modelgateway.v1.ModelPrice"> & {
+  /**
+   * Is the price of a million input tokens.
+   *
+   * @generated from field: int64 input = 1;
+   */
+  input: bigint;
+
+  /**
+   * Is the price of a million input tokens read from a prompt cache.
+   *
+   * @generated from field: int64 cache_read = 2;
+   */
+  cacheRead: bigint;
+
+  /**
+   * Is the price of a million input tokens written to a prompt cache.
+   *
+   * @generated from field: int64 cache_write = 3;
+   */
+  cacheWrite: bigint;
+
+  /**
+   * Is the price of a million output tokens.
+   *
+   * @generated from field: int64 output = 4;
+   */
+  output: bigint;
+
+  /**
+   * Is the price of a million characters of speech.
+   *
+   * @generated from field: int64 characters = 5;
+   */
+  characters: bigint;
+};
+
+/**
+ * Describes the message modelgateway.v1.ModelPrice.
+ * Use `create(ModelPriceSchema)` to create a new message.
+ */
+export const ModelPriceSchema: GenMessage<ModelPrice> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_accounts, 12);
+
+/**
  * EntryKind is what moved money.
  *
  * @generated from enum modelgateway.v1.EntryKind
@@ -436,7 +606,55 @@ export const EntryKindSchema: GenEnum<EntryKind> = /*@__PURE__*/
   enumDesc(file_modelgateway_v1_accounts, 0);
 
 /**
- * AccountService tells the caller's account of itself, and takes redeem codes. It needs an administrator key.
+ * ModelKind is what a model does.
+ *
+ * @generated from enum modelgateway.v1.ModelKind
+ */
+export const ModelKind = {
+  /**
+   * Is never written.
+   *
+   * @generated from enum value: MODEL_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Converses: chat, messages, responses, text completions.
+   *
+   * @generated from enum value: MODEL_KIND_CHAT = 1;
+   */
+  CHAT: 1,
+
+  /**
+   * Makes vectors of texts.
+   *
+   * @generated from enum value: MODEL_KIND_EMBEDDING = 2;
+   */
+  EMBEDDING: 2,
+
+  /**
+   * Speaks.
+   *
+   * @generated from enum value: MODEL_KIND_SPEECH = 3;
+   */
+  SPEECH: 3,
+} as const;
+
+/**
+ * ModelKind is what a model does.
+ *
+ * @generated from enum modelgateway.v1.ModelKind
+ */
+export type ModelKind = (typeof ModelKind)[keyof typeof ModelKind] | UnknownEnum;
+
+/**
+ * Describes the enum modelgateway.v1.ModelKind.
+ */
+export const ModelKindSchema: GenEnum<ModelKind> = /*@__PURE__*/
+  enumDesc(file_modelgateway_v1_accounts, 1);
+
+/**
+ * AccountService tells the caller's account of itself, and takes redeem codes. It needs an administrator key or a session.
  *
  * @generated from service modelgateway.v1.AccountService
  */
@@ -461,6 +679,16 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof RedeemCodeRequestSchema;
     output: typeof RedeemCodeResponseSchema;
+  },
+  /**
+   * Lists the models that the gateway serves, with their prices and whether the account may call them.
+   *
+   * @generated from rpc modelgateway.v1.AccountService.ListCatalog
+   */
+  listCatalog: {
+    methodKind: "unary";
+    input: typeof ListCatalogRequestSchema;
+    output: typeof ListCatalogResponseSchema;
   },
   /**
    * Lists what came and went, newest first.

@@ -6,22 +6,24 @@
 // @generated from file modelgateway/v1/operator.proto (package modelgateway.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_modelgateway_v1_access } from "./access_pb.ts";
-import type { Account, EntryKind, LedgerEntry } from "./accounts_pb.ts";
+import type { Account, EntryKind, LedgerEntry, Tier } from "./accounts_pb.ts";
 import { file_modelgateway_v1_accounts } from "./accounts_pb.ts";
+import type { Request, RequestFilter } from "./usage_pb.ts";
+import { file_modelgateway_v1_usage } from "./usage_pb.ts";
 import { file_modelgateway_v1_wire } from "./wire_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file modelgateway/v1/operator.proto.
  */
 export const file_modelgateway_v1_operator: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tb2RlbGdhdGV3YXkvdjEvb3BlcmF0b3IucHJvdG8SD21vZGVsZ2F0ZXdheS52MSJwChRDcmVhdGVBY2NvdW50UmVxdWVzdBIrCgRuYW1lGAEgASgJQhi6SBXIAQFyEBABGMgBMgleXFB7Q2N9KiRIAIgBARIVCghwb3N0cGFpZBgCIAEoCEgBiAEBQgcKBV9uYW1lQgsKCV9wb3N0cGFpZCJCChVDcmVhdGVBY2NvdW50UmVzcG9uc2USKQoHYWNjb3VudBgBIAEoCzIYLm1vZGVsZ2F0ZXdheS52MS5BY2NvdW50IqMBChNMaXN0QWNjb3VudHNSZXF1ZXN0Eh0KBnNlYXJjaBgBIAEoCUIIukgFcgMYyAFIAIgBARIiCglwYWdlX3NpemUYAiABKA1CCrpIByoFGOgHKAFIAYgBARIhCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjIAUgCiAEBQgkKB19zZWFyY2hCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbiJ0ChRMaXN0QWNjb3VudHNSZXNwb25zZRIqCghhY2NvdW50cxgBIAMoCzIYLm1vZGVsZ2F0ZXdheS52MS5BY2NvdW50EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4ivQEKFFVwZGF0ZUFjY291bnRSZXF1ZXN0EhwKB2FjY291bnQYASABKAlCBrpIA8gBAUgAiAEBEigKBG5hbWUYAiABKAlCFbpIEnIQEAEYyAEyCV5cUHtDY30qJEgBiAEBEhYKCXN1c3BlbmRlZBgDIAEoCEgCiAEBEhUKCHBvc3RwYWlkGAQgASgISAOIAQFCCgoIX2FjY291bnRCBwoFX25hbWVCDAoKX3N1c3BlbmRlZEILCglfcG9zdHBhaWQiQgoVVXBkYXRlQWNjb3VudFJlc3BvbnNlEikKB2FjY291bnQYASABKAsyGC5tb2RlbGdhdGV3YXkudjEuQWNjb3VudCLoAQoSUmVjb3JkRW50cnlSZXF1ZXN0EhwKB2FjY291bnQYASABKAlCBrpIA8gBAUgAiAEBEj4KBGtpbmQYAiABKA4yGi5tb2RlbGdhdGV3YXkudjEuRW50cnlLaW5kQg+6SAzIAQGCAQYYARgCGANIAYgBARIuCgZhbW91bnQYAyABKANCGbpIEMgBASILGICAmqbqr+MBIACKtRgCKAZIAogBARIbCgRub3RlGAQgASgJQgi6SAVyAxj0A0gDiAEBQgoKCF9hY2NvdW50QgcKBV9raW5kQgkKB19hbW91bnRCBwoFX25vdGUibQoTUmVjb3JkRW50cnlSZXNwb25zZRIrCgVlbnRyeRgBIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5MZWRnZXJFbnRyeRIpCgdhY2NvdW50GAIgASgLMhgubW9kZWxnYXRld2F5LnYxLkFjY291bnQi1QEKGENyZWF0ZVJlZGVlbUNvZGVzUmVxdWVzdBIuCgZhbW91bnQYASABKANCGbpIEMgBASILGICAmqbqr+MBIACKtRgCKAZIAIgBARIeCgVjb3VudBgCIAEoDUIKukgHKgUY6AcoAUgBiAEBEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKBG5vdGUYBCABKAlCCLpIBXIDGPQDSAKIAQFCCQoHX2Ftb3VudEIICgZfY291bnRCBwoFX25vdGUiRAoZQ3JlYXRlUmVkZWVtQ29kZXNSZXNwb25zZRIYCghiYXRjaF9pZBgBIAEoCUIGirUYAggBEg0KBWNvZGVzGAIgAygJIu4CCgpSZWRlZW1Db2RlEhIKAmlkGAEgASgJQgaKtRgCCAESGAoIYmF0Y2hfaWQYAiABKAlCBoq1GAIIARIUCgRtYXNrGAMgASgJQgaKtRgCCAESGAoGYW1vdW50GAQgASgDQgiKtRgECAEoBhIRCgRub3RlGAUgASgJSACIAQESLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY2xhaW1lZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoKY2xhaW1lZF9ieRgJIAEoCUgBiAEBEi4KCnJldm9rZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgcKBV9ub3RlQg0KC19jbGFpbWVkX2J5IqABChZMaXN0UmVkZWVtQ29kZXNSZXF1ZXN0EhUKCGJhdGNoX2lkGAEgASgJSACIAQESIgoJcGFnZV9zaXplGAIgASgNQgq6SAcqBRjoBygBSAGIAQESIQoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYyAFIAogBAUILCglfYmF0Y2hfaWRCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbiJ3ChdMaXN0UmVkZWVtQ29kZXNSZXNwb25zZRIqCgVjb2RlcxgBIAMoCzIbLm1vZGVsZ2F0ZXdheS52MS5SZWRlZW1Db2RlEhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iRgoYUmV2b2tlUmVkZWVtQ29kZXNSZXF1ZXN0Eh0KCGJhdGNoX2lkGAEgASgJQga6SAPIAQFIAIgBAUILCglfYmF0Y2hfaWQiNAoZUmV2b2tlUmVkZWVtQ29kZXNSZXNwb25zZRIXCgdyZXZva2VkGAEgASgNQgaKtRgCCAEiEgoQUmVjb25jaWxlUmVxdWVzdCJ6ChFSZWNvbmNpbGVSZXNwb25zZRIYCghhY2NvdW50cxgBIAEoDUIGirUYAggBEhkKB2VudHJpZXMYAiABKANCCIq1GAQIARABEjAKC2RpZmZlcmVuY2VzGAMgAygLMhsubW9kZWxnYXRld2F5LnYxLkRpZmZlcmVuY2UiWAoKRGlmZmVyZW5jZRIUCgR3aGF0GAEgASgJQgaKtRgCCAESGQoHd3JpdHRlbhgCIAEoA0IIirUYBAgBKAYSGQoHZGVyaXZlZBgDIAEoA0IIirUYBAgBKAYy2gYKD09wZXJhdG9yU2VydmljZRJmCg1DcmVhdGVBY2NvdW50EiUubW9kZWxnYXRld2F5LnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiYubW9kZWxnYXRld2F5LnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZSIG2rUYAhADEmMKDExpc3RBY2NvdW50cxIkLm1vZGVsZ2F0ZXdheS52MS5MaXN0QWNjb3VudHNSZXF1ZXN0GiUubW9kZWxnYXRld2F5LnYxLkxpc3RBY2NvdW50c1Jlc3BvbnNlIgbatRgCEAMSZgoNVXBkYXRlQWNjb3VudBIlLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVBY2NvdW50UmVxdWVzdBomLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVBY2NvdW50UmVzcG9uc2UiBtq1GAIQAxJgCgtSZWNvcmRFbnRyeRIjLm1vZGVsZ2F0ZXdheS52MS5SZWNvcmRFbnRyeVJlcXVlc3QaJC5tb2RlbGdhdGV3YXkudjEuUmVjb3JkRW50cnlSZXNwb25zZSIG2rUYAhADEnIKEUNyZWF0ZVJlZGVlbUNvZGVzEikubW9kZWxnYXRld2F5LnYxLkNyZWF0ZVJlZGVlbUNvZGVzUmVxdWVzdBoqLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVSZWRlZW1Db2Rlc1Jlc3BvbnNlIgbatRgCEAMSbAoPTGlzdFJlZGVlbUNvZGVzEicubW9kZWxnYXRld2F5LnYxLkxpc3RSZWRlZW1Db2Rlc1JlcXVlc3QaKC5tb2RlbGdhdGV3YXkudjEuTGlzdFJlZGVlbUNvZGVzUmVzcG9uc2UiBtq1GAIQAxJyChFSZXZva2VSZWRlZW1Db2RlcxIpLm1vZGVsZ2F0ZXdheS52MS5SZXZva2VSZWRlZW1Db2Rlc1JlcXVlc3QaKi5tb2RlbGdhdGV3YXkudjEuUmV2b2tlUmVkZWVtQ29kZXNSZXNwb25zZSIG2rUYAhADEloKCVJlY29uY2lsZRIhLm1vZGVsZ2F0ZXdheS52MS5SZWNvbmNpbGVSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLlJlY29uY2lsZVJlc3BvbnNlIgbatRgCEANiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_accounts, file_modelgateway_v1_wire]);
+  fileDesc("Ch5tb2RlbGdhdGV3YXkvdjEvb3BlcmF0b3IucHJvdG8SD21vZGVsZ2F0ZXdheS52MSJwChRDcmVhdGVBY2NvdW50UmVxdWVzdBIrCgRuYW1lGAEgASgJQhi6SBXIAQFyEBABGMgBMgleXFB7Q2N9KiRIAIgBARIVCghwb3N0cGFpZBgCIAEoCEgBiAEBQgcKBV9uYW1lQgsKCV9wb3N0cGFpZCJCChVDcmVhdGVBY2NvdW50UmVzcG9uc2USKQoHYWNjb3VudBgBIAEoCzIYLm1vZGVsZ2F0ZXdheS52MS5BY2NvdW50IqMBChNMaXN0QWNjb3VudHNSZXF1ZXN0Eh0KBnNlYXJjaBgBIAEoCUIIukgFcgMYyAFIAIgBARIiCglwYWdlX3NpemUYAiABKA1CCrpIByoFGOgHKAFIAYgBARIhCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjIAUgCiAEBQgkKB19zZWFyY2hCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbiJ0ChRMaXN0QWNjb3VudHNSZXNwb25zZRIqCghhY2NvdW50cxgBIAMoCzIYLm1vZGVsZ2F0ZXdheS52MS5BY2NvdW50EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4ivQEKFFVwZGF0ZUFjY291bnRSZXF1ZXN0EhwKB2FjY291bnQYASABKAlCBrpIA8gBAUgAiAEBEigKBG5hbWUYAiABKAlCFbpIEnIQEAEYyAEyCV5cUHtDY30qJEgBiAEBEhYKCXN1c3BlbmRlZBgDIAEoCEgCiAEBEhUKCHBvc3RwYWlkGAQgASgISAOIAQFCCgoIX2FjY291bnRCBwoFX25hbWVCDAoKX3N1c3BlbmRlZEILCglfcG9zdHBhaWQiQgoVVXBkYXRlQWNjb3VudFJlc3BvbnNlEikKB2FjY291bnQYASABKAsyGC5tb2RlbGdhdGV3YXkudjEuQWNjb3VudCLoAQoSUmVjb3JkRW50cnlSZXF1ZXN0EhwKB2FjY291bnQYASABKAlCBrpIA8gBAUgAiAEBEj4KBGtpbmQYAiABKA4yGi5tb2RlbGdhdGV3YXkudjEuRW50cnlLaW5kQg+6SAzIAQGCAQYYARgCGANIAYgBARIuCgZhbW91bnQYAyABKANCGbpIEMgBASILGICAmqbqr+MBIACKtRgCKAZIAogBARIbCgRub3RlGAQgASgJQgi6SAVyAxj0A0gDiAEBQgoKCF9hY2NvdW50QgcKBV9raW5kQgkKB19hbW91bnRCBwoFX25vdGUibQoTUmVjb3JkRW50cnlSZXNwb25zZRIrCgVlbnRyeRgBIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5MZWRnZXJFbnRyeRIpCgdhY2NvdW50GAIgASgLMhgubW9kZWxnYXRld2F5LnYxLkFjY291bnQi1QEKGENyZWF0ZVJlZGVlbUNvZGVzUmVxdWVzdBIuCgZhbW91bnQYASABKANCGbpIEMgBASILGICAmqbqr+MBIACKtRgCKAZIAIgBARIeCgVjb3VudBgCIAEoDUIKukgHKgUY6AcoAUgBiAEBEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKBG5vdGUYBCABKAlCCLpIBXIDGPQDSAKIAQFCCQoHX2Ftb3VudEIICgZfY291bnRCBwoFX25vdGUiRAoZQ3JlYXRlUmVkZWVtQ29kZXNSZXNwb25zZRIYCghiYXRjaF9pZBgBIAEoCUIGirUYAggBEg0KBWNvZGVzGAIgAygJIu4CCgpSZWRlZW1Db2RlEhIKAmlkGAEgASgJQgaKtRgCCAESGAoIYmF0Y2hfaWQYAiABKAlCBoq1GAIIARIUCgRtYXNrGAMgASgJQgaKtRgCCAESGAoGYW1vdW50GAQgASgDQgiKtRgECAEoBhIRCgRub3RlGAUgASgJSACIAQESLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY2xhaW1lZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoKY2xhaW1lZF9ieRgJIAEoCUgBiAEBEi4KCnJldm9rZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgcKBV9ub3RlQg0KC19jbGFpbWVkX2J5IqABChZMaXN0UmVkZWVtQ29kZXNSZXF1ZXN0EhUKCGJhdGNoX2lkGAEgASgJSACIAQESIgoJcGFnZV9zaXplGAIgASgNQgq6SAcqBRjoBygBSAGIAQESIQoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYyAFIAogBAUILCglfYmF0Y2hfaWRCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbiJ3ChdMaXN0UmVkZWVtQ29kZXNSZXNwb25zZRIqCgVjb2RlcxgBIAMoCzIbLm1vZGVsZ2F0ZXdheS52MS5SZWRlZW1Db2RlEhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iRgoYUmV2b2tlUmVkZWVtQ29kZXNSZXF1ZXN0Eh0KCGJhdGNoX2lkGAEgASgJQga6SAPIAQFIAIgBAUILCglfYmF0Y2hfaWQiNAoZUmV2b2tlUmVkZWVtQ29kZXNSZXNwb25zZRIXCgdyZXZva2VkGAEgASgNQgaKtRgCCAEiEgoQUmVjb25jaWxlUmVxdWVzdCJ6ChFSZWNvbmNpbGVSZXNwb25zZRIYCghhY2NvdW50cxgBIAEoDUIGirUYAggBEhkKB2VudHJpZXMYAiABKANCCIq1GAQIARABEjAKC2RpZmZlcmVuY2VzGAMgAygLMhsubW9kZWxnYXRld2F5LnYxLkRpZmZlcmVuY2UiWAoKRGlmZmVyZW5jZRIUCgR3aGF0GAEgASgJQgaKtRgCCAESGQoHd3JpdHRlbhgCIAEoA0IIirUYBAgBKAYSGQoHZGVyaXZlZBgDIAEoA0IIirUYBAgBKAYi1wEKEkxpc3RFbnRyaWVzUmVxdWVzdBIcCgdhY2NvdW50GAEgASgJQga6SAPIAQFIAIgBARIiCglwYWdlX3NpemUYAiABKA1CCrpIByoFGOgHKAFIAYgBARIhCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjIAUgCiAEBEjMKBWtpbmRzGAQgAygOMhoubW9kZWxnYXRld2F5LnYxLkVudHJ5S2luZEIIukgFkgECEApCCgoIX2FjY291bnRCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbiJ2ChNMaXN0RW50cmllc1Jlc3BvbnNlEi0KB2VudHJpZXMYASADKAsyHC5tb2RlbGdhdGV3YXkudjEuTGVkZ2VyRW50cnkSHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiLOAQoWTGlzdEFsbFJlcXVlc3RzUmVxdWVzdBIUCgdhY2NvdW50GAEgASgJSACIAQESLgoGZmlsdGVyGAIgASgLMh4ubW9kZWxnYXRld2F5LnYxLlJlcXVlc3RGaWx0ZXISIgoJcGFnZV9zaXplGAMgASgNQgq6SAcqBRjoBygBSAGIAQESIQoKcGFnZV90b2tlbhgEIAEoCUIIukgFcgMYyAFIAogBAUIKCghfYWNjb3VudEIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuIncKF0xpc3RBbGxSZXF1ZXN0c1Jlc3BvbnNlEioKCHJlcXVlc3RzGAEgAygLMhgubW9kZWxnYXRld2F5LnYxLlJlcXVlc3QSHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiIWChRMaXN0VXBzdHJlYW1zUmVxdWVzdCJFChVMaXN0VXBzdHJlYW1zUmVzcG9uc2USLAoJdXBzdHJlYW1zGAEgAygLMhkubW9kZWxnYXRld2F5LnYxLlVwc3RyZWFtIrMDCghVcHN0cmVhbRIUCgRuYW1lGAEgASgJQgaKtRgCCAESFAoEa2luZBgCIAEoCUIGirUYAggBEhgKCGJhc2VfdXJsGAMgASgJQgaKtRgCCAESDgoGbW9kZWxzGAQgAygJEjcKBmhlYWx0aBgFIAEoDjIfLm1vZGVsZ2F0ZXdheS52MS5VcHN0cmVhbUhlYWx0aEIGirUYAggBEhgKCGF0dGVtcHRzGAYgASgNQgaKtRgCCAESGAoIZmFpbHVyZXMYByABKA1CBoq1GAIIARIeChFmaXJzdF9ieXRlX3A1MF9tcxgIIAEoDUgAiAEBEh4KEWZpcnN0X2J5dGVfcDk1X21zGAkgASgNSAGIAQESFwoHcnVubmluZxgKIAEoDUIGirUYAggBEhkKDGxhc3RfZmFpbHVyZRgLIAEoCUgCiAEBEjMKD2xhc3RfZmFpbHVyZV9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCFAoSX2ZpcnN0X2J5dGVfcDUwX21zQhQKEl9maXJzdF9ieXRlX3A5NV9tc0IPCg1fbGFzdF9mYWlsdXJlIhcKFURlc2NyaWJlTGltaXRzUmVxdWVzdCKYAwoWRGVzY3JpYmVMaW1pdHNSZXNwb25zZRIkCgV0aWVycxgBIAMoCzIVLm1vZGVsZ2F0ZXdheS52MS5UaWVyEhQKBHVuaXQYAiABKAlCBoq1GAIIARIkChRtYXhfa2V5c19wZXJfYWNjb3VudBgDIAEoDUIGirUYAggBEisKCXJwY19yYXRlcxgEIAMoCzIYLm1vZGVsZ2F0ZXdheS52MS5ScGNSYXRlEiAKDm1heF9ib2R5X2J5dGVzGAUgASgDQgiKtRgECAEQARIkChRib2R5X3RpbWVvdXRfc2Vjb25kcxgGIAEoAUIGirUYAggBEiQKFHJlc3BvbnNlc19rZWVwX2hvdXJzGAcgASgBQgaKtRgCCAESKQoZcmVzcG9uc2VzX21heF9wZXJfYWNjb3VudBgIIAEoDUIGirUYAggBEhwKDHJlZ2lzdHJhdGlvbhgJIAEoCUIGirUYAggBEhwKDG9wZXJhdG9yX2tleRgKIAEoCEIGirUYAggBEhoKCmR1cmFiaWxpdHkYCyABKAlCBoq1GAIIASI6CgdScGNSYXRlEhMKA3JwYxgBIAEoCUIGirUYAggBEhoKCnBlcl9zZWNvbmQYAiABKA1CBoq1GAIIASLCAQoQTGlzdEF1ZGl0UmVxdWVzdBIUCgdhY2NvdW50GAEgASgJSACIAQESHQoGYWN0aW9uGAIgASgJQgi6SAVyAxjIAUgBiAEBEiIKCXBhZ2Vfc2l6ZRgDIAEoDUIKukgHKgUY6AcoAUgCiAEBEiEKCnBhZ2VfdG9rZW4YBCABKAlCCLpIBXIDGMgBSAOIAQFCCgoIX2FjY291bnRCCQoHX2FjdGlvbkIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuImkKEUxpc3RBdWRpdFJlc3BvbnNlEiIKBGFjdHMYASADKAsyFC5tb2RlbGdhdGV3YXkudjEuQWN0EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iiAIKA0FjdBISCgJpZBgBIAEoCUIGirUYAggBEi4KCmNyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKBmFjdGlvbhgDIAEoCUIGirUYAggBEiUKBWFjdG9yGAQgASgLMhYubW9kZWxnYXRld2F5LnYxLkFjdG9yEhoKCmFjY291bnRfaWQYBSABKAlCBoq1GAIIARIXCgdzdWJqZWN0GAYgASgJQgaKtRgCCAESFwoHZGV0YWlscxgHIAEoCUIGirUYAggBEhcKB3JlZnVzZWQYCCABKAlCBoq1GAIIARIXCgdhZGRyZXNzGAkgASgJQgaKtRgCCAEiRwoFQWN0b3ISFAoEa2luZBgBIAEoCUIGirUYAggBEhIKAmlkGAIgASgJQgaKtRgCCAESFAoEbmFtZRgDIAEoCUIGirUYAggBIoYCCgRVc2VyEhIKAmlkGAEgASgJQgaKtRgCCAESFQoFZW1haWwYAiABKAlCBoq1GAIIARIaCgphY2NvdW50X2lkGAMgASgJQgaKtRgCCAESHAoMYWNjb3VudF9uYW1lGAQgASgJQgaKtRgCCAESGAoIb3BlcmF0b3IYBSABKAhCBoq1GAIIARIdCg1zZWNvbmRfZmFjdG9yGAYgASgIQgaKtRgCCAESLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF9zZWVuX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKgAQoQTGlzdFVzZXJzUmVxdWVzdBIdCgZzZWFyY2gYASABKAlCCLpIBXIDGMgBSACIAQESIgoJcGFnZV9zaXplGAIgASgNQgq6SAcqBRjoBygBSAGIAQESIQoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYyAFIAogBAUIJCgdfc2VhcmNoQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4iawoRTGlzdFVzZXJzUmVzcG9uc2USJAoFdXNlcnMYASADKAsyFS5tb2RlbGdhdGV3YXkudjEuVXNlchIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBAUISChBfbmV4dF9wYWdlX3Rva2VuIpgBChFVcGRhdGVVc2VyUmVxdWVzdBIcCgd1c2VyX2lkGAEgASgJQga6SAPIAQFIAIgBARIVCghvcGVyYXRvchgCIAEoCEgBiAEBEiMKDXNlY29uZF9mYWN0b3IYAyABKAhCB7pIBGoCCABIAogBAUIKCghfdXNlcl9pZEILCglfb3BlcmF0b3JCEAoOX3NlY29uZF9mYWN0b3IiOQoSVXBkYXRlVXNlclJlc3BvbnNlEiMKBHVzZXIYASABKAsyFS5tb2RlbGdhdGV3YXkudjEuVXNlciI9ChFSZW1vdmVVc2VyUmVxdWVzdBIcCgd1c2VyX2lkGAEgASgJQga6SAPIAQFIAIgBAUIKCghfdXNlcl9pZCItChJSZW1vdmVVc2VyUmVzcG9uc2USFwoHdXNlcl9pZBgBIAEoCUIGirUYAggBIr0BChFDcmVhdGVMaW5rUmVxdWVzdBIUCgd1c2VyX2lkGAEgASgJSACIAQESFAoHYWNjb3VudBgCIAEoCUgBiAEBEh4KBWVtYWlsGAMgASgJQgq6SAdyBRj+AWABSAKIAQESKAoNdmFsaWRfc2Vjb25kcxgEIAEoDUIMukgJKgcYgJqeASg8SAOIAQFCCgoIX3VzZXJfaWRCCgoIX2FjY291bnRCCAoGX2VtYWlsQhAKDl92YWxpZF9zZWNvbmRzInIKEkNyZWF0ZUxpbmtSZXNwb25zZRIXCgdsaW5rX2lkGAEgASgJQgaKtRgCCAESEwoDdXJsGAIgASgJQgaKtRgCCAESLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqzQEKDlVwc3RyZWFtSGVhbHRoEh8KG1VQU1RSRUFNX0hFQUxUSF9VTlNQRUNJRklFRBAAEigKF1VQU1RSRUFNX0hFQUxUSF9VTktOT1dOEAEaC6K1GAd1bmtub3duEiIKFFVQU1RSRUFNX0hFQUxUSF9HT09EEAIaCKK1GARnb29kEiIKFFVQU1RSRUFNX0hFQUxUSF9QT09SEAMaCKK1GARwb29yEigKF1VQU1RSRUFNX0hFQUxUSF9GQUlMSU5HEAQaC6K1GAdmYWlsaW5nMs0PCg9PcGVyYXRvclNlcnZpY2UShAEKDUNyZWF0ZUFjY291bnQSJS5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlQWNjb3VudFJlcXVlc3QaJi5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlIiTatRggEANKHAoKYWNjb3VudC5pZBIEbmFtZRIIcG9zdHBhaWQSYwoMTGlzdEFjY291bnRzEiQubW9kZWxnYXRld2F5LnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaJS5tb2RlbGdhdGV3YXkudjEuTGlzdEFjY291bnRzUmVzcG9uc2UiBtq1GAIQAxKPAQoNVXBkYXRlQWNjb3VudBIlLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVBY2NvdW50UmVxdWVzdBomLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVBY2NvdW50UmVzcG9uc2UiL9q1GCsQA0onCgphY2NvdW50LmlkEgRuYW1lEglzdXNwZW5kZWQSCHBvc3RwYWlkEoIBCgtSZWNvcmRFbnRyeRIjLm1vZGVsZ2F0ZXdheS52MS5SZWNvcmRFbnRyeVJlcXVlc3QaJC5tb2RlbGdhdGV3YXkudjEuUmVjb3JkRW50cnlSZXNwb25zZSIo2rUYJBADSiAKCmFjY291bnQuaWQSBGtpbmQSBmFtb3VudBIEbm90ZRKfAQoRQ3JlYXRlUmVkZWVtQ29kZXMSKS5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlUmVkZWVtQ29kZXNSZXF1ZXN0GioubW9kZWxnYXRld2F5LnYxLkNyZWF0ZVJlZGVlbUNvZGVzUmVzcG9uc2UiM9q1GC8QA0orCghiYXRjaF9pZBIGYW1vdW50EgVjb3VudBIEbm90ZRIKZXhwaXJlc19hdBJsCg9MaXN0UmVkZWVtQ29kZXMSJy5tb2RlbGdhdGV3YXkudjEuTGlzdFJlZGVlbUNvZGVzUmVxdWVzdBooLm1vZGVsZ2F0ZXdheS52MS5MaXN0UmVkZWVtQ29kZXNSZXNwb25zZSIG2rUYAhADEn4KEVJldm9rZVJlZGVlbUNvZGVzEikubW9kZWxnYXRld2F5LnYxLlJldm9rZVJlZGVlbUNvZGVzUmVxdWVzdBoqLm1vZGVsZ2F0ZXdheS52MS5SZXZva2VSZWRlZW1Db2Rlc1Jlc3BvbnNlIhLatRgOEANKCgoIYmF0Y2hfaWQSWgoJUmVjb25jaWxlEiEubW9kZWxnYXRld2F5LnYxLlJlY29uY2lsZVJlcXVlc3QaIi5tb2RlbGdhdGV3YXkudjEuUmVjb25jaWxlUmVzcG9uc2UiBtq1GAIQAxJgCgtMaXN0RW50cmllcxIjLm1vZGVsZ2F0ZXdheS52MS5MaXN0RW50cmllc1JlcXVlc3QaJC5tb2RlbGdhdGV3YXkudjEuTGlzdEVudHJpZXNSZXNwb25zZSIG2rUYAhADEmwKD0xpc3RBbGxSZXF1ZXN0cxInLm1vZGVsZ2F0ZXdheS52MS5MaXN0QWxsUmVxdWVzdHNSZXF1ZXN0GigubW9kZWxnYXRld2F5LnYxLkxpc3RBbGxSZXF1ZXN0c1Jlc3BvbnNlIgbatRgCEAMSZgoNTGlzdFVwc3RyZWFtcxIlLm1vZGVsZ2F0ZXdheS52MS5MaXN0VXBzdHJlYW1zUmVxdWVzdBomLm1vZGVsZ2F0ZXdheS52MS5MaXN0VXBzdHJlYW1zUmVzcG9uc2UiBtq1GAIQAxJpCg5EZXNjcmliZUxpbWl0cxImLm1vZGVsZ2F0ZXdheS52MS5EZXNjcmliZUxpbWl0c1JlcXVlc3QaJy5tb2RlbGdhdGV3YXkudjEuRGVzY3JpYmVMaW1pdHNSZXNwb25zZSIG2rUYAhADEloKCUxpc3RBdWRpdBIhLm1vZGVsZ2F0ZXdheS52MS5MaXN0QXVkaXRSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLkxpc3RBdWRpdFJlc3BvbnNlIgbatRgCEAMSWgoJTGlzdFVzZXJzEiEubW9kZWxnYXRld2F5LnYxLkxpc3RVc2Vyc1JlcXVlc3QaIi5tb2RlbGdhdGV3YXkudjEuTGlzdFVzZXJzUmVzcG9uc2UiBtq1GAIQAxKBAQoKVXBkYXRlVXNlchIiLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVVc2VyUmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVVc2VyUmVzcG9uc2UiKtq1GCYQA0oiCgd1c2VyX2lkEghvcGVyYXRvchINc2Vjb25kX2ZhY3RvchJoCgpSZW1vdmVVc2VyEiIubW9kZWxnYXRld2F5LnYxLlJlbW92ZVVzZXJSZXF1ZXN0GiMubW9kZWxnYXRld2F5LnYxLlJlbW92ZVVzZXJSZXNwb25zZSIR2rUYDRADSgkKB3VzZXJfaWQSgQEKCkNyZWF0ZUxpbmsSIi5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlTGlua1JlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlTGlua1Jlc3BvbnNlIiratRgmEANKIgoHbGlua19pZBIHYWNjb3VudBIFZW1haWwSB3VzZXJfaWRiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_accounts, file_modelgateway_v1_usage, file_modelgateway_v1_wire]);
 
 /**
  * CreateAccountRequest describes the account to make.
@@ -613,7 +615,962 @@ export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_operator, 17);
 
 /**
- * OperatorService works on all accounts. It needs the configured operator key.
+ * ListEntriesRequest asks for a page of an account's entries.
+ *
+ * @generated from message modelgateway.v1.ListEntriesRequest
+ */
+export type ListEntriesRequest = Message<"modelgateway.v1.ListEntriesRequest"> & {
+  /**
+   * Names the account: `acc_…`, or its name.
+   *
+   * @generated from field: optional string account = 1;
+   */
+  account?: string | undefined;
+
+  /**
+   * Bounds the page, 1 to 1,000. Default: 50.
+   *
+   * @generated from field: optional uint32 page_size = 2;
+   */
+  pageSize?: number | undefined;
+
+  /**
+   * Goes on after an earlier page: its `next_page_token`. Default: the newest.
+   *
+   * @generated from field: optional string page_token = 3;
+   */
+  pageToken?: string | undefined;
+
+  /**
+   * Keeps entries of these kinds only. Default: all.
+   *
+   * @generated from field: repeated modelgateway.v1.EntryKind kinds = 4;
+   */
+  kinds: EntryKind[];
+};
+
+/**
+ * Describes the message modelgateway.v1.ListEntriesRequest.
+ * Use `create(ListEntriesRequestSchema)` to create a new message.
+ */
+export const ListEntriesRequestSchema: GenMessage<ListEntriesRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 18);
+
+/**
+ * ListEntriesResponse is a page of entries.
+ *
+ * @generated from message modelgateway.v1.ListEntriesResponse
+ */
+export type ListEntriesResponse = Message<"modelgateway.v1.ListEntriesResponse"> & {
+  /**
+   * Holds the entries, newest first.
+   *
+   * @generated from field: repeated modelgateway.v1.LedgerEntry entries = 1;
+   */
+  entries: LedgerEntry[];
+
+  /**
+   * Asks for the next page. Unset: this is the last.
+   *
+   * @generated from field: optional string next_page_token = 2;
+   */
+  nextPageToken?: string | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.ListEntriesResponse.
+ * Use `create(ListEntriesResponseSchema)` to create a new message.
+ */
+export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 19);
+
+/**
+ * ListAllRequestsRequest asks for a page of calls.
+ *
+ * @generated from message modelgateway.v1.ListAllRequestsRequest
+ */
+export type ListAllRequestsRequest = Message<"modelgateway.v1.ListAllRequestsRequest"> & {
+  /**
+   * Keeps those of this account: `acc_…`, or its name. Default: all.
+   *
+   * @generated from field: optional string account = 1;
+   */
+  account?: string | undefined;
+
+  /**
+   * Chooses among them. A key or model is only looked for within an account.
+   *
+   * @generated from field: modelgateway.v1.RequestFilter filter = 2;
+   */
+  filter?: RequestFilter | undefined;
+
+  /**
+   * Bounds the page, 1 to 1,000. Default: 50.
+   *
+   * @generated from field: optional uint32 page_size = 3;
+   */
+  pageSize?: number | undefined;
+
+  /**
+   * Goes on after an earlier page: its `next_page_token`. Default: the newest.
+   *
+   * @generated from field: optional string page_token = 4;
+   */
+  pageToken?: string | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.ListAllRequestsRequest.
+ * Use `create(ListAllRequestsRequestSchema)` to create a new message.
+ */
+export const ListAllRequestsRequestSchema: GenMessage<ListAllRequestsRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 20);
+
+/**
+ * ListAllRequestsResponse is a page of calls.
+ *
+ * @generated from message modelgateway.v1.ListAllRequestsResponse
+ */
+export type ListAllRequestsResponse = Message<"modelgateway.v1.ListAllRequestsResponse"> & {
+  /**
+   * Holds the calls, newest first.
+   *
+   * @generated from field: repeated modelgateway.v1.Request requests = 1;
+   */
+  requests: Request[];
+
+  /**
+   * Asks for the next page. Unset: this is the last.
+   *
+   * @generated from field: optional string next_page_token = 2;
+   */
+  nextPageToken?: string | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.ListAllRequestsResponse.
+ * Use `create(ListAllRequestsResponseSchema)` to create a new message.
+ */
+export const ListAllRequestsResponseSchema: GenMessage<ListAllRequestsResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 21);
+
+/**
+ * ListUpstreamsRequest asks how the upstreams fare.
+ *
+ * @generated from message modelgateway.v1.ListUpstreamsRequest
+ */
+export type ListUpstreamsRequest = Message<"modelgateway.v1.ListUpstreamsRequest"> & {
+};
+
+/**
+ * Describes the message modelgateway.v1.ListUpstreamsRequest.
+ * Use `create(ListUpstreamsRequestSchema)` to create a new message.
+ */
+export const ListUpstreamsRequestSchema: GenMessage<ListUpstreamsRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 22);
+
+/**
+ * ListUpstreamsResponse tells it.
+ *
+ * @generated from message modelgateway.v1.ListUpstreamsResponse
+ */
+export type ListUpstreamsResponse = Message<"modelgateway.v1.ListUpstreamsResponse"> & {
+  /**
+   * Holds them in the configuration's order.
+   *
+   * @generated from field: repeated modelgateway.v1.Upstream upstreams = 1;
+   */
+  upstreams: Upstream[];
+};
+
+/**
+ * Describes the message modelgateway.v1.ListUpstreamsResponse.
+ * Use `create(ListUpstreamsResponseSchema)` to create a new message.
+ */
+export const ListUpstreamsResponseSchema: GenMessage<ListUpstreamsResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 23);
+
+/**
+ * Upstream is where models run, and how it fares: over the last 15 minutes, of which at most the last 1,000 attempts count.
+ *
+ * @generated from message modelgateway.v1.Upstream
+ */
+export type Upstream = Message<"modelgateway.v1.Upstream"> & {
+  /**
+   * Names it, as the configuration does.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Is the API that is spoken there: openai, anthropic, or embedded.
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * Is its address, without credential. Empty for the embedded models.
+   *
+   * @generated from field: string base_url = 3;
+   */
+  baseUrl: string;
+
+  /**
+   * Holds the models that are served from it, by the catalogue's ids.
+   *
+   * @generated from field: repeated string models = 4;
+   */
+  models: string[];
+
+  /**
+   * Is how it fares.
+   *
+   * @generated from field: modelgateway.v1.UpstreamHealth health = 5;
+   */
+  health: UpstreamHealth;
+
+  /**
+   * Counts the attempts.
+   *
+   * @generated from field: uint32 attempts = 6;
+   */
+  attempts: number;
+
+  /**
+   * Counts those that failed by its fault: no answer, one that broke off, or a status of 5xx, 408 or 429.
+   *
+   * @generated from field: uint32 failures = 7;
+   */
+  failures: number;
+
+  /**
+   * Is the median time to the first byte, in milliseconds. Unset: nothing was answered.
+   *
+   * @generated from field: optional uint32 first_byte_p50_ms = 8;
+   */
+  firstByteP50Ms?: number | undefined;
+
+  /**
+   * Is the time to the first byte that one answer in twenty exceeded, in milliseconds. Unset: nothing was answered.
+   *
+   * @generated from field: optional uint32 first_byte_p95_ms = 9;
+   */
+  firstByteP95Ms?: number | undefined;
+
+  /**
+   * Counts the calls that it is answering at this moment.
+   *
+   * @generated from field: uint32 running = 10;
+   */
+  running: number;
+
+  /**
+   * Is what failed last, in the words of the log: no text of the upstream's. Unset: nothing did.
+   *
+   * @generated from field: optional string last_failure = 11;
+   */
+  lastFailure?: string | undefined;
+
+  /**
+   * Is when that was.
+   *
+   * @generated from field: google.protobuf.Timestamp last_failure_at = 12;
+   */
+  lastFailureAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.Upstream.
+ * Use `create(UpstreamSchema)` to create a new message.
+ */
+export const UpstreamSchema: GenMessage<Upstream> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 24);
+
+/**
+ * DescribeLimitsRequest asks for what is in force.
+ *
+ * @generated from message modelgateway.v1.DescribeLimitsRequest
+ */
+export type DescribeLimitsRequest = Message<"modelgateway.v1.DescribeLimitsRequest"> & {
+};
+
+/**
+ * Describes the message modelgateway.v1.DescribeLimitsRequest.
+ * Use `create(DescribeLimitsRequestSchema)` to create a new message.
+ */
+export const DescribeLimitsRequestSchema: GenMessage<DescribeLimitsRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 25);
+
+/**
+ * DescribeLimitsResponse tells it.
+ *
+ * @generated from message modelgateway.v1.DescribeLimitsResponse
+ */
+export type DescribeLimitsResponse = Message<"modelgateway.v1.DescribeLimitsResponse"> & {
+  /**
+   * Holds all tiers, lowest first.
+   *
+   * @generated from field: repeated modelgateway.v1.Tier tiers = 1;
+   */
+  tiers: Tier[];
+
+  /**
+   * Names the unit of money, as "JPY".
+   *
+   * @generated from field: string unit = 2;
+   */
+  unit: string;
+
+  /**
+   * Is how many API keys an account may have.
+   *
+   * @generated from field: uint32 max_keys_per_account = 3;
+   */
+  maxKeysPerAccount: number;
+
+  /**
+   * Is how often an account may call RPCs that have a bound of their own.
+   *
+   * @generated from field: repeated modelgateway.v1.RpcRate rpc_rates = 4;
+   */
+  rpcRates: RpcRate[];
+
+  /**
+   * Is the largest request body, in bytes.
+   *
+   * @generated from field: int64 max_body_bytes = 5;
+   */
+  maxBodyBytes: bigint;
+
+  /**
+   * Is how long the body of a request may take to arrive, in seconds.
+   *
+   * @generated from field: double body_timeout_seconds = 6;
+   */
+  bodyTimeoutSeconds: number;
+
+  /**
+   * Is how long answers of `/v1/responses` are kept, in hours.
+   *
+   * @generated from field: double responses_keep_hours = 7;
+   */
+  responsesKeepHours: number;
+
+  /**
+   * Is how many of them an account has.
+   *
+   * @generated from field: uint32 responses_max_per_account = 8;
+   */
+  responsesMaxPerAccount: number;
+
+  /**
+   * Names who may register: open, invitation or closed.
+   *
+   * @generated from field: string registration = 9;
+   */
+  registration: string;
+
+  /**
+   * Says whether an `operator_key` is configured.
+   *
+   * @generated from field: bool operator_key = 10;
+   */
+  operatorKey: boolean;
+
+  /**
+   * Names what committed money survives: process or power.
+   *
+   * @generated from field: string durability = 11;
+   */
+  durability: string;
+};
+
+/**
+ * Describes the message modelgateway.v1.DescribeLimitsResponse.
+ * Use `create(DescribeLimitsResponseSchema)` to create a new message.
+ */
+export const DescribeLimitsResponseSchema: GenMessage<DescribeLimitsResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 26);
+
+/**
+ * RpcRate is the bound of an RPC.
+ *
+ * @generated from message modelgateway.v1.RpcRate
+ */
+export type RpcRate = Message<"modelgateway.v1.RpcRate"> & {
+  /**
+   * Names the RPC, as "KeyService.ListKeys".
+   *
+   * @generated from field: string rpc = 1;
+   */
+  rpc: string;
+
+  /**
+   * Is how many calls a second an account may make of it.
+   *
+   * @generated from field: uint32 per_second = 2;
+   */
+  perSecond: number;
+};
+
+/**
+ * Describes the message modelgateway.v1.RpcRate.
+ * Use `create(RpcRateSchema)` to create a new message.
+ */
+export const RpcRateSchema: GenMessage<RpcRate> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 27);
+
+/**
+ * ListAuditRequest asks for a page of the audit log.
+ *
+ * @generated from message modelgateway.v1.ListAuditRequest
+ */
+export type ListAuditRequest = Message<"modelgateway.v1.ListAuditRequest"> & {
+  /**
+   * Keeps what was done for or to this account: `acc_…`, or its name. Default: all.
+   *
+   * @generated from field: optional string account = 1;
+   */
+  account?: string | undefined;
+
+  /**
+   * Keeps what was done by this RPC, as "KeyService.CreateKey". Default: all.
+   *
+   * @generated from field: optional string action = 2;
+   */
+  action?: string | undefined;
+
+  /**
+   * Bounds the page, 1 to 1,000. Default: 50.
+   *
+   * @generated from field: optional uint32 page_size = 3;
+   */
+  pageSize?: number | undefined;
+
+  /**
+   * Goes on after an earlier page: its `next_page_token`. Default: the newest.
+   *
+   * @generated from field: optional string page_token = 4;
+   */
+  pageToken?: string | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.ListAuditRequest.
+ * Use `create(ListAuditRequestSchema)` to create a new message.
+ */
+export const ListAuditRequestSchema: GenMessage<ListAuditRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 28);
+
+/**
+ * ListAuditResponse is a page of the audit log.
+ *
+ * @generated from message modelgateway.v1.ListAuditResponse
+ */
+export type ListAuditResponse = Message<"modelgateway.v1.ListAuditResponse"> & {
+  /**
+   * Holds the acts, newest first.
+   *
+   * @generated from field: repeated modelgateway.v1.Act acts = 1;
+   */
+  acts: Act[];
+
+  /**
+   * Asks for the next page. Unset: this is the last.
+   *
+   * @generated from field: optional string next_page_token = 2;
+   */
+  nextPageToken?: string | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.ListAuditResponse.
+ * Use `create(ListAuditResponseSchema)` to create a new message.
+ */
+export const ListAuditResponseSchema: GenMessage<ListAuditResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 29);
+
+/**
+ * Act is one thing that was done, or refused.
+ *
+ * @generated from message modelgateway.v1.Act
+ */
+export type Act = Message<"modelgateway.v1.Act"> & {
+  /**
+   * Names it: `act_…`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Is when it was done.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 2;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Names what was done, by its RPC: "KeyService.CreateKey".
+   *
+   * @generated from field: string action = 3;
+   */
+  action: string;
+
+  /**
+   * Is who did it.
+   *
+   * @generated from field: modelgateway.v1.Actor actor = 4;
+   */
+  actor?: Actor | undefined;
+
+  /**
+   * Names the account that it was done for or to. Empty where there is none.
+   *
+   * @generated from field: string account_id = 5;
+   */
+  accountId: string;
+
+  /**
+   * Names what was acted upon: a key, an account, a batch, a user, a session. Empty where there is none.
+   *
+   * @generated from field: string subject = 6;
+   */
+  subject: string;
+
+  /**
+   * Holds fields of the request that tell more, as JSON of an object. Never a secret.
+   *
+   * @generated from field: string details = 7;
+   */
+  details: string;
+
+  /**
+   * Is why it was refused, as a word of Reason without its prefix. Empty: it was done.
+   *
+   * @generated from field: string refused = 8;
+   */
+  refused: string;
+
+  /**
+   * Is the address that it came from. Empty for the command line.
+   *
+   * @generated from field: string address = 9;
+   */
+  address: string;
+};
+
+/**
+ * Describes the message modelgateway.v1.Act.
+ * Use `create(ActSchema)` to create a new message.
+ */
+export const ActSchema: GenMessage<Act> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 30);
+
+/**
+ * Actor is who did something.
+ *
+ * @generated from message modelgateway.v1.Actor
+ */
+export type Actor = Message<"modelgateway.v1.Actor"> & {
+  /**
+   * Is what they are: user, key, operator_key, command_line, or nobody, who had not signed in.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Names them: `usr_…`, `key_…`. Empty where there is nothing to name.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * Is what people call them: an e-mail address, or the name of a key. Empty where they have none, or are no more.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message modelgateway.v1.Actor.
+ * Use `create(ActorSchema)` to create a new message.
+ */
+export const ActorSchema: GenMessage<Actor> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 31);
+
+/**
+ * User is somebody who may sign in to the dashboard.
+ *
+ * @generated from message modelgateway.v1.User
+ */
+export type User = Message<"modelgateway.v1.User"> & {
+  /**
+   * Names the user: `usr_…`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Is the e-mail address, in lower case.
+   *
+   * @generated from field: string email = 2;
+   */
+  email: string;
+
+  /**
+   * Names the account whose dashboard it is.
+   *
+   * @generated from field: string account_id = 3;
+   */
+  accountId: string;
+
+  /**
+   * Is what that account is called.
+   *
+   * @generated from field: string account_name = 4;
+   */
+  accountName: string;
+
+  /**
+   * Says whether the user operates the gateway.
+   *
+   * @generated from field: bool operator = 5;
+   */
+  operator: boolean;
+
+  /**
+   * Says whether sign-in asks for a second factor.
+   *
+   * @generated from field: bool second_factor = 6;
+   */
+  secondFactor: boolean;
+
+  /**
+   * Is when the user was made.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 7;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Is when the user was last active in the dashboard, to the minute, by the sessions that there are. Unset: there is none.
+   *
+   * @generated from field: google.protobuf.Timestamp last_seen_at = 8;
+   */
+  lastSeenAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.User.
+ * Use `create(UserSchema)` to create a new message.
+ */
+export const UserSchema: GenMessage<User> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 32);
+
+/**
+ * ListUsersRequest asks for a page of users.
+ *
+ * @generated from message modelgateway.v1.ListUsersRequest
+ */
+export type ListUsersRequest = Message<"modelgateway.v1.ListUsersRequest"> & {
+  /**
+   * Keeps those whose e-mail address holds it, or whose id or account's id it is. Default: all.
+   *
+   * @generated from field: optional string search = 1;
+   */
+  search?: string | undefined;
+
+  /**
+   * Bounds the page, 1 to 1,000. Default: 50.
+   *
+   * @generated from field: optional uint32 page_size = 2;
+   */
+  pageSize?: number | undefined;
+
+  /**
+   * Goes on after an earlier page: its `next_page_token`. Default: the beginning.
+   *
+   * @generated from field: optional string page_token = 3;
+   */
+  pageToken?: string | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.ListUsersRequest.
+ * Use `create(ListUsersRequestSchema)` to create a new message.
+ */
+export const ListUsersRequestSchema: GenMessage<ListUsersRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 33);
+
+/**
+ * ListUsersResponse is a page of users.
+ *
+ * @generated from message modelgateway.v1.ListUsersResponse
+ */
+export type ListUsersResponse = Message<"modelgateway.v1.ListUsersResponse"> & {
+  /**
+   * Holds the users, oldest first.
+   *
+   * @generated from field: repeated modelgateway.v1.User users = 1;
+   */
+  users: User[];
+
+  /**
+   * Asks for the next page. Unset: this is the last.
+   *
+   * @generated from field: optional string next_page_token = 2;
+   */
+  nextPageToken?: string | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.ListUsersResponse.
+ * Use `create(ListUsersResponseSchema)` to create a new message.
+ */
+export const ListUsersResponseSchema: GenMessage<ListUsersResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 34);
+
+/**
+ * UpdateUserRequest changes a user.
+ *
+ * @generated from message modelgateway.v1.UpdateUserRequest
+ */
+export type UpdateUserRequest = Message<"modelgateway.v1.UpdateUserRequest"> & {
+  /**
+   * Names the user: `usr_…`.
+   *
+   * @generated from field: optional string user_id = 1;
+   */
+  userId?: string | undefined;
+
+  /**
+   * Says whether the user operates the gateway. Unset: unchanged.
+   *
+   * @generated from field: optional bool operator = 2;
+   */
+  operator?: boolean | undefined;
+
+  /**
+   * False takes the second factor away, for a user who has lost both app and recovery codes. True is refused: only the user
+   * can make one. Unset: unchanged.
+   *
+   * @generated from field: optional bool second_factor = 3;
+   */
+  secondFactor?: boolean | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.UpdateUserRequest.
+ * Use `create(UpdateUserRequestSchema)` to create a new message.
+ */
+export const UpdateUserRequestSchema: GenMessage<UpdateUserRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 35);
+
+/**
+ * UpdateUserResponse has the changed user.
+ *
+ * @generated from message modelgateway.v1.UpdateUserResponse
+ */
+export type UpdateUserResponse = Message<"modelgateway.v1.UpdateUserResponse"> & {
+  /**
+   * Is the user as it is now.
+   *
+   * @generated from field: modelgateway.v1.User user = 1;
+   */
+  user?: User | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.UpdateUserResponse.
+ * Use `create(UpdateUserResponseSchema)` to create a new message.
+ */
+export const UpdateUserResponseSchema: GenMessage<UpdateUserResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 36);
+
+/**
+ * RemoveUserRequest names a user.
+ *
+ * @generated from message modelgateway.v1.RemoveUserRequest
+ */
+export type RemoveUserRequest = Message<"modelgateway.v1.RemoveUserRequest"> & {
+  /**
+   * Names the user: `usr_…`.
+   *
+   * @generated from field: optional string user_id = 1;
+   */
+  userId?: string | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.RemoveUserRequest.
+ * Use `create(RemoveUserRequestSchema)` to create a new message.
+ */
+export const RemoveUserRequestSchema: GenMessage<RemoveUserRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 37);
+
+/**
+ * RemoveUserResponse says who was removed.
+ *
+ * @generated from message modelgateway.v1.RemoveUserResponse
+ */
+export type RemoveUserResponse = Message<"modelgateway.v1.RemoveUserResponse"> & {
+  /**
+   * Names the user.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+};
+
+/**
+ * Describes the message modelgateway.v1.RemoveUserResponse.
+ * Use `create(RemoveUserResponseSchema)` to create a new message.
+ */
+export const RemoveUserResponseSchema: GenMessage<RemoveUserResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 38);
+
+/**
+ * CreateLinkRequest says what the link is for.
+ *
+ * @generated from message modelgateway.v1.CreateLinkRequest
+ */
+export type CreateLinkRequest = Message<"modelgateway.v1.CreateLinkRequest"> & {
+  /**
+   * With a user: lets that user set a new password. Without: invites somebody to register.
+   *
+   * @generated from field: optional string user_id = 1;
+   */
+  userId?: string | undefined;
+
+  /**
+   * Invites to this account, `acc_…` or its name. Default: whoever registers gets an account of their own.
+   *
+   * @generated from field: optional string account = 2;
+   */
+  account?: string | undefined;
+
+  /**
+   * Invites this e-mail address only. Default: whoever has the link.
+   *
+   * @generated from field: optional string email = 3;
+   */
+  email?: string | undefined;
+
+  /**
+   * Is how long the link is good for, in seconds, a minute to 30 days. Default: 3 days.
+   *
+   * @generated from field: optional uint32 valid_seconds = 4;
+   */
+  validSeconds?: number | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.CreateLinkRequest.
+ * Use `create(CreateLinkRequestSchema)` to create a new message.
+ */
+export const CreateLinkRequestSchema: GenMessage<CreateLinkRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 39);
+
+/**
+ * CreateLinkResponse has the link.
+ *
+ * @generated from message modelgateway.v1.CreateLinkResponse
+ */
+export type CreateLinkResponse = Message<"modelgateway.v1.CreateLinkResponse"> & {
+  /**
+   * Names it: `lnk_…`. It is no secret.
+   *
+   * @generated from field: string link_id = 1;
+   */
+  linkId: string;
+
+  /**
+   * Is the address to open, with its secret.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * Is until when it is good.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 3;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.CreateLinkResponse.
+ * Use `create(CreateLinkResponseSchema)` to create a new message.
+ */
+export const CreateLinkResponseSchema: GenMessage<CreateLinkResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_operator, 40);
+
+/**
+ * UpstreamHealth is how an upstream fares, by its last attempts.
+ *
+ * @generated from enum modelgateway.v1.UpstreamHealth
+ */
+export const UpstreamHealth = {
+  /**
+   * Is never written.
+   *
+   * @generated from enum value: UPSTREAM_HEALTH_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Nothing was asked of it in the last 15 minutes.
+   *
+   * @generated from enum value: UPSTREAM_HEALTH_UNKNOWN = 1;
+   */
+  UNKNOWN: 1,
+
+  /**
+   * Fewer than one attempt in ten failed.
+   *
+   * @generated from enum value: UPSTREAM_HEALTH_GOOD = 2;
+   */
+  GOOD: 2,
+
+  /**
+   * One attempt in ten failed, or more.
+   *
+   * @generated from enum value: UPSTREAM_HEALTH_POOR = 3;
+   */
+  POOR: 3,
+
+  /**
+   * More than half of the attempts failed, the last among them.
+   *
+   * @generated from enum value: UPSTREAM_HEALTH_FAILING = 4;
+   */
+  FAILING: 4,
+} as const;
+
+/**
+ * UpstreamHealth is how an upstream fares, by its last attempts.
+ *
+ * @generated from enum modelgateway.v1.UpstreamHealth
+ */
+export type UpstreamHealth = (typeof UpstreamHealth)[keyof typeof UpstreamHealth] | UnknownEnum;
+
+/**
+ * Describes the enum modelgateway.v1.UpstreamHealth.
+ */
+export const UpstreamHealthSchema: GenEnum<UpstreamHealth> = /*@__PURE__*/
+  enumDesc(file_modelgateway_v1_operator, 0);
+
+/**
+ * OperatorService works on all accounts. It needs the configured operator key, or a session of a user who operates the
+ * gateway.
  *
  * @generated from service modelgateway.v1.OperatorService
  */
@@ -639,7 +1596,8 @@ export const OperatorService: GenService<{
     output: typeof ListAccountsResponseSchema;
   },
   /**
-   * Renames, suspends or reinstates an account, or changes how it is billed.
+   * Renames, suspends or reinstates an account, or changes how it is billed. Suspending one ends its users' sessions at
+   * once. Refuses with CONFLICT (ALREADY_EXISTS) a name that is taken, and an operator's suspending the own account.
    *
    * @generated from rpc modelgateway.v1.OperatorService.UpdateAccount
    */
@@ -701,6 +1659,98 @@ export const OperatorService: GenService<{
     methodKind: "unary";
     input: typeof ReconcileRequestSchema;
     output: typeof ReconcileResponseSchema;
+  },
+  /**
+   * Lists what came and went of an account, newest first.
+   *
+   * @generated from rpc modelgateway.v1.OperatorService.ListEntries
+   */
+  listEntries: {
+    methodKind: "unary";
+    input: typeof ListEntriesRequestSchema;
+    output: typeof ListEntriesResponseSchema;
+  },
+  /**
+   * Lists calls of all accounts, or of one, newest first.
+   *
+   * @generated from rpc modelgateway.v1.OperatorService.ListAllRequests
+   */
+  listAllRequests: {
+    methodKind: "unary";
+    input: typeof ListAllRequestsRequestSchema;
+    output: typeof ListAllRequestsResponseSchema;
+  },
+  /**
+   * Tells how the upstreams fare, as this process has seen it.
+   *
+   * @generated from rpc modelgateway.v1.OperatorService.ListUpstreams
+   */
+  listUpstreams: {
+    methodKind: "unary";
+    input: typeof ListUpstreamsRequestSchema;
+    output: typeof ListUpstreamsResponseSchema;
+  },
+  /**
+   * Tells which limits and tiers are in force.
+   *
+   * @generated from rpc modelgateway.v1.OperatorService.DescribeLimits
+   */
+  describeLimits: {
+    methodKind: "unary";
+    input: typeof DescribeLimitsRequestSchema;
+    output: typeof DescribeLimitsResponseSchema;
+  },
+  /**
+   * Lists what was done to the gateway and its accounts, newest first.
+   *
+   * @generated from rpc modelgateway.v1.OperatorService.ListAudit
+   */
+  listAudit: {
+    methodKind: "unary";
+    input: typeof ListAuditRequestSchema;
+    output: typeof ListAuditResponseSchema;
+  },
+  /**
+   * Lists those who may sign in to the dashboard, oldest first.
+   *
+   * @generated from rpc modelgateway.v1.OperatorService.ListUsers
+   */
+  listUsers: {
+    methodKind: "unary";
+    input: typeof ListUsersRequestSchema;
+    output: typeof ListUsersResponseSchema;
+  },
+  /**
+   * Lets a user operate the gateway, or no longer, and takes away a second factor that was lost. Refuses with CONFLICT
+   * (ALREADY_EXISTS) to take the operator's rights from the last one.
+   *
+   * @generated from rpc modelgateway.v1.OperatorService.UpdateUser
+   */
+  updateUser: {
+    methodKind: "unary";
+    input: typeof UpdateUserRequestSchema;
+    output: typeof UpdateUserResponseSchema;
+  },
+  /**
+   * Removes a user, whose sessions end at once; the account stays. Refuses with CONFLICT (ALREADY_EXISTS) to remove the last
+   * who operates the gateway.
+   *
+   * @generated from rpc modelgateway.v1.OperatorService.RemoveUser
+   */
+  removeUser: {
+    methodKind: "unary";
+    input: typeof RemoveUserRequestSchema;
+    output: typeof RemoveUserResponseSchema;
+  },
+  /**
+   * Makes a one-time link, told this once: an invitation to register, or one by which a user sets a new password.
+   *
+   * @generated from rpc modelgateway.v1.OperatorService.CreateLink
+   */
+  createLink: {
+    methodKind: "unary";
+    input: typeof CreateLinkRequestSchema;
+    output: typeof CreateLinkResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_modelgateway_v1_operator, 0);

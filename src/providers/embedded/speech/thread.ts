@@ -74,7 +74,8 @@ export function createThread({ spawn = spawnWorker, turnLimit = 20_000 }: Thread
     } finally {
       clearTimeout(late);
       running.off("message", resolve).off("error", reject).off("exit", onExit);
-      running.unref();
+      // One that is being ended keeps the process alive until it has: somebody waits for that.
+      if (worker === running) running.unref();
     }
   }
 

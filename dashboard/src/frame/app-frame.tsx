@@ -1,0 +1,75 @@
+/** The frame around every page behind the sign-in: where one can go, and who one is. Sends others to the sign-in. */
+import { AppShell, Burger, Group, ScrollArea } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { Navigate, Outlet, useRouter } from "@tanstack/react-router";
+import { lazy, memo, Suspense, useState } from "react";
+import { useWords, words } from "../language/language.tsx";
+import { useSession } from "../session.tsx";
+import classes from "./app-frame.module.css";
+import { LanguageSwitch } from "./language-switch.tsx";
+import { Mark } from "./mark.tsx";
+import { Navigation } from "./navigation.tsx";
+import { ThemeSwitch } from "./theme-switch.tsx";
+import { UserMenu } from "./user-menu.tsx";
+
+const said = words({ skip: "Skip to the content", menu: "Menu" }, { skip: "跳到正文", menu: "菜单" });
+
+const Corner = lazy(() => import("./corner.tsx"));
+
+export function AppFrame() {
+  const t = useWords(said);
+  const { user } = useSession();
+  const [opened, { toggle, close }] = useDisclosure();
+  if (!user) return <ToSignIn />;
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 240, breakpoint: "sm", collapsed: { mobile: !opened } }}
+      padding="lg"
+    >
+      <a href="#content" className={classes.skip}>
+        {t.skip}
+      </a>
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="xs" wrap="nowrap">
+            <Burger
+              opened={opened}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={t.menu}
+              aria-expanded={opened}
+            />
+            <Mark />
+          </Group>
+          <Group gap={4} wrap="nowrap">
+            <LanguageSwitch />
+            <ThemeSwitch />
+            <UserMenu user={user} />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar aria-label={t.menu}>
+        <ScrollArea p="sm">
+          <Navigation operator={user.operator} onNavigate={close} />
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main id="content" tabIndex={-1}>
+        <div className={classes.content}>
+          <Outlet />
+          <Suspense>
+            <Corner />
+          </Suspense>
+        </div>
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+/** Leads to the sign-in, once: while that page is on its way, this one still stands and is drawn anew. */
+const ToSignIn = memo(function ToSignIn() {
+  const { state } = useRouter();
+  const [search] = useState(() => (state.location.pathname === "/" ? {} : { to: state.location.pathname }));
+  return <Navigate to="/sign-in" search={search} />;
+});

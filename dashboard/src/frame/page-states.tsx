@@ -1,0 +1,54 @@
+/** What stands in a page's place while it is loaded, when it breaks, and when there is none at its address. */
+import { Button, Center, Stack } from "@mantine/core";
+import { IconMapQuestion } from "@tabler/icons-react";
+import { type ErrorComponentProps, Link } from "@tanstack/react-router";
+import { useWords, words } from "../language/language.tsx";
+import { Waiting } from "../parts/answer.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Failure } from "../parts/failure.tsx";
+
+const said = words(
+  {
+    missing: "There is no such page",
+    check: "The address leads nowhere, or to something that is not yours.",
+    home: "Go to the overview",
+  },
+  { missing: "找不到此页面", check: "该地址不存在，或您无权查看。", home: "返回概览" },
+);
+
+export function PageOpening() {
+  return <Waiting lines={5} />;
+}
+
+export function PageFailed({ error, reset }: ErrorComponentProps) {
+  return (
+    <Stack p="md" maw={560}>
+      <Failure error={error} retry={reset} />
+    </Stack>
+  );
+}
+
+interface Props {
+  /** Whether it stands by itself, with no frame around it. */
+  readonly outside?: boolean;
+}
+
+export function PageMissing({ outside = false }: Props) {
+  const t = useWords(said);
+  return (
+    <Center mih="60dvh" component={outside ? "main" : "div"}>
+      <Empty
+        icon={IconMapQuestion}
+        title={t.missing}
+        order={1}
+        action={
+          <Button component={Link} to="/" variant="default">
+            {t.home}
+          </Button>
+        }
+      >
+        {t.check}
+      </Empty>
+    </Center>
+  );
+}

@@ -1,0 +1,31 @@
+/** What stands in the window before the gateway has said who is signed in, and when it cannot be reached. */
+import { Center, Loader, Stack } from "@mantine/core";
+import { useQueryErrorResetBoundary } from "@tanstack/react-query";
+import { useWords, words } from "../language/language.tsx";
+import { Failure } from "../parts/failure.tsx";
+
+const said = words({ starting: "Opening the dashboard" }, { starting: "正在打开控制台" });
+
+export function Starting() {
+  const t = useWords(said);
+  return (
+    <Center h="100dvh">
+      <Loader aria-label={t.starting} role="status" />
+    </Center>
+  );
+}
+
+export function Unreachable({ error, again }: { readonly error: unknown; readonly again: () => void }) {
+  const { reset } = useQueryErrorResetBoundary();
+  const retry = () => {
+    reset();
+    again();
+  };
+  return (
+    <Center component="main" h="100dvh" p="md">
+      <Stack maw={480}>
+        <Failure error={error} retry={retry} />
+      </Stack>
+    </Center>
+  );
+}

@@ -1,0 +1,21 @@
+/** Changes between light and dark. The settings also have the system's choice. */
+import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { IconMoon, IconSun } from "@tabler/icons-react";
+import { useWords, words } from "../language/language.tsx";
+
+const said = words(
+  { light: "Use the light theme", dark: "Use the dark theme" },
+  { light: "使用浅色主题", dark: "使用深色主题" },
+);
+
+export function ThemeSwitch() {
+  const t = useWords(said);
+  const { setColorScheme } = useMantineColorScheme();
+  const other = useComputedColorScheme("light") === "light" ? "dark" : "light";
+  const Icon = other === "light" ? IconSun : IconMoon;
+  return (
+    <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t[other]} onClick={() => setColorScheme(other)}>
+      <Icon size={20} aria-hidden />
+    </ActionIcon>
+  );
+}

@@ -1,0 +1,91 @@
+/**
+ * How numbers, amounts of money and moments are written: in the reader's language, time zone and the gateway's unit.
+ *
+ * Money comes in millionths of the unit and is never made a floating-point number before it is written.
+ */
+import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
+import { useMemo } from "react";
+import { useSession } from "../session.tsx";
+import { type Language, useLanguage } from "./language.tsx";
+
+export interface Format {
+  /** `¥1,234.50`: two places, and up to six where they are needed. */
+  money(millionths: bigint): string;
+  /** `1,234` */
+  count(value: number | bigint): string;
+  /** `12%`, of a part of 1. */
+  percent(part: number): string;
+  /** `950 ms`, `1.2 s`, `3 min 5 s` */
+  duration(ms: number): string;
+  /** Date and time, to the minute. */
+  moment(at: Timestamp): string;
+  /** Date and time, to the second. */
+  exactly(at: Timestamp): string;
+  /** The date. */
+  day(at: Timestamp | Date): string;
+  /** The time of day, to the second. */
+  time(at: Timestamp): string;
+  /** `3 minutes ago`, `in 2 days` */
+  relative(at: Timestamp): string;
+}
+
+export function useFormat(): Format {
+  const { language } = useLanguage();
+  const { unit } = useSession();
+  return useMemo(() => formatOf(language, unit.symbol), [language, unit.symbol]);
+}
+
+function formatOf(language: Language, symbol: string): Format {
+  const whole = new Intl.NumberFormat(language);
+  const percent = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 });
+  const amount = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 6 });
+  const date = new Intl.DateTimeFormat(language, { dateStyle: "medium" });
+  const minute = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
+  const second = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
+  const clock = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
+  const ago = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+  return {
+    money: (millionths) => `${millionths < 0n ? "−" : ""}${symbol}${amount.format(decimalOf(millionths))}`,
+    count: (value) => whole.format(value),
+    percent: (part) => percent.format(part),
+    duration: (ms) => durationOf(ms, language),
+    moment: (at) => minute.format(timestampDate(at)),
+    exactly: (at) => second.format(timestampDate(at)),
+    day: (at) => date.format(at instanceof Date ? at : timestampDate(at)),
+    time: (at) => clock.format(timestampDate(at)),
+    relative: (at) => relativeTo(Date.now(), timestampDate(at).getTime(), ago),
+  };
+}
+
+/** Intl writes decimal strings exactly. */
+function decimalOf(millionths: bigint): Intl.StringNumericLiteral {
+  const size = millionths < 0n ? -millionths : millionths;
+  return `${size / 1_000_000n}.${String(size % 1_000_000n).padStart(6, "0")}` as Intl.StringNumericLiteral;
+}
+
+function durationOf(ms: number, language: Language): string {
+  const unit = (value: number, name: string, digits = 0) =>
+    new Intl.NumberFormat(language, {
+      style: "unit",
+      unit: name,
+      unitDisplay: "short",
+      maximumFractionDigits: digits,
+    }).format(value);
+  if (ms < 1000) return unit(ms, "millisecond");
+  if (ms < 60_000) return unit(ms / 1000, "second", 1);
+  return `${unit(Math.floor(ms / 60_000), "minute")} ${unit(Math.round((ms % 60_000) / 1000), "second")}`;
+}
+
+const steps = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;
+
+function relativeTo(now: number, at: number, format: Intl.RelativeTimeFormat): string {
+  const ms = at - now;
+  for (const [unit, length] of steps) {
+    if (Math.abs(ms) >= length) return format.format(Math.trunc(ms / length), unit);
+  }
+  return format.format(Math.trunc(ms / 1000), "second");
+}

@@ -1,0 +1,82 @@
+/** Makes a key, and tells its secret. */
+import { Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { useWords, words } from "../../language/language.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { KeyForm } from "./key-form.tsx";
+import { newKey } from "./key-values.ts";
+import { newOccasion, type Saved, useCreateKey } from "./save-key.ts";
+import { SecretTold } from "./secret-told.tsx";
+
+const said = words(
+  {
+    title: "Create an API key",
+    action: "Create key",
+    made: (name: string) => `Key “${name}” created`,
+    ordinary: "The key was created, but without the administrator privilege. Edit the key to try again.",
+  },
+  {
+    title: "创建 API 密钥",
+    action: "创建密钥",
+    made: (name: string) => `已创建密钥“${name}”`,
+    ordinary: "密钥已创建，但未获得管理员权限。可编辑该密钥后重试。",
+  },
+);
+
+interface Props {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function CreateKey({ opened, onClose }: Props) {
+  const t = useWords(said);
+  const [saved, setSaved] = useState<Saved>();
+  const close = () => {
+    setSaved(undefined);
+    onClose();
+  };
+  return (
+    <Dialog
+      size="lg"
+      opened={opened}
+      onClose={close}
+      title={saved ? t.made(saved.key.name) : t.title}
+      deliberate={saved !== undefined}
+    >
+      {saved ? <Told saved={saved} onClose={close} /> : <Making onMade={setSaved} onCancel={close} />}
+    </Dialog>
+  );
+}
+
+function Making({ onMade, onCancel }: { readonly onMade: (saved: Saved) => void; readonly onCancel: () => void }) {
+  const t = useWords(said);
+  const [occasion] = useState(newOccasion);
+  const create = useCreateKey(occasion);
+  return (
+    <KeyForm
+      initial={newKey}
+      exists={false}
+      action={t.action}
+      busy={create.isPending}
+      onSubmit={(values) => create.mutate(values, { onSuccess: onMade })}
+      onCancel={onCancel}
+    >
+      {create.error && <Failure error={create.error} />}
+    </KeyForm>
+  );
+}
+
+function Told({ saved, onClose }: { readonly saved: Saved; readonly onClose: () => void }) {
+  const t = useWords(said);
+  return (
+    <SecretTold of={saved.key} onClose={onClose}>
+      {saved.withoutPrivilege !== undefined && (
+        <Stack gap="xs">
+          <Text size="sm">{t.ordinary}</Text>
+          <Failure error={saved.withoutPrivilege} />
+        </Stack>
+      )}
+    </SecretTold>
+  );
+}

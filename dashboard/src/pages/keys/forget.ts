@@ -1,0 +1,11 @@
+/** Forgets the lists of keys, so that they are asked for anew, after one was changed or found to be gone. */
+import { createConnectQueryKey } from "@connectrpc/connect-query";
+import { useQueryClient } from "@tanstack/react-query";
+import { KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
+
+const lists = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
+
+export function useForgetKeys(): () => void {
+  const client = useQueryClient();
+  return () => void client.invalidateQueries({ queryKey: lists });
+}

@@ -1,0 +1,134 @@
+/** The fields of a key, for making one and for changing one. What is typed wrongly is told before anything is sent. */
+import { Select, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import type { ReactNode } from "react";
+import { useWords, words } from "../../language/language.tsx";
+import { readAmount } from "../../parts/amount.ts";
+import { AmountField } from "../../parts/amount-field.tsx";
+import { FormButtons } from "../../parts/form-buttons.tsx";
+import { expiryChoices, isSameExpiry, type KeyValues, localText } from "./key-values.ts";
+import { ModelPicker } from "./model-picker.tsx";
+
+const said = words(
+  {
+    name: "Name",
+    nameNeeded: "Enter a name",
+    nameLong: "Use at most 200 characters",
+    limit: "Credit limit",
+    limitAbout: "What the key may spend in its life. Empty: only the balance of the account bounds it.",
+    limitWrong: "Enter an amount, such as 12.50, with at most six decimal places",
+    expiry: "Expires",
+    never: "Never",
+    in30: "In 30 days",
+    in90: "In 90 days",
+    in365: "In a year",
+    at: "At a date and time",
+    moment: "Date and time",
+    momentAbout: (zone: string) => `In your time zone, ${zone}.`,
+    momentWrong: "Choose a moment in the future",
+    administrator: "Administrator",
+    administratorAbout:
+      "Can create, change and delete the keys of this account, and read its usage, through the API. For software that manages keys.",
+    disabled: "Disabled",
+    disabledAbout: "Calls with the key are refused until it is enabled again.",
+  },
+  {
+    name: "名称",
+    nameNeeded: "请输入名称",
+    nameLong: "请使用不超过 200 个字符",
+    limit: "消费上限",
+    limitAbout: "密钥总共可消费的金额。留空则只受账户余额限制。",
+    limitWrong: "请输入金额，例如 12.50，最多六位小数",
+    expiry: "过期时间",
+    never: "永不",
+    in30: "30 天后",
+    in90: "90 天后",
+    in365: "一年后",
+    at: "指定日期和时间",
+    moment: "日期和时间",
+    momentAbout: (zone: string) => `按您所在的时区：${zone}。`,
+    momentWrong: "请选择将来的时间",
+    administrator: "管理员",
+    administratorAbout: "可通过 API 创建、修改和删除本账户的密钥，并查看用量。适用于管理密钥的程序。",
+    disabled: "停用",
+    disabledAbout: "在重新启用之前，使用此密钥的调用都会被拒绝。",
+  },
+);
+
+interface Props {
+  readonly initial: KeyValues;
+  /** Whether the key is there already: then it can be switched off too. */
+  readonly exists: boolean;
+  /** What the button says. */
+  readonly action: string;
+  readonly busy: boolean;
+  readonly onSubmit: (values: KeyValues) => void;
+  readonly onCancel: () => void;
+  /** Why it did not work. */
+  readonly children?: ReactNode;
+}
+
+export function KeyForm({ initial, exists, action, busy, onSubmit, onCancel, children }: Props) {
+  const t = useWords(said);
+  const form = useForm<KeyValues>({
+    initialValues: initial,
+    validate: {
+      name: (name) => (name.trim() === "" ? t.nameNeeded : name.trim().length > 200 ? t.nameLong : null),
+      limit: (limit) => (limit.trim() === "" || readAmount(limit) !== undefined ? null : t.limitWrong),
+      expiresAt: (expiresAt, values) => {
+        if (values.expiry !== "at" || isSameExpiry(values, initial)) return null;
+        return new Date(expiresAt).getTime() > Date.now() ? null : t.momentWrong;
+      },
+    },
+  });
+  const labels = { never: t.never, "30": t.in30, "90": t.in90, "365": t.in365, at: t.at };
+  return (
+    <form onSubmit={form.onSubmit(onSubmit)} noValidate>
+      <Stack>
+        <TextInput
+          label={t.name}
+          required
+          maxLength={250}
+          autoComplete="off"
+          data-autofocus
+          {...form.getInputProps("name")}
+        />
+        <AmountField label={t.limit} description={t.limitAbout} {...form.getInputProps("limit")} />
+        <ModelPicker value={form.values.models} onChange={(models) => form.setFieldValue("models", models)} />
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <Select
+            label={t.expiry}
+            data={expiryChoices.map((value) => ({ value, label: labels[value] }))}
+            allowDeselect={false}
+            {...form.getInputProps("expiry")}
+          />
+          {form.values.expiry === "at" && (
+            <TextInput
+              type="datetime-local"
+              label={t.moment}
+              description={t.momentAbout(Intl.DateTimeFormat().resolvedOptions().timeZone)}
+              inputWrapperOrder={["label", "input", "description", "error"]}
+              min={localText(new Date())}
+              max="9999-12-31T23:59"
+              {...form.getInputProps("expiresAt")}
+            />
+          )}
+        </SimpleGrid>
+        <Switch
+          label={t.administrator}
+          description={t.administratorAbout}
+          {...form.getInputProps("administrator", { type: "checkbox" })}
+        />
+        {exists && (
+          <Switch
+            label={t.disabled}
+            description={t.disabledAbout}
+            {...form.getInputProps("disabled", { type: "checkbox" })}
+          />
+        )}
+        {children}
+        <FormButtons action={action} busy={busy} onCancel={onCancel} />
+      </Stack>
+    </form>
+  );
+}

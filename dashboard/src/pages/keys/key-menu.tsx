@@ -1,0 +1,89 @@
+/** What one can do with a key. */
+import { ActionIcon, Menu } from "@mantine/core";
+import {
+  IconCode,
+  IconDots,
+  IconPencil,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconRefresh,
+  IconTrash,
+} from "@tabler/icons-react";
+import { useRef } from "react";
+import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
+import { useWords, words } from "../../language/language.tsx";
+
+const said = words(
+  {
+    menu: (name: string) => `Actions for ${name}`,
+    edit: "Edit",
+    use: "Use it",
+    disable: "Disable",
+    enable: "Enable",
+    rotate: "Rotate",
+    delete: "Delete",
+  },
+  {
+    menu: (name: string) => `${name} 的操作`,
+    edit: "编辑",
+    use: "使用方法",
+    disable: "停用",
+    enable: "启用",
+    rotate: "轮换",
+    delete: "删除",
+  },
+);
+
+export type KeyDialog = "edit" | "use" | "rotate" | "delete";
+
+export interface KeyActions {
+  readonly onOpen: (dialog: KeyDialog, key: ApiKey) => void;
+  /** Switches the key on or off. */
+  readonly onSwitch: (key: ApiKey, disabled: boolean) => void;
+}
+
+export function KeyMenu({ of, onOpen, onSwitch }: KeyActions & { readonly of: ApiKey }) {
+  const t = useWords(said);
+  const button = useRef<HTMLButtonElement>(null);
+  // A dialog gives the focus back to what had it: that is not to be an item of a menu that has closed.
+  const open = (dialog: KeyDialog) => {
+    button.current?.focus();
+    onOpen(dialog, of);
+  };
+  return (
+    <Menu position="bottom-end" returnFocus={false} withInitialFocusPlaceholder={false}>
+      <Menu.Target>
+        <ActionIcon ref={button} variant="subtle" color="gray" aria-label={t.menu(of.name)}>
+          <IconDots size={18} aria-hidden />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item leftSection={<IconPencil size={16} aria-hidden />} onClick={() => open("edit")}>
+          {t.edit}
+        </Menu.Item>
+        <Menu.Item leftSection={<IconCode size={16} aria-hidden />} onClick={() => open("use")}>
+          {t.use}
+        </Menu.Item>
+        {of.disabled ? (
+          <Menu.Item leftSection={<IconPlayerPlay size={16} aria-hidden />} onClick={() => onSwitch(of, false)}>
+            {t.enable}
+          </Menu.Item>
+        ) : (
+          <Menu.Item leftSection={<IconPlayerPause size={16} aria-hidden />} onClick={() => onSwitch(of, true)}>
+            {t.disable}
+          </Menu.Item>
+        )}
+        <Menu.Item leftSection={<IconRefresh size={16} aria-hidden />} onClick={() => open("rotate")}>
+          {t.rotate}
+        </Menu.Item>
+        <Menu.Item
+          c="var(--mantine-color-error)"
+          leftSection={<IconTrash size={16} aria-hidden />}
+          onClick={() => open("delete")}
+        >
+          {t.delete}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,103 @@
+/** Gives a key a new secret, and tells it. The one before stays valid for as long as one chooses. */
+import { useMutation } from "@connectrpc/connect-query";
+import { Radio, Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { type ApiKey, KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
+import { useWords, words } from "../../language/language.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { FormButtons } from "../../parts/form-buttons.tsx";
+import { useForgetKeys } from "./forget.ts";
+import { SecretTold } from "./secret-told.tsx";
+
+const said = words(
+  {
+    title: (name: string) => `Rotate “${name}”`,
+    about: "The key gets a new secret. Its name, limits and usage stay.",
+    overlap: "The current secret stops working",
+    "0": "At once",
+    "3600": "In an hour",
+    "86400": "In a day",
+    "604800": "In 7 days",
+    before: "The secret before it, which an earlier rotation left working, stops at once.",
+    action: "Rotate",
+    done: (name: string) => `New secret for “${name}”`,
+  },
+  {
+    title: (name: string) => `轮换“${name}”`,
+    about: "为此密钥生成新的密钥内容，名称、限制和用量保持不变。",
+    overlap: "当前密钥内容的失效时间",
+    "0": "立即",
+    "3600": "1 小时后",
+    "86400": "1 天后",
+    "604800": "7 天后",
+    before: "此前轮换后仍有效的旧密钥内容将立即失效。",
+    action: "轮换",
+    done: (name: string) => `“${name}”的新密钥内容`,
+  },
+);
+
+const overlaps = ["0", "3600", "86400", "604800"] as const;
+
+interface Props {
+  readonly of: ApiKey;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function RotateKey({ of, opened, onClose }: Props) {
+  const t = useWords(said);
+  const [rotated, setRotated] = useState<ApiKey>();
+  const close = () => {
+    setRotated(undefined);
+    onClose();
+  };
+  return (
+    <Dialog
+      size="lg"
+      opened={opened}
+      onClose={close}
+      title={rotated ? t.done(of.name) : t.title(of.name)}
+      deliberate={rotated !== undefined}
+    >
+      {rotated ? (
+        <SecretTold of={rotated} onClose={close} />
+      ) : (
+        <Choosing of={of} onRotated={setRotated} onCancel={close} />
+      )}
+    </Dialog>
+  );
+}
+
+interface ChoosingProps {
+  readonly of: ApiKey;
+  readonly onRotated: (key: ApiKey | undefined) => void;
+  readonly onCancel: () => void;
+}
+
+function Choosing({ of, onRotated, onCancel }: ChoosingProps) {
+  const t = useWords(said);
+  const [overlap, setOverlap] = useState<string>("86400");
+  const rotate = useMutation(KeyService.method.rotateKey, { gcTime: 0, onSettled: useForgetKeys() });
+  const submit = () =>
+    rotate.mutate({ id: of.id, overlapSeconds: Number(overlap) }, { onSuccess: ({ key }) => onRotated(key) });
+  return (
+    <Stack>
+      <Text size="sm">{t.about}</Text>
+      <Radio.Group label={t.overlap} value={overlap} onChange={setOverlap}>
+        <Stack gap="xs" mt="xs">
+          {overlaps.map((seconds) => (
+            <Radio key={seconds} value={seconds} label={t[seconds]} data-autofocus={seconds === overlap || undefined} />
+          ))}
+        </Stack>
+      </Radio.Group>
+      {of.previousSecretExpiresAt && (
+        <Text size="sm" c="dimmed">
+          {t.before}
+        </Text>
+      )}
+      {rotate.error && <Failure error={rotate.error} />}
+      <FormButtons action={t.action} busy={rotate.isPending} onAction={submit} onCancel={onCancel} />
+    </Stack>
+  );
+}

@@ -1,0 +1,85 @@
+/** The models as cards, for narrow screens. */
+import { Group, Paper, SimpleGrid, Stack } from "@mantine/core";
+import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import { useWords, words } from "../../language/language.tsx";
+import { Fact } from "../../parts/fact.tsx";
+import { ModelDoor, ModelNames, useFigures, useKindNames } from "./model-facts.tsx";
+import classes from "./models.module.css";
+
+const said = words(
+  {
+    models: "Models",
+    family: "Family",
+    kind: "Kind",
+    vendor: "Vendor",
+    window: "Context window",
+    output: "Max output",
+    input: "Input, per million tokens",
+    cache: "Cache read, per million tokens",
+    out: "Output, per million tokens",
+    characters: "Per million characters",
+  },
+  {
+    models: "模型",
+    family: "系列",
+    kind: "类型",
+    vendor: "厂商",
+    window: "上下文窗口",
+    output: "最大输出",
+    input: "输入（每百万 Token）",
+    cache: "缓存读取（每百万 Token）",
+    out: "输出（每百万 Token）",
+    characters: "每百万字符",
+  },
+);
+
+export function ModelCards({ models }: { readonly models: readonly CatalogModel[] }) {
+  const t = useWords(said);
+  return (
+    <Stack component="ul" gap="sm" aria-label={t.models} className={classes.list}>
+      {models.map((model) => (
+        <Paper key={model.id} component="li" withBorder p="sm">
+          <ModelNames model={model} />
+          <Facts model={model} />
+          <Group mt="sm" className={classes.door}>
+            <ModelDoor model={model} />
+          </Group>
+        </Paper>
+      ))}
+    </Stack>
+  );
+}
+
+function Facts({ model }: { readonly model: CatalogModel }) {
+  const t = useWords(said);
+  const names = useKindNames();
+  const { tokens, price } = useFigures();
+  const { family, kind, vendor, contextWindow, maxOutputTokens, price: costs } = model;
+  const facts = [
+    [t.family, family],
+    [t.kind, names[kind]],
+    [t.vendor, vendor || "–"],
+    ...(kind === ModelKind.CHAT
+      ? [
+          [t.window, tokens(contextWindow)],
+          [t.output, tokens(maxOutputTokens)],
+        ]
+      : []),
+    ...(kind === ModelKind.SPEECH ? [[t.characters, price(costs?.characters)]] : [[t.input, price(costs?.input)]]),
+    ...(kind === ModelKind.CHAT
+      ? [
+          [t.cache, price(costs?.cacheRead)],
+          [t.out, price(costs?.output)],
+        ]
+      : []),
+  ];
+  return (
+    <SimpleGrid component="dl" cols={2} spacing="xs" verticalSpacing={6} mt="xs" mb={0}>
+      {facts.map(([name, value]) => (
+        <Fact key={name} name={name ?? ""}>
+          {value}
+        </Fact>
+      ))}
+    </SimpleGrid>
+  );
+}

@@ -1,0 +1,110 @@
+/** What is told of one model in the table and on the cards alike. */
+import { Button, Code, Group, Text } from "@mantine/core";
+import { IconBan } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import { useFormat } from "../../language/format.ts";
+import { useWords, words } from "../../language/language.tsx";
+import { Copy } from "../../parts/copy.tsx";
+
+const said = words(
+  {
+    chat: "Chat",
+    embedding: "Embedding",
+    speech: "Speech",
+    name: (id: string) => `name ${id}`,
+    aliases: "Also:",
+    tryIt: "Try it",
+    tryModel: (id: string) => `Try it: ${id}`,
+    closed: "Not callable: no price",
+    closedMeans: "Prepaid accounts may not call it, because its cost would not be known.",
+  },
+  {
+    chat: "对话",
+    embedding: "向量",
+    speech: "语音",
+    name: (id: string) => `名称 ${id}`,
+    aliases: "别名：",
+    tryIt: "试用",
+    tryModel: (id: string) => `试用：${id}`,
+    closed: "不可调用：未定价",
+    closedMeans: "预付费账户的调用会被拒绝，因为无法得知费用。",
+  },
+);
+
+export const kinds = [ModelKind.CHAT, ModelKind.EMBEDDING, ModelKind.SPEECH] as const;
+
+export function useKindNames(): Readonly<Record<ModelKind, string>> {
+  const t = useWords(said);
+  return {
+    [ModelKind.UNSPECIFIED]: "",
+    [ModelKind.CHAT]: t.chat,
+    [ModelKind.EMBEDDING]: t.embedding,
+    [ModelKind.SPEECH]: t.speech,
+  };
+}
+
+interface Props {
+  readonly model: CatalogModel;
+}
+
+export function ModelNames({ model: { id, aliases } }: Props) {
+  const t = useWords(said);
+  return (
+    <>
+      <Group gap={4} wrap="nowrap">
+        <Text span size="sm" ff="monospace" fw={500} style={{ overflowWrap: "anywhere" }}>
+          {id}
+        </Text>
+        <Copy value={id} what={t.name(id)} />
+      </Group>
+      {aliases.length > 0 && (
+        <Text size="xs" c="dimmed">
+          {t.aliases}{" "}
+          {aliases.map((alias) => (
+            <Code key={alias} fz="xs" mr={4}>
+              {alias}
+            </Code>
+          ))}
+        </Text>
+      )}
+    </>
+  );
+}
+
+/** Leads to the playground, which speaks and converses; or says why the model may not be called. */
+export function ModelDoor({ model: { id, kind, callable } }: Props) {
+  const t = useWords(said);
+  if (!callable) {
+    return (
+      <Group gap={6} wrap="nowrap" title={t.closedMeans}>
+        <IconBan size={16} aria-hidden />
+        <Text span size="sm">
+          {t.closed}
+        </Text>
+      </Group>
+    );
+  }
+  if (kind === ModelKind.EMBEDDING) return null;
+  return (
+    <Button
+      component={Link}
+      to="/playground"
+      search={{ model: id } as never}
+      variant="default"
+      size="compact-sm"
+      aria-label={t.tryModel(id)}
+    >
+      {t.tryIt}
+    </Button>
+  );
+}
+
+/** How a bound or a price is written; a dash where it is not known, or nothing costs. */
+export function useFigures() {
+  const format = useFormat();
+  return {
+    tokens: (count: number | undefined) => (count === undefined ? "–" : format.count(count)),
+    price: (of: bigint | undefined) => (of === undefined ? "–" : format.money(of)),
+  };
+}

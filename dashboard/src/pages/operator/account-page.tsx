@@ -1,0 +1,78 @@
+/** One account: how it stands, what the operator does to it, what came and went, who uses it. */
+import { useQuery } from "@connectrpc/connect-query";
+import { Anchor, Button, Group, Stack } from "@mantine/core";
+import { IconArrowLeft, IconBuilding } from "@tabler/icons-react";
+import { Link, useParams } from "@tanstack/react-router";
+import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import { useWords, words } from "../../language/language.tsx";
+import { Answer } from "../../parts/answer.tsx";
+import { Empty } from "../../parts/empty.tsx";
+import { Page } from "../../parts/page.tsx";
+import { AccountActions } from "./account-actions.tsx";
+import { AccountFigures } from "./account-figures.tsx";
+import { AccountLedger } from "./account-ledger.tsx";
+import { AccountRequests } from "./account-requests.tsx";
+import { AccountUsers } from "./account-users.tsx";
+import { RecordEntry } from "./record-entry.tsx";
+
+const said = words(
+  {
+    title: "Account",
+    all: "All accounts",
+    none: "There is no such account",
+    noneWhy: "The address names an account that does not exist.",
+  },
+  { title: "账户", all: "所有账户", none: "找不到此账户", noneWhy: "该地址对应的账户不存在。" },
+);
+
+export function AccountPage() {
+  const t = useWords(said);
+  const { accountId } = useParams({ from: "/signed-in/operator/accounts/$accountId" });
+  const found = useQuery(OperatorService.method.listAccounts, { search: accountId });
+  const account = found.data?.accounts.find(({ id }) => id === accountId);
+  return (
+    <Stack gap="sm">
+      <Anchor component={Link} to="/operator/accounts" size="sm">
+        <Group gap={4} component="span">
+          <IconArrowLeft size={16} aria-hidden />
+          {t.all}
+        </Group>
+      </Anchor>
+      <Page title={account?.name ?? t.title} actions={account && <RecordEntry account={account} />}>
+        <Answer of={found} lines={8}>
+          {() => (account ? <Sections account={account} /> : <Missing />)}
+        </Answer>
+      </Page>
+    </Stack>
+  );
+}
+
+function Sections({ account }: { readonly account: Account }) {
+  return (
+    <>
+      <AccountFigures account={account} />
+      <AccountLedger accountId={account.id} />
+      <AccountUsers account={account} />
+      <AccountRequests accountId={account.id} />
+      <AccountActions account={account} />
+    </>
+  );
+}
+
+function Missing() {
+  const t = useWords(said);
+  return (
+    <Empty
+      icon={IconBuilding}
+      title={t.none}
+      action={
+        <Button component={Link} to="/operator/accounts" variant="default">
+          {t.all}
+        </Button>
+      }
+    >
+      {t.noneWhy}
+    </Empty>
+  );
+}

@@ -1,0 +1,28 @@
+/** Whether an account is served, as an icon and a word; and how it is billed. */
+import { Group, Text } from "@mantine/core";
+import { IconBan, IconCircleCheck } from "@tabler/icons-react";
+import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import { useWords, words } from "../../language/language.tsx";
+
+const said = words(
+  { active: "Active", suspended: "Suspended", postpaid: "Postpaid", prepaid: "Prepaid" },
+  { active: "正常", suspended: "已停用", postpaid: "后付费", prepaid: "预付费" },
+);
+
+export function AccountState({ of: { suspendedAt } }: { readonly of: Account }) {
+  const t = useWords(said);
+  const Icon = suspendedAt ? IconBan : IconCircleCheck;
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Icon size={16} aria-hidden />
+      <Text inherit span>
+        {suspendedAt ? t.suspended : t.active}
+      </Text>
+    </Group>
+  );
+}
+
+export function useBillingWord(): (account: Account) => string {
+  const t = useWords(said);
+  return ({ postpaid }) => (postpaid ? t.postpaid : t.prepaid);
+}

@@ -1,0 +1,148 @@
+/** The entries of the audit log. */
+import { Group, Stack, Table, Text } from "@mantine/core";
+import { IconBan } from "@tabler/icons-react";
+import type { Act, Actor } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import { useWords, words } from "../../language/language.tsx";
+import { Moment } from "../../parts/moment.tsx";
+import text from "../../parts/text.module.css";
+import { WideTable } from "../../parts/wide-table.tsx";
+import { AccountLink } from "./account-link.tsx";
+import { useActWords } from "./act-words.ts";
+import { readDetails } from "./read-details.ts";
+import { useRefusalWords } from "./refusal-words.ts";
+
+const said = words(
+  {
+    acts: "Audit log",
+    when: "When",
+    who: "Who",
+    what: "What",
+    on: "Subject",
+    details: "Details",
+    from: "Address",
+    user: "User",
+    key: "API key",
+    operator_key: "Operator key",
+    command_line: "Command line",
+    nobody: "Not signed in",
+    refused: (why: string) => `Refused: ${why}`,
+  },
+  {
+    acts: "审计日志",
+    when: "时间",
+    who: "操作者",
+    what: "操作",
+    on: "对象",
+    details: "详情",
+    from: "来源地址",
+    user: "用户",
+    key: "API 密钥",
+    operator_key: "运营密钥",
+    command_line: "命令行",
+    nobody: "未登录",
+    refused: (why: string) => `已拒绝：${why}`,
+  },
+);
+
+export function ActTable({ acts }: { readonly acts: readonly Act[] }) {
+  const t = useWords(said);
+  return (
+    <WideTable label={t.acts} minWidth={980}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{t.when}</Table.Th>
+          <Table.Th>{t.who}</Table.Th>
+          <Table.Th>{t.what}</Table.Th>
+          <Table.Th>{t.on}</Table.Th>
+          <Table.Th>{t.details}</Table.Th>
+          <Table.Th>{t.from}</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {acts.map((act) => (
+          <Row key={act.id} act={act} />
+        ))}
+      </Table.Tbody>
+    </WideTable>
+  );
+}
+
+function Row({
+  act: { createdAt, actor, action, refused, subject, accountId, details, address },
+}: {
+  readonly act: Act;
+}) {
+  const t = useWords(said);
+  const tell = useActWords();
+  const why = useRefusalWords();
+  return (
+    <Table.Tr style={{ verticalAlign: "top" }}>
+      <Table.Td className={text.nowrap}>
+        <Moment at={createdAt} />
+      </Table.Td>
+      <Table.Td className={text.name}>{actor && <Who actor={actor} />}</Table.Td>
+      <Table.Td>
+        <Text size="sm">{tell(action)}</Text>
+        <Text size="xs" c="dimmed" ff="monospace">
+          {action}
+        </Text>
+        {refused && (
+          <Group gap={4} wrap="nowrap" mt={2}>
+            <IconBan size={14} color="var(--mantine-color-error)" aria-hidden />
+            <Text size="xs" fw={500}>
+              {t.refused(why(refused))}
+            </Text>
+          </Group>
+        )}
+      </Table.Td>
+      <Table.Td>
+        <Stack gap={2} align="flex-start">
+          {subject && subject !== accountId && <Id of={subject} />}
+          {accountId && (
+            <AccountLink id={accountId} fz="xs">
+              <Id of={accountId} />
+            </AccountLink>
+          )}
+        </Stack>
+      </Table.Td>
+      <Table.Td className={text.anywhere} maw={280}>
+        {readDetails(details).map(([name, value]) => (
+          <Text key={name} size="xs">
+            <Text span inherit c="dimmed">
+              {name}:
+            </Text>{" "}
+            {value}
+          </Text>
+        ))}
+      </Table.Td>
+      <Table.Td className={text.nowrap}>{address || "–"}</Table.Td>
+    </Table.Tr>
+  );
+}
+
+function Who({ actor: { kind, id, name } }: { readonly actor: Actor }) {
+  const t: Readonly<Record<string, unknown>> = useWords(said);
+  const word = Object.hasOwn(t, kind) ? String(t[kind]) : kind;
+  return (
+    <>
+      <Text size="sm" truncate title={name || id}>
+        {name || word}
+      </Text>
+      {(name || id) && (
+        <Text size="xs" c="dimmed" truncate title={id}>
+          {name ? word : id}
+        </Text>
+      )}
+    </>
+  );
+}
+
+/** Ids are long and alike at their beginning: their end tells them apart. The whole is told on pointing at it. */
+function Id({ of }: { readonly of: string }) {
+  const [prefix = ""] = of.split("_");
+  return (
+    <Text span size="xs" ff="monospace" title={of} className={text.nowrap}>
+      {prefix}_…{of.slice(-6)}
+    </Text>
+  );
+}

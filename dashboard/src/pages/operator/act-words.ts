@@ -1,0 +1,66 @@
+/** What was done, in plain words, by the RPC that did it. */
+import { useWords, words } from "../../language/language.tsx";
+
+const said = words(
+  {
+    "SessionService.SignIn": "Signed in",
+    "SessionService.SignOut": "Signed out",
+    "SessionService.SetUp": "Set up the gateway",
+    "SessionService.Register": "Registered",
+    "SessionService.ResetPassword": "Set a new password by a link",
+    "SessionService.ChangePassword": "Changed the password",
+    "SessionService.EnableSecondFactor": "Turned on the second factor",
+    "SessionService.DisableSecondFactor": "Turned off the second factor",
+    "SessionService.RevokeSession": "Ended a session",
+    "SessionService.RevokeOtherSessions": "Ended all other sessions",
+    "AccountService.RedeemCode": "Claimed a redeem code",
+    "KeyService.CreateKey": "Created an API key",
+    "KeyService.UpdateKey": "Changed an API key",
+    "KeyService.RotateKey": "Rotated an API key",
+    "KeyService.DeleteKey": "Deleted an API key",
+    "KeyService.SetAdministrator": "Changed a key's administrator privilege",
+    "OperatorService.CreateAccount": "Created an account",
+    "OperatorService.UpdateAccount": "Changed an account",
+    "OperatorService.RecordEntry": "Recorded a ledger entry",
+    "OperatorService.CreateRedeemCodes": "Created redeem codes",
+    "OperatorService.RevokeRedeemCodes": "Revoked redeem codes",
+    "OperatorService.UpdateUser": "Changed a user's rights",
+    "OperatorService.RemoveUser": "Removed a user",
+    "OperatorService.CreateLink": "Created a one-time link",
+  },
+  {
+    "SessionService.SignIn": "登录",
+    "SessionService.SignOut": "退出登录",
+    "SessionService.SetUp": "初始化网关",
+    "SessionService.Register": "注册",
+    "SessionService.ResetPassword": "通过链接设置新密码",
+    "SessionService.ChangePassword": "修改密码",
+    "SessionService.EnableSecondFactor": "启用两步验证",
+    "SessionService.DisableSecondFactor": "停用两步验证",
+    "SessionService.RevokeSession": "结束会话",
+    "SessionService.RevokeOtherSessions": "结束其他所有会话",
+    "AccountService.RedeemCode": "兑换兑换码",
+    "KeyService.CreateKey": "创建 API 密钥",
+    "KeyService.UpdateKey": "更改 API 密钥",
+    "KeyService.RotateKey": "轮换 API 密钥",
+    "KeyService.DeleteKey": "删除 API 密钥",
+    "KeyService.SetAdministrator": "更改密钥的管理员权限",
+    "OperatorService.CreateAccount": "创建账户",
+    "OperatorService.UpdateAccount": "更改账户",
+    "OperatorService.RecordEntry": "记账",
+    "OperatorService.CreateRedeemCodes": "创建兑换码",
+    "OperatorService.RevokeRedeemCodes": "撤销兑换码",
+    "OperatorService.UpdateUser": "更改用户权限",
+    "OperatorService.RemoveUser": "移除用户",
+    "OperatorService.CreateLink": "生成一次性链接",
+  },
+);
+
+/** The RPCs whose calls the audit log has. */
+export const actions = Object.keys(said.en) as readonly (keyof typeof said.en)[];
+
+/** Returns what an RPC does; its own name where there are no words for it. */
+export function useActWords(): (action: string) => string {
+  const t: Readonly<Record<string, string>> = useWords(said);
+  return (action) => (Object.hasOwn(t, action) ? t[action] : undefined) ?? action;
+}

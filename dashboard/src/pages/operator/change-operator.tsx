@@ -1,0 +1,68 @@
+/** Lets a user operate the gateway, or no longer. */
+import { useMutation } from "@connectrpc/connect-query";
+import { useQueryClient } from "@tanstack/react-query";
+import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import { useWords, words } from "../../language/language.tsx";
+import { Confirm } from "../../parts/confirm.tsx";
+import { notify } from "../../parts/notify.ts";
+import { sessionQuery } from "../../session.tsx";
+import { useForgetAnswers } from "./forget.ts";
+
+const said = words(
+  {
+    make: "Make operator",
+    makeWhat: (email: string) => `${email} will see all accounts, move money, and invite and remove users.`,
+    take: "Remove operator rights",
+    takeWhat: (email: string) => `${email} will see only their own account.`,
+    made: (email: string) => `${email} operates the gateway`,
+    taken: (email: string) => `${email} no longer operates the gateway`,
+  },
+  {
+    make: "设为网关管理员",
+    makeWhat: (email: string) => `${email} 将可查看所有账户、记账，并邀请或移除用户。`,
+    take: "取消网关管理员权限",
+    takeWhat: (email: string) => `${email} 将只能查看自己的账户。`,
+    made: (email: string) => `${email} 已成为网关管理员`,
+    taken: (email: string) => `${email} 不再是网关管理员`,
+  },
+);
+
+interface Props {
+  readonly user: User;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function ChangeOperator({ user, opened, onClose }: Props) {
+  const t = useWords(said);
+  const client = useQueryClient();
+  const forget = useForgetAnswers();
+  const update = useMutation(OperatorService.method.updateUser, {
+    onSuccess: (_, { operator }) => {
+      notify(operator ? t.made(user.email) : t.taken(user.email));
+      onClose();
+      // It may have been one's own right.
+      void client.invalidateQueries({ queryKey: sessionQuery.queryKey });
+      return forget();
+    },
+  });
+  const close = () => {
+    update.reset();
+    onClose();
+  };
+  const title = user.operator ? t.take : t.make;
+  return (
+    <Confirm
+      opened={opened}
+      onClose={close}
+      title={title}
+      name={user.email}
+      action={title}
+      onConfirm={() => update.mutate({ userId: user.id, operator: !user.operator })}
+      busy={update.isPending}
+      error={update.error}
+    >
+      {user.operator ? t.takeWhat(user.email) : t.makeWhat(user.email)}
+    </Confirm>
+  );
+}

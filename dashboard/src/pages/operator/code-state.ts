@@ -1,0 +1,12 @@
+/** Whether a redeem code can still be claimed, and why not. */
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import type { RedeemCode } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+
+export type CodeState = "open" | "claimed" | "revoked" | "expired";
+
+/** `now` is in milliseconds since 1970. */
+export function codeState({ claimedAt, revokedAt, expiresAt }: RedeemCode, now: number): CodeState {
+  if (claimedAt) return "claimed";
+  if (revokedAt) return "revoked";
+  return expiresAt && timestampMs(expiresAt) <= now ? "expired" : "open";
+}

@@ -1,0 +1,10 @@
+/** Forgets the answers to the operator's questions, so that they are asked anew: one act shows in several of them. */
+import { createConnectQueryKey } from "@connectrpc/connect-query";
+import { useQueryClient } from "@tanstack/react-query";
+import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+
+export function useForgetAnswers(): () => Promise<void> {
+  const client = useQueryClient();
+  const queryKey = createConnectQueryKey({ schema: OperatorService, cardinality: undefined });
+  return () => client.invalidateQueries({ queryKey });
+}

@@ -1,0 +1,55 @@
+/** How an upstream fares, as an icon and a word. */
+import { Group, Text } from "@mantine/core";
+import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconCircleX } from "@tabler/icons-react";
+import { UpstreamHealth } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import { useWords, words } from "../../language/language.tsx";
+
+const said = words(
+  {
+    unknown: "Idle",
+    unknownMeans: "No request went to it in the last 15 minutes.",
+    good: "Good",
+    goodMeans: "Fewer than one attempt in ten failed.",
+    poor: "Poor",
+    poorMeans: "One attempt in ten failed, or more.",
+    failing: "Failing",
+    failingMeans: "More than half of the attempts failed, the last among them.",
+  },
+  {
+    unknown: "空闲",
+    unknownMeans: "最近 15 分钟内没有请求。",
+    good: "良好",
+    goodMeans: "失败率低于十分之一。",
+    poor: "较差",
+    poorMeans: "失败率达到或超过十分之一。",
+    failing: "故障",
+    failingMeans: "超过一半的尝试失败，且最近一次也失败。",
+  },
+);
+
+const looks = {
+  unknown: [IconCircleDashed, "gray"],
+  good: [IconCircleCheck, "teal"],
+  poor: [IconAlertTriangle, "yellow"],
+  failing: [IconCircleX, "red"],
+} as const;
+
+const names: Partial<Record<UpstreamHealth, keyof typeof looks>> = {
+  [UpstreamHealth.GOOD]: "good",
+  [UpstreamHealth.POOR]: "poor",
+  [UpstreamHealth.FAILING]: "failing",
+};
+
+export function HealthMark({ of }: { readonly of: UpstreamHealth }) {
+  const t = useWords(said);
+  const name = names[of] ?? "unknown";
+  const [Icon, color] = looks[name];
+  return (
+    <Group gap={6} wrap="nowrap" title={t[`${name}Means`]}>
+      <Icon size={20} color={`var(--mantine-color-${color}-6)`} aria-hidden />
+      <Text size="sm" fw={600} style={{ whiteSpace: "nowrap" }}>
+        {t[name]}
+      </Text>
+    </Group>
+  );
+}

@@ -1,0 +1,50 @@
+/** Asks for the name of an account, new or old. */
+import { Stack, TextInput } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { useWords, words } from "../../language/language.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { FormButtons } from "../../parts/form-buttons.tsx";
+
+const said = words(
+  { name: "Name", hint: "No two accounts have the same name." },
+  { name: "名称", hint: "账户的显示名称，不能与其他账户重复。" },
+);
+
+interface Props {
+  readonly name: string;
+  readonly action: string;
+  readonly busy: boolean;
+  readonly error: unknown;
+  readonly onSubmit: (name: string) => void;
+  readonly onCancel: () => void;
+  /** What is asked besides. */
+  readonly children?: ReactNode;
+}
+
+export function NameForm({ name, action, busy, error, onSubmit, onCancel, children }: Props) {
+  const t = useWords(said);
+  const [typed, setTyped] = useState(name);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (typed.trim()) onSubmit(typed.trim());
+      }}
+    >
+      <Stack>
+        <TextInput
+          label={t.name}
+          description={t.hint}
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          maxLength={200}
+          autoComplete="off"
+          data-autofocus
+        />
+        {children}
+        {error != null && <Failure error={error} />}
+        <FormButtons action={action} busy={busy} disabled={!typed.trim()} onCancel={onCancel} />
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,57 @@
+/** Takes a second factor away from a user who has lost both app and recovery codes. */
+import { useMutation } from "@connectrpc/connect-query";
+import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import { useWords, words } from "../../language/language.tsx";
+import { Confirm } from "../../parts/confirm.tsx";
+import { notify } from "../../parts/notify.ts";
+import { useForgetAnswers } from "./forget.ts";
+
+const said = words(
+  {
+    title: "Remove the second factor",
+    what: (email: string) =>
+      `${email} signs in by the password alone until a new one is turned on. Make sure that it is really this person who asks.`,
+    done: (email: string) => `${email} has no second factor any more`,
+  },
+  {
+    title: "移除两步验证",
+    what: (email: string) => `在重新启用之前，${email} 仅凭密码即可登录。请先确认确为本人提出的请求。`,
+    done: (email: string) => `已移除 ${email} 的两步验证`,
+  },
+);
+
+interface Props {
+  readonly user: User;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function RemoveSecondFactor({ user, opened, onClose }: Props) {
+  const t = useWords(said);
+  const forget = useForgetAnswers();
+  const update = useMutation(OperatorService.method.updateUser, {
+    onSuccess: () => {
+      void notify(t.done(user.email));
+      onClose();
+      return forget();
+    },
+  });
+  const close = () => {
+    update.reset();
+    onClose();
+  };
+  return (
+    <Confirm
+      opened={opened}
+      onClose={close}
+      title={t.title}
+      name={user.email}
+      action={t.title}
+      onConfirm={() => update.mutate({ userId: user.id, secondFactor: false })}
+      busy={update.isPending}
+      error={update.error}
+    >
+      {t.what(user.email)}
+    </Confirm>
+  );
+}

@@ -1,0 +1,59 @@
+/** Removes a user, when asked by name. */
+import { useMutation } from "@connectrpc/connect-query";
+import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import { useWords, words } from "../../language/language.tsx";
+import { Confirm } from "../../parts/confirm.tsx";
+import { notify } from "../../parts/notify.ts";
+import { useForgetAnswers } from "./forget.ts";
+
+const said = words(
+  {
+    title: "Remove user",
+    what: (email: string) =>
+      `${email} is signed out at once and cannot sign in any more. The account and its keys stay.`,
+    remove: "Remove",
+    done: (email: string) => `Removed ${email}`,
+  },
+  {
+    title: "移除用户",
+    what: (email: string) => `${email} 会立即退出登录，且无法再次登录。账户及其密钥保持不变。`,
+    remove: "移除",
+    done: (email: string) => `已移除 ${email}`,
+  },
+);
+
+interface Props {
+  readonly user: User;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function RemoveUser({ user, opened, onClose }: Props) {
+  const t = useWords(said);
+  const forget = useForgetAnswers();
+  const remove = useMutation(OperatorService.method.removeUser, {
+    onSuccess: () => {
+      notify(t.done(user.email));
+      onClose();
+      return forget();
+    },
+  });
+  const close = () => {
+    remove.reset();
+    onClose();
+  };
+  return (
+    <Confirm
+      opened={opened}
+      onClose={close}
+      title={t.title}
+      name={user.email}
+      action={t.remove}
+      onConfirm={() => remove.mutate({ userId: user.id })}
+      busy={remove.isPending}
+      error={remove.error}
+    >
+      {t.what(user.email)}
+    </Confirm>
+  );
+}

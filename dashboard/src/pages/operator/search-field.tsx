@@ -1,0 +1,38 @@
+/** A field that looks for what is typed, a moment after the typing. */
+import { CloseButton, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { IconSearch } from "@tabler/icons-react";
+import { useState } from "react";
+import { useWords, words } from "../../language/language.tsx";
+
+const said = words({ clear: "Clear the search" }, { clear: "清除搜索" });
+
+/** Returns what to look for, and what the field needs. */
+export function useSearch() {
+  const [text, setText] = useState("");
+  const [search] = useDebouncedValue(text.trim(), 250);
+  return { search, field: { text, setText } };
+}
+
+interface Props {
+  readonly of: ReturnType<typeof useSearch>["field"];
+  readonly label: string;
+  readonly hint: string;
+}
+
+export function SearchField({ of: { text, setText }, label, hint }: Props) {
+  const t = useWords(said);
+  return (
+    <TextInput
+      role="searchbox"
+      aria-label={label}
+      placeholder={hint}
+      maw={360}
+      maxLength={200}
+      value={text}
+      onChange={(event) => setText(event.currentTarget.value)}
+      leftSection={<IconSearch size={16} aria-hidden />}
+      rightSection={text && <CloseButton size="sm" aria-label={t.clear} onClick={() => setText("")} />}
+    />
+  );
+}

@@ -1,0 +1,35 @@
+/** Stacked bars. Loaded when they are first shown: drawing them takes much code. */
+import { BarChart } from "@mantine/charts";
+// The legend has swatches, which nothing else in the dashboard has.
+import "@mantine/core/styles/ColorSwatch.css";
+import "@mantine/charts/styles.css";
+
+export interface BarsProps {
+  /** What the chart shows. */
+  readonly title: string;
+  /** `at` names the bar; each series has a number under its name. */
+  readonly rows: readonly Readonly<Record<string, string | number>>[];
+  readonly series: readonly { readonly name: string; readonly label: string; readonly color: string }[];
+  readonly write: (value: number) => string;
+}
+
+export function Bars({ title, rows, series, write }: BarsProps) {
+  return (
+    <BarChart
+      h={260}
+      data={[...rows]}
+      dataKey="at"
+      type="stacked"
+      series={[...series]}
+      valueFormatter={write}
+      withLegend
+      legendProps={{ verticalAlign: "bottom" }}
+      tickLine="none"
+      maxBarWidth={32}
+      barProps={{ isAnimationActive: false }}
+      barChartProps={{ title, margin: { left: 0, right: 8, top: 8, bottom: 0 } }}
+      xAxisProps={{ interval: "equidistantPreserveStart", minTickGap: 24 }}
+      yAxisProps={{ width: "auto", allowDecimals: false }}
+    />
+  );
+}

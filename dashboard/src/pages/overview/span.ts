@@ -1,0 +1,36 @@
+/** The times that the overview looks back on, and the buckets that they fall into: hours, or days of UTC. */
+import { Bucket } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+import type { Language } from "../../language/language.tsx";
+
+export const spanNames = ["day", "week", "month"] as const;
+
+export type SpanName = (typeof spanNames)[number];
+
+interface Span {
+  readonly bucket: Bucket;
+  readonly bucketMs: number;
+  readonly count: number;
+}
+
+const hourMs = 3_600_000;
+
+export const spans: Readonly<Record<SpanName, Span>> = {
+  day: { bucket: Bucket.HOUR, bucketMs: hourMs, count: 24 },
+  week: { bucket: Bucket.DAY, bucketMs: 24 * hourMs, count: 7 },
+  month: { bucket: Bucket.DAY, bucketMs: 24 * hourMs, count: 30 },
+};
+
+/** Returns when each bucket begins, oldest first, in milliseconds since 1970; `now` falls into the last. */
+export function bucketsOf({ bucketMs, count }: Span, now: number): readonly number[] {
+  const last = Math.floor(now / bucketMs) * bucketMs;
+  return Array.from({ length: count }, (_, i) => last - (count - 1 - i) * bucketMs);
+}
+
+/** Hours are written in the reader's time zone; days are those of UTC, wherever the reader is. */
+export function bucketWriter({ bucket }: Span, language: Language): (at: number) => string {
+  const format =
+    bucket === Bucket.HOUR
+      ? new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })
+      : new Intl.DateTimeFormat(language, { month: "short", day: "numeric", timeZone: "UTC" });
+  return (at) => format.format(at);
+}

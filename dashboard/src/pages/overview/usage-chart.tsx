@@ -1,0 +1,88 @@
+/** One measure of usage over time, stacked by model or key; and the same as a table for who does not see the bars. */
+import { Box, Group, Paper, Skeleton, Text, Title, VisuallyHidden } from "@mantine/core";
+import { lazy, Suspense } from "react";
+import { useFormat } from "../../language/format.ts";
+import { useLanguage, useWords, words } from "../../language/language.tsx";
+import { bucketWriter, type SpanName, spans } from "./span.ts";
+import { type Measure, type Part, type Split, total } from "./split.ts";
+
+const Bars = lazy(async () => ({ default: (await import("./bars.tsx")).Bars }));
+
+const said = words({ time: "Time", total: "Total", others: "Others" }, { time: "时间", total: "合计", others: "其他" });
+
+/** How many are told apart; the rest is one. */
+const shownParts = 5;
+
+const colors = ["indigo.6", "orange.6", "teal.7", "grape.5", "cyan.7", "gray.6"];
+
+interface Props {
+  readonly title: string;
+  readonly of: Split;
+  readonly measure: Measure;
+  readonly span: SpanName;
+  readonly nameOf: (id: string) => string;
+}
+
+export function UsageChart({ title, of, measure, span, nameOf }: Props) {
+  const t = useWords(said);
+  const format = useFormat();
+  const { language } = useLanguage();
+  const when = bucketWriter(spans[span], language);
+  const write = (value: bigint) => (measure === "cost" ? format.money(value) : format.count(value));
+  const shown = of.parts.slice(0, shownParts).map(({ id }) => id);
+  const groups = [
+    ...shown.map((id) => ({ label: nameOf(id), has: (part: Part) => part.id === id })),
+    ...(of.parts.length > shownParts ? [{ label: t.others, has: ({ id }: Part) => !shown.includes(id) }] : []),
+  ];
+  // What a model is called may look like a path into the data; what its series is called does not.
+  const series = groups.map(({ label }, i) => ({ name: `s${i}`, label, color: colors[i] ?? "gray.6" }));
+  const sumsAt = (parts: readonly Part[]) => groups.map(({ has }) => total(parts.filter(has), measure));
+  const rows = of.buckets.map(({ at, parts }) => ({
+    at: when(at),
+    ...Object.fromEntries(sumsAt(parts).map((sum, i) => [`s${i}`, Number(sum)])),
+  }));
+  return (
+    <Paper withBorder p="lg" component="section" aria-label={title} miw={0}>
+      <Group justify="space-between" mb="md" wrap="nowrap">
+        <Title order={3} size="h5">
+          {title}
+        </Title>
+        <Text fw={600} style={{ fontVariantNumeric: "tabular-nums" }}>
+          {write(of[measure])}
+        </Text>
+      </Group>
+      <Suspense fallback={<Skeleton height={260} />}>
+        <Bars title={title} rows={rows} series={series} write={(value) => write(BigInt(Math.round(value)))} />
+      </Suspense>
+      <Box pos="relative">
+        <VisuallyHidden>
+          <table>
+            <caption>{title}</caption>
+            <thead>
+              <tr>
+                <th scope="col">{t.time}</th>
+                <th scope="col">{t.total}</th>
+                {groups.map(({ label }, i) => (
+                  <th scope="col" key={series[i]?.name}>
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {of.buckets.map(({ at, parts }) => (
+                <tr key={at}>
+                  <th scope="row">{when(at)}</th>
+                  <td>{write(total(parts, measure))}</td>
+                  {sumsAt(parts).map((sum, i) => (
+                    <td key={series[i]?.name}>{write(sum)}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </VisuallyHidden>
+      </Box>
+    </Paper>
+  );
+}

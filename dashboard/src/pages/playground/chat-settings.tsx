@@ -1,0 +1,132 @@
+/** How the model is to answer: its instructions, its sampling, its bound, and the tools that it may call. */
+import { Button, Group, NumberInput, Paper, Stack, Switch, Textarea, Title } from "@mantine/core";
+import { useWords, words } from "../../language/language.tsx";
+import type { ChatSettings } from "./conversation.ts";
+import classes from "./playground.module.css";
+import { exampleTools, readTools } from "./tools.ts";
+
+const said = words(
+  {
+    settings: "Settings",
+    system: "System prompt",
+    systemHint: "Instructions that hold for the whole conversation",
+    temperature: "Temperature",
+    temperatureIs: "0 to 2. Empty: the model’s own.",
+    maxTokens: "Max tokens",
+    maxTokensIs: "Bounds each answer. Empty: what the credit allows.",
+    tools: "Tools",
+    toolsIs: "The model may call them. You type what they answer.",
+    definitions: "Definitions of functions, as JSON",
+    wrong: "This is not a JSON list of functions, each with a name. None of it is sent.",
+    example: "Use the example",
+  },
+  {
+    settings: "设置",
+    system: "系统提示词",
+    systemHint: "对整个对话有效的指令",
+    temperature: "温度",
+    temperatureIs: "0 到 2。留空则使用模型默认值。",
+    maxTokens: "最大 Token 数",
+    maxTokensIs: "限制每次回答的长度。留空则以可用额度为限。",
+    tools: "工具",
+    toolsIs: "模型可以调用它们，由您填写返回结果。",
+    definitions: "函数定义（JSON）",
+    wrong: "这不是有效的函数列表（JSON，每个函数需有名称），不会发送。",
+    example: "使用示例",
+  },
+);
+
+export interface SettingValues {
+  readonly system: string;
+  readonly temperature: number | string;
+  readonly maxTokens: number | string;
+  readonly hasTools: boolean;
+  readonly tools: string;
+}
+
+export const unset: SettingValues = {
+  system: "",
+  temperature: "",
+  maxTokens: "",
+  hasTools: false,
+  tools: exampleTools,
+};
+
+/** Returns what is sent of it; what cannot be read is not. */
+export function settingsOf({ system, temperature, maxTokens, hasTools, tools }: SettingValues): ChatSettings {
+  return {
+    system,
+    temperature: typeof temperature === "number" ? temperature : undefined,
+    maxTokens: typeof maxTokens === "number" ? maxTokens : undefined,
+    tools: (hasTools && readTools(tools)) || [],
+  };
+}
+
+interface Props {
+  readonly values: SettingValues;
+  readonly onChange: (values: SettingValues) => void;
+}
+
+export function ChatSettingsForm({ values, onChange }: Props) {
+  const t = useWords(said);
+  const change = (changed: Partial<SettingValues>) => onChange({ ...values, ...changed });
+  return (
+    <Paper withBorder p="md" component="section" aria-label={t.settings}>
+      <Stack gap="sm">
+        <Title order={2} size="h5">
+          {t.settings}
+        </Title>
+        <Textarea
+          label={t.system}
+          placeholder={t.systemHint}
+          autosize
+          minRows={2}
+          maxRows={8}
+          value={values.system}
+          onChange={(event) => change({ system: event.currentTarget.value })}
+        />
+        <NumberInput
+          {...{ label: t.temperature, description: t.temperatureIs, value: values.temperature }}
+          {...{ min: 0, max: 2, step: 0.1, decimalScale: 2 }}
+          onChange={(temperature) => change({ temperature })}
+        />
+        <NumberInput
+          {...{ label: t.maxTokens, description: t.maxTokensIs, value: values.maxTokens }}
+          {...{ min: 1, max: 4_000_000, allowDecimal: false, thousandSeparator: "," }}
+          onChange={(maxTokens) => change({ maxTokens })}
+        />
+        <Switch
+          label={t.tools}
+          description={t.toolsIs}
+          checked={values.hasTools}
+          onChange={(event) => change({ hasTools: event.currentTarget.checked })}
+        />
+        {values.hasTools && <ToolEditor text={values.tools} onChange={(tools) => change({ tools })} />}
+      </Stack>
+    </Paper>
+  );
+}
+
+function ToolEditor({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
+  const t = useWords(said);
+  return (
+    <>
+      <Textarea
+        label={t.definitions}
+        className={classes.code}
+        autosize
+        minRows={6}
+        maxRows={18}
+        spellCheck={false}
+        value={text}
+        onChange={(event) => onChange(event.currentTarget.value)}
+        error={readTools(text) ? undefined : t.wrong}
+      />
+      <Group justify="flex-end">
+        <Button variant="subtle" size="compact-sm" onClick={() => onChange(exampleTools)}>
+          {t.example}
+        </Button>
+      </Group>
+    </>
+  );
+}

@@ -1,0 +1,90 @@
+/** Where one writes to the model: Enter sends, Shift+Enter makes a new line. While an answer comes, it can be stopped. */
+import { Button, Group, Textarea } from "@mantine/core";
+import { IconPlayerStopFilled, IconSend } from "@tabler/icons-react";
+import { type KeyboardEvent, type ReactNode, type RefObject, useState } from "react";
+import { useWords, words } from "../../language/language.tsx";
+
+const said = words(
+  {
+    message: "Message",
+    hint: "Write a message",
+    keys: "Enter sends, Shift+Enter makes a new line.",
+    waits: "Give the results of the calls first.",
+    send: "Send",
+    stop: "Stop",
+  },
+  {
+    message: "消息",
+    hint: "输入消息",
+    keys: "Enter 发送，Shift+Enter 换行。",
+    waits: "请先填写调用的结果。",
+    send: "发送",
+    stop: "停止",
+  },
+);
+
+interface Props {
+  readonly onSend: (text: string) => void;
+  readonly onStop: () => void;
+  readonly isComing: boolean;
+  /** Whether calls of tools want their results before anything else is said. */
+  readonly waits: boolean;
+  readonly field: RefObject<HTMLTextAreaElement | null>;
+  readonly children?: ReactNode;
+}
+
+export function Composer({ onSend, onStop, isComing, waits, field, children }: Props) {
+  const t = useWords(said);
+  const [text, setText] = useState("");
+  const maySend = !isComing && !waits && text.trim() !== "";
+  const send = () => {
+    if (!maySend) return;
+    onSend(text);
+    setText("");
+  };
+  // Enter that ends a word of an input method is no Enter of the message's.
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    send();
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <Textarea
+        ref={field}
+        aria-label={t.message}
+        placeholder={t.hint}
+        description={waits ? t.waits : t.keys}
+        inputWrapperOrder={["input", "description"]}
+        autosize
+        minRows={2}
+        maxRows={8}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      <Group justify="space-between" mt="xs" mih={36}>
+        {children}
+        {isComing ? (
+          <Button
+            ml="auto"
+            variant="default"
+            leftSection={<IconPlayerStopFilled size={16} aria-hidden />}
+            onClick={onStop}
+          >
+            {t.stop}
+          </Button>
+        ) : (
+          <Button ml="auto" type="submit" disabled={!maySend} leftSection={<IconSend size={16} aria-hidden />}>
+            {t.send}
+          </Button>
+        )}
+      </Group>
+    </form>
+  );
+}

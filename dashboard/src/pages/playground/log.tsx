@@ -1,0 +1,54 @@
+/** What was said so far. It stays at its end, unless the reader has gone back in it. */
+import { IconMessageCircle } from "@tabler/icons-react";
+import { type UIEvent, useEffect, useRef } from "react";
+import { useWords, words } from "../../language/language.tsx";
+import { Empty } from "../../parts/empty.tsx";
+import type { Turn } from "./conversation.ts";
+import classes from "./playground.module.css";
+import { TurnView } from "./turn-view.tsx";
+
+const said = words(
+  {
+    conversation: "Conversation",
+    begin: "Say something to the model",
+    kept: "The conversation lives on this page only. Answers are charged to the key.",
+  },
+  {
+    conversation: "对话",
+    begin: "向模型提问",
+    kept: "对话只保留在此页面上，费用计入所选密钥。",
+  },
+);
+
+export function Log({ turns, retry }: { readonly turns: readonly Turn[]; readonly retry: (() => void) | undefined }) {
+  const t = useWords(said);
+  const box = useRef<HTMLElement>(null);
+  const isAtEnd = useRef(true);
+  const top = useRef(0);
+  const shown = useRef(0);
+  useEffect(() => {
+    // Whoever says something wants to see what follows.
+    if (turns.length !== shown.current) isAtEnd.current = true;
+    shown.current = turns.length;
+    if (box.current && isAtEnd.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [turns]);
+  // While text comes the end runs away from where it was: only scrolling upwards is the reader's own.
+  const onScroll = ({ currentTarget: { scrollTop, scrollHeight, clientHeight } }: UIEvent) => {
+    if (scrollHeight - scrollTop - clientHeight < 40) isAtEnd.current = true;
+    else if (scrollTop < top.current) isAtEnd.current = false;
+    top.current = scrollTop;
+  };
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard.
+    <section ref={box} className={classes.log} onScroll={onScroll} tabIndex={0} aria-label={t.conversation}>
+      {turns.length === 0 && (
+        <Empty icon={IconMessageCircle} title={t.begin}>
+          {t.kept}
+        </Empty>
+      )}
+      {turns.map((turn, at) => (
+        <TurnView key={turn.id} turn={turn} retry={at === turns.length - 1 ? retry : undefined} />
+      ))}
+    </section>
+  );
+}

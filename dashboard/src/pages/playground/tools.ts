@@ -1,0 +1,61 @@
+/** Tools as people write them: the JSON list of OpenAI's API, or of bare functions. */
+import type { JsonObject } from "@bufbuild/protobuf";
+import { ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+
+export interface FunctionTool {
+  readonly type: typeof ToolType.FUNCTION;
+  readonly function: { readonly name: string; readonly description?: string; readonly parameters?: JsonObject };
+}
+
+export const exampleTools = JSON.stringify(
+  [
+    {
+      type: "function",
+      function: {
+        name: "get_weather",
+        description: "Tells the weather in a city.",
+        parameters: {
+          type: "object",
+          properties: { city: { type: "string" }, unit: { type: "string", enum: ["celsius", "fahrenheit"] } },
+          required: ["city"],
+        },
+      },
+    },
+  ],
+  null,
+  2,
+);
+
+/** Returns undefined for a text that is no such list. */
+export function readTools(text: string): readonly FunctionTool[] | undefined {
+  const list = parsed(text);
+  const tools = (Array.isArray(list) ? list : [list]).map(toolOf);
+  return tools.every((tool) => tool !== undefined) ? tools : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function toolOf(given: unknown): FunctionTool | undefined {
+  if (!isObject(given)) return undefined;
+  const { name, description, parameters } = isObject(given.function) ? given.function : given;
+  if (typeof name !== "string" || name === "") return undefined;
+  if (parameters !== undefined && !isObject(parameters)) return undefined;
+  return {
+    type: ToolType.FUNCTION,
+    function: {
+      name,
+      ...(typeof description === "string" ? { description } : {}),
+      ...(parameters ? { parameters: parameters as JsonObject } : {}),
+    },
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,45 @@
+/** Who one is: the e-mail address, the account, and what one may do. */
+import { SimpleGrid } from "@mantine/core";
+import { useWords, words } from "../../language/language.tsx";
+import { Fact } from "../../parts/fact.tsx";
+import { Moment } from "../../parts/moment.tsx";
+import { Section } from "../../parts/section.tsx";
+import { useUser } from "../../session.tsx";
+
+const said = words(
+  {
+    title: "Profile",
+    email: "E-mail address",
+    account: "Account",
+    role: "Role",
+    operator: "Operator",
+    user: "User",
+    since: "Registered",
+  },
+  {
+    title: "个人信息",
+    email: "邮箱",
+    account: "账户",
+    role: "角色",
+    operator: "网关管理员",
+    user: "用户",
+    since: "注册时间",
+  },
+);
+
+export function ProfileSection() {
+  const t = useWords(said);
+  const user = useUser();
+  return (
+    <Section title={t.title}>
+      <SimpleGrid component="dl" cols={{ base: 1, xs: 2, md: 4 }} m={0}>
+        <Fact name={t.email}>{user.email}</Fact>
+        <Fact name={t.account}>{user.accountName}</Fact>
+        <Fact name={t.role}>{user.operator ? t.operator : t.user}</Fact>
+        <Fact name={t.since}>
+          <Moment at={user.createdAt} as="day" />
+        </Fact>
+      </SimpleGrid>
+    </Section>
+  );
+}

@@ -1,0 +1,26 @@
+/** What a person keeps for themselves: who they are, how the pages look, password, second factor, sign-ins. */
+import { useWords, words } from "../../language/language.tsx";
+import { Page } from "../../parts/page.tsx";
+import { AppearanceSection } from "./appearance-section.tsx";
+import { PasswordSection } from "./password-section.tsx";
+import { ProfileSection } from "./profile-section.tsx";
+import { SecondFactorSection } from "./second-factor-section.tsx";
+import { SessionsSection } from "./sessions-section.tsx";
+
+const said = words(
+  { title: "Settings", about: "Who you are here, how the pages look, and how you sign in." },
+  { title: "设置", about: "您的身份信息、界面外观与登录方式。" },
+);
+
+export function SettingsPage() {
+  const t = useWords(said);
+  return (
+    <Page title={t.title} about={t.about}>
+      <ProfileSection />
+      <AppearanceSection />
+      <PasswordSection />
+      <SecondFactorSection />
+      <SessionsSection />
+    </Page>
+  );
+}

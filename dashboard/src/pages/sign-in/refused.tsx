@@ -1,0 +1,22 @@
+/** Says above a form why it was refused. */
+import { Alert } from "@mantine/core";
+import { IconAlertCircle } from "@tabler/icons-react";
+import { useReasonWords } from "../../parts/failure.tsx";
+import { Reason, refusalOf } from "../../refusal.ts";
+
+interface Props {
+  readonly error: unknown;
+  /** What to say where what was typed is wrong, if more is known of it than the gateway tells. */
+  readonly wrong?: string;
+}
+
+export function Refused({ error, wrong }: Props) {
+  const tell = useReasonWords();
+  if (error == null) return null;
+  const refusal = refusalOf(error);
+  return (
+    <Alert color="red" icon={<IconAlertCircle aria-hidden />} role="alert" p="sm">
+      {wrong && refusal.reason === Reason.SIGN_IN_FAILED ? wrong : tell(refusal)}
+    </Alert>
+  );
+}

@@ -1,0 +1,99 @@
+/** Signs in: by e-mail address and password, and by a code where the user has a second factor. */
+import { useMutation } from "@connectrpc/connect-query";
+import { Alert, Anchor, Text } from "@mantine/core";
+import { IconRocket } from "@tabler/icons-react";
+import { getRouteApi, Link, Navigate } from "@tanstack/react-router";
+import { memo, useState } from "react";
+import { SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
+import { BareFrame } from "../../frame/bare-frame.tsx";
+import { useWords, words } from "../../language/language.tsx";
+import { Reason, refusalOf } from "../../refusal.ts";
+import { Registration, useSession } from "../../session.tsx";
+import { CodeForm } from "./code-form.tsx";
+import { readDestination } from "./destination.ts";
+import { type Credentials, PasswordForm } from "./password-form.tsx";
+
+const said = words(
+  {
+    title: "Sign in",
+    second: "Second step",
+    secondAbout: (email: string) => `The password of ${email} is right. One more step is needed.`,
+    first: "The gateway waits for its first user",
+    firstHow: "Open the link that the gateway printed when it started. It is in the terminal, or in the log.",
+    new: "No account yet?",
+    register: "Register",
+    invitation: "No account yet? Ask the operator of the gateway for an invitation.",
+  },
+  {
+    title: "登录",
+    second: "两步验证",
+    secondAbout: (email: string) => `${email} 的密码正确，还需要一步验证。`,
+    first: "网关正在等待首个用户",
+    firstHow: "请打开网关启动时打印的链接，可在终端或日志中找到。",
+    new: "还没有账户？",
+    register: "注册",
+    invitation: "还没有账户？请联系网关管理员获取邀请。",
+  },
+);
+
+const route = getRouteApi("/sign-in");
+
+export function SignInPage() {
+  const t = useWords(said);
+  const { to } = route.useSearch();
+  const { user, awaitsSetUp, registration, refresh } = useSession();
+  const [known, setKnown] = useState<Credentials>();
+  const signIn = useMutation(SessionService.method.signIn, {
+    onSuccess: refresh,
+    onError: (error, { email = "", password = "" }) => {
+      if (refusalOf(error).reason === Reason.SECOND_FACTOR_NEEDED) setKnown({ email, password });
+    },
+  });
+  if (user) return <GoOn wanted={to} />;
+  const error = known && !signIn.variables?.code ? null : signIn.error;
+  if (known) {
+    const back = () => {
+      setKnown(undefined);
+      signIn.reset();
+    };
+    return (
+      <BareFrame title={t.second} about={t.secondAbout(known.email)}>
+        <CodeForm
+          busy={signIn.isPending}
+          error={error}
+          onSubmit={(code) => signIn.mutate({ ...known, code })}
+          onBack={back}
+        />
+      </BareFrame>
+    );
+  }
+  return (
+    <BareFrame title={t.title}>
+      {awaitsSetUp && (
+        <Alert color="indigo" icon={<IconRocket aria-hidden />} title={t.first}>
+          {t.firstHow}
+        </Alert>
+      )}
+      <PasswordForm busy={signIn.isPending} error={error} onSubmit={(credentials) => signIn.mutate(credentials)} />
+      {registration === Registration.OPEN && (
+        <Text size="sm">
+          {t.new}{" "}
+          <Anchor component={Link} to="/register" underline="always">
+            {t.register}
+          </Anchor>
+        </Text>
+      )}
+      {registration === Registration.INVITATION && !awaitsSetUp && (
+        <Text size="sm" c="dimmed">
+          {t.invitation}
+        </Text>
+      )}
+    </BareFrame>
+  );
+}
+
+/** Leads on, once: while the other page is on its way, this one still stands and is drawn anew. */
+const GoOn = memo(function GoOn({ wanted }: { readonly wanted: string | undefined }) {
+  const [destination] = useState(() => readDestination(wanted));
+  return <Navigate {...destination} replace />;
+});

@@ -1,0 +1,136 @@
+/** One call: how it ended, what it used, cost and took. Never what was asked or answered. */
+import { useQuery } from "@connectrpc/connect-query";
+import { Alert, Anchor, Breadcrumbs, Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
+import { IconEyeOff } from "@tabler/icons-react";
+import { Link, useParams } from "@tanstack/react-router";
+import { KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
+import { type Request, UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+import { PageMissing } from "../../frame/page-states.tsx";
+import { useFormat } from "../../language/format.ts";
+import { useWords, words } from "../../language/language.tsx";
+import { Answer } from "../../parts/answer.tsx";
+import { Copy } from "../../parts/copy.tsx";
+import { Fact } from "../../parts/fact.tsx";
+import { OutcomeMark, useOutcomeMeaning } from "../../parts/outcome.tsx";
+import { Page } from "../../parts/page.tsx";
+import { Section } from "../../parts/section.tsx";
+import { Reason, refusalOf } from "../../refusal.ts";
+import { AttemptTable } from "./attempt-table.tsx";
+import { UsageTable } from "./usage-table.tsx";
+
+const said = words(
+  {
+    title: "Request",
+    usage: "Usage",
+    id: "request id",
+    model: "Model",
+    upstream: "Upstream",
+    operation: "Operation",
+    key: "Key",
+    cost: "Cost",
+    waived: "Waived",
+    came: "Time",
+    firstByte: "First byte",
+    noByte: "None",
+    duration: "Duration",
+    summary: "Summary",
+    tokens: "What it used",
+    attempts: "Attempts",
+    never: "What was asked and answered is not shown: the gateway does not keep it.",
+    waivedMeans: (amount: string) =>
+      `${amount} could not be charged: it was more than the call had reserved and the credit that was left.`,
+  },
+  {
+    title: "请求",
+    usage: "用量",
+    id: "请求 ID",
+    model: "模型",
+    upstream: "上游",
+    operation: "操作",
+    key: "密钥",
+    cost: "费用",
+    waived: "免除",
+    came: "时间",
+    firstByte: "首字节",
+    noByte: "无",
+    duration: "耗时",
+    summary: "概要",
+    tokens: "用量明细",
+    attempts: "尝试记录",
+    never: "此处不显示提问与回答的内容：网关不会保存它们。",
+    waivedMeans: (amount: string) => `${amount} 未能收取：超出了该调用的预留金额和可用额度。`,
+  },
+);
+
+export function RequestPage() {
+  const t = useWords(said);
+  const { requestId } = useParams({ from: "/signed-in/usage/$requestId" });
+  const asked = useQuery(UsageService.method.getRequest, { id: requestId });
+  if (asked.error && refusalOf(asked.error).reason === Reason.RESOURCE_NOT_FOUND) return <PageMissing />;
+  return (
+    <>
+      <Breadcrumbs mb="xs" fz="sm">
+        <Anchor component={Link} to="/usage" fz="sm">
+          {t.usage}
+        </Anchor>
+        <Text span size="sm" aria-current="page">
+          {t.title}
+        </Text>
+      </Breadcrumbs>
+      <Page
+        title={t.title}
+        about={
+          <Group component="span" gap={4} wrap="nowrap" ff="monospace" style={{ overflowWrap: "anywhere" }}>
+            {requestId} <Copy value={requestId} what={t.id} />
+          </Group>
+        }
+      >
+        <Answer of={asked} lines={8}>
+          {({ request }) => request && <Told request={request} />}
+        </Answer>
+      </Page>
+    </>
+  );
+}
+
+function Told({ request }: { readonly request: Request }) {
+  const t = useWords(said);
+  const format = useFormat();
+  const meaning = useOutcomeMeaning(request.outcome);
+  const keys = useQuery(KeyService.method.listKeys, {}).data?.keys ?? [];
+  const { model, upstream, operation, keyId, cost, waived, createdAt, firstByteMs, durationMs, outcome } = request;
+  return (
+    <Stack gap="lg">
+      <Paper withBorder p="lg" component="section" aria-label={t.summary}>
+        <Group gap="sm" mb="md" fw={600}>
+          <OutcomeMark of={outcome} />
+          <Text size="sm" c="dimmed">
+            {meaning}
+          </Text>
+        </Group>
+        <SimpleGrid component="dl" cols={{ base: 2, md: 4 }} m={0} verticalSpacing="md">
+          <Fact name={t.model}>{model}</Fact>
+          <Fact name={t.upstream}>{upstream}</Fact>
+          <Fact name={t.operation}>{operation}</Fact>
+          <Fact name={t.key}>
+            <span title={keyId}>{keys.find(({ id }) => id === keyId)?.name ?? keyId}</span>
+          </Fact>
+          <Fact name={t.came}>{createdAt && format.exactly(createdAt)}</Fact>
+          <Fact name={t.firstByte}>{firstByteMs === undefined ? t.noByte : format.duration(firstByteMs)}</Fact>
+          <Fact name={t.duration}>{format.duration(durationMs)}</Fact>
+          <Fact name={t.cost}>{format.money(cost)}</Fact>
+          {waived > 0n && <Fact name={t.waived}>{t.waivedMeans(format.money(waived))}</Fact>}
+        </SimpleGrid>
+      </Paper>
+      <Section title={t.tokens}>
+        <UsageTable request={request} label={t.tokens} />
+      </Section>
+      <Section title={t.attempts}>
+        <AttemptTable request={request} />
+      </Section>
+      <Alert color="gray" icon={<IconEyeOff aria-hidden />}>
+        <Text size="sm">{t.never}</Text>
+      </Alert>
+    </Stack>
+  );
+}

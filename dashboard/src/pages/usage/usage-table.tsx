@@ -1,0 +1,94 @@
+/** What one call used, in the parts that are charged apart, and who counted them. */
+import { Table, Text } from "@mantine/core";
+import type { Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+import { useFormat } from "../../language/format.ts";
+import { useWords, words } from "../../language/language.tsx";
+
+const said = words(
+  {
+    part: "Part",
+    count: "Count",
+    input: "Input tokens",
+    inputIs: "Neither read from nor written to a prompt cache.",
+    cacheRead: "Cache read tokens",
+    cacheReadIs: "Input read from a prompt cache.",
+    cacheWrite: "Cache write tokens",
+    cacheWriteIs: "Input written to a prompt cache.",
+    output: "Output tokens",
+    outputIs: "What the model wrote, reasoning in it.",
+    reasoning: "of which reasoning",
+    reasoningIs: "Contained in the output.",
+    characters: "Characters",
+    charactersIs: "Of the text that was spoken.",
+    estimated: "Estimated by the gateway: the upstream reported no usage.",
+    told: "As the upstream reported it.",
+  },
+  {
+    part: "部分",
+    count: "数量",
+    input: "输入 Token",
+    inputIs: "未读取也未写入提示缓存的输入。",
+    cacheRead: "缓存读取 Token",
+    cacheReadIs: "从提示缓存读取的输入。",
+    cacheWrite: "缓存写入 Token",
+    cacheWriteIs: "写入提示缓存的输入。",
+    output: "输出 Token",
+    outputIs: "模型生成的内容，包括推理。",
+    reasoning: "其中推理",
+    reasoningIs: "已包含在输出中。",
+    characters: "字符",
+    charactersIs: "合成语音的文本。",
+    estimated: "由网关估算：上游未报告用量。",
+    told: "由上游报告。",
+  },
+);
+
+interface Props {
+  readonly request: Request;
+  readonly label: string;
+}
+
+export function UsageTable({ request: { usage, estimated }, label }: Props) {
+  const t = useWords(said);
+  const format = useFormat();
+  const rows = [
+    [t.input, t.inputIs, usage?.inputTokens],
+    [t.cacheRead, t.cacheReadIs, usage?.cacheReadTokens],
+    [t.cacheWrite, t.cacheWriteIs, usage?.cacheWriteTokens],
+    [t.output, t.outputIs, usage?.outputTokens],
+    [t.reasoning, t.reasoningIs, usage?.reasoningTokens],
+    [t.characters, t.charactersIs, usage?.characters],
+  ] as const;
+  return (
+    <>
+      <Table aria-label={label} fz="sm">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th scope="col">{t.part}</Table.Th>
+            <Table.Th scope="col" ta="right">
+              {t.count}
+            </Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map(([part, is, count = 0n]) => (
+            <Table.Tr key={part}>
+              <Table.Th scope="row" fw={400} pl={part === t.reasoning ? "xl" : "xs"}>
+                {part}
+                <Text size="xs" c="dimmed">
+                  {is}
+                </Text>
+              </Table.Th>
+              <Table.Td ta="right" style={{ fontVariantNumeric: "tabular-nums" }}>
+                {format.count(count)}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      <Text size="xs" c="dimmed">
+        {estimated ? t.estimated : t.told}
+      </Text>
+    </>
+  );
+}

@@ -1,0 +1,67 @@
+/** Asks before something that is not to be done by mistake: by one more click, or by having its name typed. */
+import { Stack, Text, TextInput } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { useWords, words } from "../language/language.tsx";
+import { Dialog } from "./dialog.tsx";
+import { Failure } from "./failure.tsx";
+import { FormButtons } from "./form-buttons.tsx";
+
+const said = words(
+  { type: (name: string) => `Type “${name}” to confirm` },
+  { type: (name: string) => `输入“${name}”以确认` },
+);
+
+interface Props {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  /** What is to be typed; without it a click is enough. */
+  readonly name?: string;
+  /** What the button says. */
+  readonly action: string;
+  readonly onConfirm: () => void;
+  readonly busy: boolean;
+  readonly error: unknown;
+  /** What will happen. */
+  readonly children: ReactNode;
+}
+
+export function Confirm(props: Props) {
+  const { opened, onClose, title } = props;
+  return (
+    <Dialog opened={opened} onClose={onClose} title={title}>
+      <Question {...props} />
+    </Dialog>
+  );
+}
+
+function Question({ name, action, onClose, onConfirm, busy, error, children }: Props) {
+  const t = useWords(said);
+  const [typed, setTyped] = useState("");
+  const sure = name === undefined || typed.trim() === name.trim();
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (sure) onConfirm();
+      }}
+    >
+      <Stack>
+        <Text size="sm" component="div">
+          {children}
+        </Text>
+        {name !== undefined && (
+          <TextInput
+            label={t.type(name)}
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            data-autofocus
+            autoComplete="off"
+          />
+        )}
+        {error != null && <Failure error={error} />}
+        <FormButtons action={action} busy={busy} disabled={!sure} final onCancel={onClose} />
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,30 @@
+/** Copies a text, and says that it did. */
+import { ActionIcon, CopyButton, Tooltip } from "@mantine/core";
+import { IconCheck, IconCopy } from "@tabler/icons-react";
+import { useWords, words } from "../language/language.tsx";
+
+const said = words(
+  { copy: (what: string) => `Copy ${what}`, copied: "Copied" },
+  { copy: (what: string) => `复制${what}`, copied: "已复制" },
+);
+
+interface Props {
+  readonly value: string;
+  /** What the text is, as "secret". */
+  readonly what: string;
+}
+
+export function Copy({ value, what }: Props) {
+  const t = useWords(said);
+  return (
+    <CopyButton value={value} timeout={2000}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? t.copied : t.copy(what)}>
+          <ActionIcon variant="subtle" color={copied ? "teal" : "gray"} onClick={copy} aria-label={t.copy(what)}>
+            {copied ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />}
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  );
+}

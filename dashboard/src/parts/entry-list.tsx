@@ -1,0 +1,157 @@
+/** Movements of money, as a table, or as a list where the window is narrow. */
+import { Anchor, Group, Stack, Table, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { EntryKind, type LedgerEntry } from "../../../gen/modelgateway/v1/accounts_pb.ts";
+import { useFormat } from "../language/format.ts";
+import { useWords, words } from "../language/language.tsx";
+import { Moment } from "./moment.tsx";
+import { useNarrow } from "./narrow.ts";
+import { WideTable } from "./wide-table.tsx";
+
+const said = words(
+  {
+    entries: "Ledger entries",
+    when: "Time",
+    what: "Kind",
+    note: "Details",
+    amount: "Amount",
+    recharge: "Recharge",
+    refund: "Refund",
+    grant: "Grant",
+    charge: "Charge",
+    other: "Other",
+  },
+  {
+    entries: "资金变动",
+    when: "时间",
+    what: "类型",
+    note: "详情",
+    amount: "金额",
+    recharge: "充值",
+    refund: "退款",
+    grant: "赠送",
+    charge: "消费",
+    other: "其他",
+  },
+);
+
+interface Props {
+  readonly of: readonly LedgerEntry[];
+  /** Leads from a charge to its call, whose page only calls of one's own account have. */
+  readonly linked?: boolean;
+}
+
+/** The kinds to ask for where charges, of which there is one for each call, are not wanted. */
+export const withoutCharges = [EntryKind.RECHARGE, EntryKind.REFUND, EntryKind.GRANT];
+
+export function EntryList(props: Props) {
+  return useNarrow("48em") ? <Lines {...props} /> : <Rows {...props} />;
+}
+
+function Rows({ of, linked = false }: Props) {
+  const t = useWords(said);
+  const kindOf = useEntryKinds();
+  return (
+    <WideTable label={t.entries} minWidth={520} flush>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{t.when}</Table.Th>
+          <Table.Th>{t.what}</Table.Th>
+          <Table.Th>{t.note}</Table.Th>
+          <Table.Th ta="right">{t.amount}</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {of.map((entry) => (
+          <Table.Tr key={entry.id}>
+            <Table.Td>
+              <Moment at={entry.createdAt} />
+            </Table.Td>
+            <Table.Td>{kindOf(entry)}</Table.Td>
+            <Table.Td>
+              <Details of={entry} linked={linked} />
+            </Table.Td>
+            <Table.Td ta="right">
+              <Amount of={entry} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </WideTable>
+  );
+}
+
+function Lines({ of, linked = false }: Props) {
+  const t = useWords(said);
+  const kindOf = useEntryKinds();
+  return (
+    <Stack component="ul" gap="md" m={0} p={0} aria-label={t.entries}>
+      {of.map((entry) => (
+        <Stack component="li" key={entry.id} gap={2} display="flex">
+          <Group justify="space-between" wrap="nowrap">
+            <Text size="sm" fw={600}>
+              {kindOf(entry)}
+            </Text>
+            <Amount of={entry} />
+          </Group>
+          <Details of={entry} linked={linked} />
+          <Text size="xs" c="dimmed">
+            <Moment at={entry.createdAt} />
+          </Text>
+        </Stack>
+      ))}
+    </Stack>
+  );
+}
+
+function useEntryKinds(): (entry: LedgerEntry) => string {
+  const t = useWords(said);
+  const kinds: Partial<Record<EntryKind, string>> = {
+    [EntryKind.RECHARGE]: t.recharge,
+    [EntryKind.REFUND]: t.refund,
+    [EntryKind.GRANT]: t.grant,
+    [EntryKind.CHARGE]: t.charge,
+  };
+  return ({ kind }) => kinds[kind] ?? t.other;
+}
+
+function Amount({ of: { amount } }: { readonly of: LedgerEntry }) {
+  const format = useFormat();
+  return (
+    <Text size="sm" style={{ fontVariantNumeric: "tabular-nums", whiteSpace: "nowrap" }}>
+      {amount > 0n && "+"}
+      {format.money(amount)}
+    </Text>
+  );
+}
+
+interface DetailsProps {
+  readonly of: LedgerEntry;
+  readonly linked: boolean;
+}
+
+function Details({ of: { requestId, note }, linked }: DetailsProps) {
+  if (requestId === undefined) {
+    return (
+      <Text size="sm" maw={420} style={{ overflowWrap: "anywhere" }}>
+        {note || "–"}
+      </Text>
+    );
+  }
+  if (!linked) {
+    return (
+      <Text size="sm" ff="monospace">
+        {requestId}
+      </Text>
+    );
+  }
+  return (
+    <Anchor
+      size="sm"
+      ff="monospace"
+      renderRoot={(props) => <Link to="/usage/$requestId" params={{ requestId }} {...props} />}
+    >
+      {requestId}
+    </Anchor>
+  );
+}

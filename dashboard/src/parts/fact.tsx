@@ -1,0 +1,22 @@
+/** One fact in a list of them (`dl`): what it is, and below that what it says. */
+import { Text } from "@mantine/core";
+import type { ReactNode } from "react";
+import classes from "./figure.module.css";
+
+interface Props {
+  readonly name: string;
+  readonly children: ReactNode;
+}
+
+export function Fact({ name, children }: Props) {
+  return (
+    <div>
+      <Text component="dt" size="xs" c="dimmed">
+        {name}
+      </Text>
+      <Text component="dd" size="sm" m={0} className={classes.value}>
+        {children}
+      </Text>
+    </div>
+  );
+}

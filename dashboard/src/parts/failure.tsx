@@ -1,0 +1,76 @@
+/**
+ * Tells why something did not work: in the reader's language where the reason says enough, else in the gateway's words;
+ * with the request id, by which the operator finds it in the log.
+ */
+import { Alert, Button, Code, Group, Text } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
+import { useLanguage, useWords, words } from "../language/language.tsx";
+import { Reason, type Refusal, refusalOf } from "../refusal.ts";
+
+const said = words(
+  {
+    title: "That did not work",
+    again: "Try again",
+    request: "Request",
+    unreachable: "The gateway cannot be reached. Check your connection and try again.",
+  },
+  {
+    title: "操作未成功",
+    again: "重试",
+    request: "请求 ID：",
+    unreachable: "无法连接到网关。请检查网络后重试。",
+  },
+);
+
+/** Reasons whose English words need nothing but themselves. Others carry names and amounts, which stand in the message. */
+const chinese: Partial<Record<Reason, string>> = {
+  [Reason.SIGN_IN_FAILED]: "邮箱、密码或验证码不正确。",
+  [Reason.SECOND_FACTOR_NEEDED]: "请输入身份验证器中的验证码，或一个恢复代码。",
+  [Reason.SESSION_ENDED]: "您尚未登录，或登录已过期。",
+  [Reason.ACCOUNT_SUSPENDED]: "您的账户已被停用，请联系网关管理员。",
+  [Reason.LINK_INVALID]: "此链接无效、已被使用或已过期，请联系网关管理员获取新链接。",
+  [Reason.REGISTRATION_CLOSED]: "此处不开放注册，请联系网关管理员。",
+  [Reason.RATE_LIMITED]: "请求过于频繁，请稍后再试。",
+  [Reason.INTERNAL]: "网关内部出错。报告问题时请附上请求 ID。",
+};
+
+/** Returns what to tell of a failure. */
+export function useReasonWords(): (refusal: Refusal) => string {
+  const t = useWords(said);
+  const { language } = useLanguage();
+  return ({ reason, message, requestId }) => {
+    if (reason === Reason.UNSPECIFIED && requestId === "") return t.unreachable;
+    return (language === "zh-CN" ? chinese[reason] : undefined) ?? message;
+  };
+}
+
+interface Props {
+  readonly error: unknown;
+  /** Tries again what failed. */
+  readonly retry?: (() => void) | undefined;
+}
+
+export function Failure({ error, retry }: Props) {
+  const t = useWords(said);
+  const tell = useReasonWords();
+  const refusal = refusalOf(error);
+  return (
+    <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title={t.title} role="alert">
+      <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+        {tell(refusal)}
+      </Text>
+      {refusal.requestId && (
+        <Text size="xs" mt={4}>
+          {t.request} <Code>{refusal.requestId}</Code>
+        </Text>
+      )}
+      {retry && (
+        <Group mt="sm">
+          <Button size="xs" variant="default" onClick={retry}>
+            {t.again}
+          </Button>
+        </Group>
+      )}
+    </Alert>
+  );
+}

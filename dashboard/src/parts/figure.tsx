@@ -1,0 +1,41 @@
+/** One figure in a card: what it is, how much, and a line or two on it. */
+import { Group, Paper, Skeleton, Stack, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+import classes from "./figure.module.css";
+
+interface Props {
+  readonly title: string;
+  /** Undefined: it is on its way. */
+  readonly value: ReactNode;
+  readonly children: ReactNode;
+}
+
+export function Figure({ title, value, children }: Props) {
+  return (
+    <Paper withBorder p="md">
+      <Stack gap={6} h="100%">
+        <Text size="sm" c="dimmed" component="h2" fw={400}>
+          {title}
+        </Text>
+        <Group mih={32}>
+          {value === undefined ? (
+            <Skeleton height={24} width="60%" />
+          ) : (
+            <Text size="xl" fw={600} component="div" className={classes.value}>
+              {value}
+            </Text>
+          )}
+        </Group>
+        {children}
+      </Stack>
+    </Paper>
+  );
+}
+
+export function Note({ children }: { readonly children: ReactNode }) {
+  return (
+    <Text size="xs" c="dimmed" component="div">
+      {children}
+    </Text>
+  );
+}

@@ -1,0 +1,98 @@
+/** How a call ended, as an icon and a word; and that it has not ended yet. */
+import { Group, Text } from "@mantine/core";
+import {
+  IconCircleCheck,
+  IconCircleX,
+  IconGhost,
+  IconLoader,
+  IconPlugConnectedX,
+  IconUserMinus,
+} from "@tabler/icons-react";
+import type { ComponentType } from "react";
+import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import { useWords, words } from "../language/language.tsx";
+
+const said = words(
+  {
+    answered: "Answered",
+    failed: "Failed",
+    broken: "Broken off",
+    left: "Caller left",
+    lost: "Lost",
+    running: "Under way",
+    answeredMeans: "Answered to the end.",
+    failedMeans: "The upstream returned nothing. Not charged.",
+    brokenMeans: "The upstream broke off after the answer had begun. Charged up to then.",
+    leftMeans: "The caller went away. Charged for what had come; nothing before the first byte.",
+    lostMeans: "The gateway stopped during the call. Not charged.",
+    runningMeans: "The most that it may cost is reserved.",
+  },
+  {
+    answered: "已完成",
+    failed: "失败",
+    broken: "中断",
+    left: "调用方离开",
+    lost: "丢失",
+    running: "进行中",
+    answeredMeans: "已完整应答。",
+    failedMeans: "上游没有返回任何内容，不收费。",
+    brokenMeans: "应答开始后上游中断，按已产生的用量收费。",
+    leftMeans: "调用方已断开：首字节之前不收费，之后按已产生的用量收费。",
+    lostMeans: "调用期间网关停止运行，不收费。",
+    runningMeans: "已预留可能产生的最高费用。",
+  },
+);
+
+/** The words by which addresses and the contract name outcomes. */
+export const outcomes = {
+  answered: Outcome.ANSWERED,
+  failed: Outcome.FAILED,
+  broken: Outcome.BROKEN,
+  left: Outcome.LEFT,
+  lost: Outcome.LOST,
+} as const;
+
+export type OutcomeWord = keyof typeof outcomes;
+
+type Icon = ComponentType<{ readonly size?: number; readonly color?: string }>;
+
+const icons: Readonly<Record<OutcomeWord | "running", readonly [icon: Icon, color: string]>> = {
+  answered: [IconCircleCheck, "var(--mantine-color-teal-7)"],
+  failed: [IconCircleX, "var(--mantine-color-red-7)"],
+  broken: [IconPlugConnectedX, "var(--mantine-color-orange-7)"],
+  left: [IconUserMinus, "var(--mantine-color-dimmed)"],
+  lost: [IconGhost, "var(--mantine-color-red-7)"],
+  running: [IconLoader, "var(--mantine-color-blue-7)"],
+};
+
+export function outcomeWord(outcome: Outcome): OutcomeWord | undefined {
+  return (Object.keys(outcomes) as OutcomeWord[]).find((word) => outcomes[word] === outcome);
+}
+
+/** Returns what the outcomes are called. */
+export function useOutcomeNames(): Readonly<Record<OutcomeWord, string>> {
+  return useWords(said);
+}
+
+/** Returns what an outcome means, and what is charged then. */
+export function useOutcomeMeaning(outcome: Outcome): string {
+  const t = useWords(said);
+  const word = outcomeWord(outcome);
+  return word ? t[`${word}Means`] : "";
+}
+
+/** `of` is unset for a call that is under way. */
+export function OutcomeMark({ of }: { readonly of: Outcome | undefined }) {
+  const t = useWords(said);
+  const word = of === undefined ? "running" : outcomeWord(of);
+  if (!word) return null;
+  const [Icon, color] = icons[word];
+  return (
+    <Group gap={6} wrap="nowrap" title={t[`${word}Means`]}>
+      <Icon size={16} color={color} aria-hidden />
+      <Text span inherit>
+        {t[word]}
+      </Text>
+    </Group>
+  );
+}

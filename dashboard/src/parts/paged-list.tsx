@@ -1,0 +1,30 @@
+/** A list that is asked for a page after another: its entries so far and the way to more, or what to do where it is empty. */
+import { Stack } from "@mantine/core";
+import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Answer } from "./answer.tsx";
+import { More } from "./more.tsx";
+
+interface Props<P, T> {
+  readonly of: UseInfiniteQueryResult<InfiniteData<P>, Error>;
+  readonly entriesOf: (page: P) => readonly T[];
+  /** How many lines it will have, about. */
+  readonly lines?: number;
+  /** What stands there where it has no entries. */
+  readonly empty: ReactNode;
+  readonly children: (entries: readonly T[]) => ReactNode;
+}
+
+export function PagedList<P, T>({ of, entriesOf, lines = 6, empty, children }: Props<P, T>) {
+  return (
+    <Stack>
+      <Answer of={of} lines={lines}>
+        {({ pages }) => {
+          const entries = pages.flatMap(entriesOf);
+          return entries.length > 0 ? children(entries) : empty;
+        }}
+      </Answer>
+      <More of={of} />
+    </Stack>
+  );
+}

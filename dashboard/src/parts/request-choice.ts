@@ -1,0 +1,31 @@
+/** Which calls an address asks for, in the words of the contract. What it says wrongly is left out. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { RequestFilterSchema } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import type { RequestSearch } from "../search.ts";
+import { type OutcomeWord, outcomes } from "./outcome.tsx";
+
+type Filter = Exclude<MessageInitShape<typeof RequestFilterSchema>, { $typeName: string }>;
+
+export function filterOf({ key, model, outcome, from, to }: RequestSearch): Filter {
+  const begins = from === undefined ? undefined : midnight(from, 0);
+  const ends = to === undefined ? undefined : midnight(to, 1);
+  return {
+    ...(key === undefined ? {} : { keyId: key }),
+    ...(model === undefined ? {} : { model }),
+    ...(outcome !== undefined && isOutcome(outcome) ? { outcomes: [outcomes[outcome]] } : {}),
+    ...(begins ? { from: timestampFromDate(begins) } : {}),
+    ...(ends ? { to: timestampFromDate(ends) } : {}),
+  };
+}
+
+export function isOutcome(word: string): word is OutcomeWord {
+  return Object.hasOwn(outcomes, word);
+}
+
+/** Returns when a day begins in the reader's time zone, or one some days after it. */
+function midnight(day: string, daysLater: number): Date | undefined {
+  const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? [];
+  const moment = new Date(Number(year), Number(month) - 1, Number(date) + daysLater);
+  return Number.isNaN(moment.getTime()) ? undefined : moment;
+}

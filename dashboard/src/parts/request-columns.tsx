@@ -1,0 +1,147 @@
+/** What a list of calls tells of each, ended or under way: the same in the table and on the cards of narrow screens. */
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { Anchor, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { Request, Running, Usage } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import { type Format, useFormat } from "../language/format.ts";
+import { useWords, words } from "../language/language.tsx";
+import { OutcomeMark } from "./outcome.tsx";
+
+const said = words(
+  {
+    time: "Time",
+    account: "Account",
+    model: "Model",
+    key: "Key",
+    operation: "Operation",
+    outcome: "Outcome",
+    input: "Tokens in",
+    output: "Tokens out",
+    cost: "Cost",
+    firstByte: "First byte",
+    duration: "Duration",
+    characters: (count: string) => `${count} chars`,
+    charactersLong: (count: string) => `${count} characters of speech input`,
+    upTo: (amount: string) => `≤ ${amount}`,
+  },
+  {
+    time: "时间",
+    account: "账户",
+    model: "模型",
+    key: "密钥",
+    operation: "操作",
+    outcome: "结果",
+    input: "输入 Token",
+    output: "输出 Token",
+    cost: "费用",
+    firstByte: "首字节",
+    duration: "耗时",
+    characters: (count: string) => `${count} 字符`,
+    charactersLong: (count: string) => `${count} 个语音输入字符`,
+    upTo: (amount: string) => `≤ ${amount}`,
+  },
+);
+
+export interface RequestColumn {
+  readonly name: string;
+  readonly head: string;
+  readonly numeric?: true;
+  readonly ended: (request: Request) => ReactNode;
+  readonly running: (running: Running) => ReactNode;
+}
+
+export interface RequestNames {
+  /** Of keys, by id. A key that is not in it, as a revoked one, shows its id. */
+  readonly keyNames?: ReadonlyMap<string, string> | undefined;
+  /** Shows the account of each call by what this returns. */
+  readonly account?: ((accountId: string) => ReactNode) | undefined;
+  /** Leads from a call to its page, which only calls of one's own account have. */
+  readonly linked?: boolean | undefined;
+}
+
+const none = "–";
+
+export function useRequestColumns({ keyNames, account, linked = true }: RequestNames): readonly RequestColumn[] {
+  const t = useWords(said);
+  const format = useFormat();
+  const both = (cell: (call: Request | Running) => ReactNode) => ({ ended: cell, running: cell });
+  const columns: RequestColumn[] = [
+    {
+      name: "time",
+      head: t.time,
+      ended: ({ id, createdAt }) =>
+        linked ? (
+          <Anchor component={Link} to="/usage/$requestId" params={{ requestId: id } as never} fz="inherit">
+            {createdAt && format.exactly(createdAt)}
+          </Anchor>
+        ) : (
+          createdAt && <span title={id}>{format.exactly(createdAt)}</span>
+        ),
+      running: ({ createdAt }) => createdAt && format.exactly(createdAt),
+    },
+    { name: "outcome", head: t.outcome, ended: ({ outcome }) => <OutcomeMark of={outcome} />, running: underWay },
+    { name: "model", head: t.model, ...both(({ model }) => <Clipped text={model} />) },
+    {
+      name: "key",
+      head: t.key,
+      ...both(({ keyId }) => <Clipped text={keyNames?.get(keyId) ?? keyId} title={keyId} />),
+    },
+    { name: "operation", head: t.operation, ...both(({ operation }) => operation) },
+    {
+      ...{ name: "input", head: t.input, numeric: true },
+      ended: ({ usage }) => <Input usage={usage} format={format} />,
+      running: () => none,
+    },
+    {
+      ...{ name: "output", head: t.output, numeric: true },
+      ended: ({ usage }) => format.count(usage?.outputTokens ?? 0n),
+      running: () => none,
+    },
+    {
+      ...{ name: "cost", head: t.cost, numeric: true },
+      ended: ({ cost }) => format.money(cost),
+      running: ({ held }) => t.upTo(format.money(held)),
+    },
+    {
+      ...{ name: "firstByte", head: t.firstByte, numeric: true },
+      ended: ({ firstByteMs }) => (firstByteMs === undefined ? none : format.duration(firstByteMs)),
+      running: () => none,
+    },
+    {
+      ...{ name: "duration", head: t.duration, numeric: true },
+      ended: ({ durationMs }) => format.duration(durationMs),
+      running: ({ createdAt }) => createdAt && format.duration(sinceSeconds(timestampDate(createdAt)) * 1000),
+    },
+  ];
+  if (account) columns.splice(1, 0, { name: "account", head: t.account, ...both((call) => account(call.accountId)) });
+  return columns;
+}
+
+function underWay() {
+  return <OutcomeMark of={undefined} />;
+}
+
+function Input({ usage, format }: { readonly usage: Usage | undefined; readonly format: Format }) {
+  const t = useWords(said);
+  if (!usage) return none;
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, characters } = usage;
+  if (characters > 0n) {
+    const count = format.count(characters);
+    return <span title={t.charactersLong(count)}>{t.characters(count)}</span>;
+  }
+  return format.count(inputTokens + cacheReadTokens + cacheWriteTokens);
+}
+
+/** Names may be long; the whole of one is told on pointing at it. */
+function Clipped({ text, title = text }: { readonly text: string; readonly title?: string }) {
+  return (
+    <Text inherit truncate maw={140} title={title === text ? text : `${text} (${title})`}>
+      {text}
+    </Text>
+  );
+}
+
+function sinceSeconds(at: Date): number {
+  return Math.max(0, Math.round((Date.now() - at.getTime()) / 1000));
+}

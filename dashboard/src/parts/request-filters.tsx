@@ -1,0 +1,166 @@
+/** Chooses which calls a list shows. What is chosen stands in the address, so that it outlives a reload. */
+import { Button, Group, Select, TextInput } from "@mantine/core";
+import { IconFilterOff } from "@tabler/icons-react";
+import { useState } from "react";
+import { useWords, words } from "../language/language.tsx";
+import type { RequestSearch } from "../search.ts";
+import { type OutcomeWord, outcomes, useOutcomeNames } from "./outcome.tsx";
+
+const said = words(
+  {
+    filters: "Filters",
+    account: "Account",
+    accountHint: "Name or acc_…",
+    key: "Key",
+    keyHint: "key_…",
+    model: "Model",
+    outcome: "Outcome",
+    all: "All",
+    from: "From",
+    to: "To",
+    clear: "Clear filters",
+  },
+  {
+    filters: "筛选",
+    account: "账户",
+    accountHint: "名称或 acc_…",
+    key: "密钥",
+    keyHint: "key_…",
+    model: "模型",
+    outcome: "结果",
+    all: "全部",
+    from: "起始日期",
+    to: "截止日期",
+    clear: "清除筛选",
+  },
+);
+
+export interface Choice {
+  readonly value: string;
+  readonly label: string;
+}
+
+interface Props {
+  readonly search: RequestSearch;
+  readonly onChange: (search: RequestSearch) => void;
+  readonly models: readonly string[];
+  /** The keys to choose from; unset: a key is named by its id. */
+  readonly keys?: readonly Choice[];
+  /** Asks for the account too. A key or model is then only looked for within one. */
+  readonly ofAccounts?: boolean;
+}
+
+export function RequestFilters({ search, onChange, models, keys, ofAccounts = false }: Props) {
+  const t = useWords(said);
+  const names = useOutcomeNames();
+  const { account, key, model, outcome, from, to } = search;
+  const change = (name: keyof RequestSearch, value: string | null) => {
+    const { [name]: _, ...others } = search;
+    onChange(value ? { ...others, [name]: value } : others);
+  };
+  const needsAccount = ofAccounts && account === undefined;
+  const outcomeChoices = (Object.keys(outcomes) as OutcomeWord[]).map((word) => ({ value: word, label: names[word] }));
+  const modelChoices = models.map((id) => ({ value: id, label: id }));
+  return (
+    <Group component="fieldset" gap="sm" align="flex-end" bd={0} p={0} m={0} aria-label={t.filters}>
+      {ofAccounts && <Typed label={t.account} hint={t.accountHint} value={account} on={(v) => change("account", v)} />}
+      {keys ? (
+        <Picked label={t.key} all={t.all} data={keys} value={key} on={(value) => change("key", value)} />
+      ) : (
+        <Typed label={t.key} hint={t.keyHint} value={key} on={(v) => change("key", v)} disabled={needsAccount} />
+      )}
+      <Picked
+        {...{ label: t.model, all: t.all, data: modelChoices, value: model, disabled: needsAccount, width: 190 }}
+        on={(value) => change("model", value)}
+      />
+      <Picked
+        {...{ label: t.outcome, all: t.all, data: outcomeChoices, value: outcome }}
+        on={(value) => change("outcome", value)}
+      />
+      <Day label={t.from} value={from} max={to} on={(value) => change("from", value)} />
+      <Day label={t.to} value={to} min={from} on={(value) => change("to", value)} />
+      {Object.keys(search).length > 0 && (
+        <Button
+          variant="subtle"
+          px="xs"
+          onClick={() => onChange({})}
+          leftSection={<IconFilterOff size={16} aria-hidden />}
+        >
+          {t.clear}
+        </Button>
+      )}
+    </Group>
+  );
+}
+
+interface FieldProps {
+  readonly label: string;
+  /** In pixels, where the window is wide enough. */
+  readonly width?: number;
+  readonly value: string | undefined;
+  readonly on: (value: string | null) => void;
+  readonly disabled?: boolean;
+}
+
+/** What the address names and the list lacks, as a revoked key, is a choice too. */
+function Picked({
+  label,
+  all,
+  data,
+  value,
+  on,
+  disabled = false,
+  width = 150,
+}: FieldProps & { all: string; data: readonly Choice[] }) {
+  const known = value === undefined || data.some((one) => one.value === value);
+  return (
+    <Select
+      {...{ label, disabled, placeholder: all, value: value ?? null, onChange: on }}
+      data={known ? [...data] : [...data, { value: value ?? "", label: value ?? "" }]}
+      searchable
+      clearable
+      w={{ base: "100%", xs: width }}
+    />
+  );
+}
+
+/** Keeps what is being typed apart from what was asked for, which replaces it whenever it changes. */
+function useDraft(value: string): [draft: string, setDraft: (draft: string) => void] {
+  const [{ of, draft }, set] = useState({ of: value, draft: value });
+  if (of !== value) set({ of: value, draft: value });
+  return [of === value ? draft : value, (next) => set({ of: value, draft: next })];
+}
+
+/** Is asked for when it was typed to the end: on Enter, or when the field is left. */
+function Typed({ label, hint, value = "", on, disabled = false, width = 150 }: FieldProps & { hint: string }) {
+  const [draft, setDraft] = useDraft(value);
+  const finish = () => {
+    if (draft.trim() !== value) on(draft.trim());
+  };
+  return (
+    <TextInput
+      {...{ label, disabled, placeholder: hint, value: draft }}
+      onChange={(event) => setDraft(event.currentTarget.value)}
+      onBlur={finish}
+      onKeyDown={(event) => event.key === "Enter" && finish()}
+      w={{ base: "100%", xs: width }}
+    />
+  );
+}
+
+/** While a year is typed the field has dates of the first centuries: they are not asked for. */
+function Day({ label, value = "", on, min, max }: FieldProps & { min?: string | undefined; max?: string | undefined }) {
+  const [draft, setDraft] = useDraft(value);
+  const change = (day: string) => {
+    setDraft(day);
+    if (day === "" || day >= "2000") on(day);
+  };
+  return (
+    <TextInput
+      type="date"
+      {...{ label, value: draft, min, max }}
+      onChange={(event) => change(event.currentTarget.value)}
+      w={{ base: "calc(50% - 6px)", xs: 140 }}
+    />
+  );
+}

@@ -1,0 +1,40 @@
+/** Why a call was refused, as the gateway says it. */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { ErrorDetailSchema, Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
+
+export { Reason };
+
+export interface Refusal {
+  readonly reason: Reason;
+  readonly code: Code;
+  /** The gateway's own words, in English. */
+  readonly message: string;
+  /** The field at fault; empty where none is. */
+  readonly param: string;
+  /** Empty where the gateway was not reached. */
+  readonly requestId: string;
+}
+
+export function refusalOf(error: unknown): Refusal {
+  const connect = ConnectError.from(error);
+  const [detail] = connect.findDetails(ErrorDetailSchema);
+  return {
+    reason: detail?.reason ?? Reason.UNSPECIFIED,
+    code: connect.code,
+    message: connect.rawMessage,
+    param: detail?.param ?? "",
+    requestId: detail?.requestId ?? "",
+  };
+}
+
+/** Whether the session is over: it ended, or its account was suspended. */
+export function endsSession(error: unknown): boolean {
+  const { reason } = refusalOf(error);
+  return reason === Reason.SESSION_ENDED || reason === Reason.ACCOUNT_SUSPENDED;
+}
+
+/** Whether the same call may go well a moment later. */
+export function isPassing(error: unknown): boolean {
+  const { code, reason } = refusalOf(error);
+  return code === Code.Unavailable || code === Code.DeadlineExceeded || reason === Reason.RATE_LIMITED;
+}

@@ -1,0 +1,167 @@
+/** Which address shows which page. Pages are loaded when they are first opened. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { PageFailed, PageMissing, PageOpening } from "./frame/page-states.tsx";
+import { type RequestSearch, readAuditSearch, readRequestSearch } from "./search.ts";
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: () => <PageMissing outside /> });
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: ({ to }: Record<string, unknown>): { to?: string } => (typeof to === "string" ? { to } : {}),
+  component: lazyRouteComponent(() => import("./pages/sign-in/sign-in-page.tsx"), "SignInPage"),
+});
+const setUp = createRoute({
+  getParentRoute: () => root,
+  path: "/set-up",
+  component: lazyRouteComponent(() => import("./pages/sign-in/set-up-page.tsx"), "SetUpPage"),
+});
+const register = createRoute({
+  getParentRoute: () => root,
+  path: "/register",
+  component: lazyRouteComponent(() => import("./pages/sign-in/register-page.tsx"), "RegisterPage"),
+});
+const resetPassword = createRoute({
+  getParentRoute: () => root,
+  path: "/reset-password",
+  component: lazyRouteComponent(() => import("./pages/sign-in/reset-password-page.tsx"), "ResetPasswordPage"),
+});
+
+/** What needs a session: the frame sends to the sign-in whoever has none. */
+const signedIn = createRoute({
+  getParentRoute: () => root,
+  id: "signed-in",
+  component: lazyRouteComponent(() => import("./frame/app-frame.tsx"), "AppFrame"),
+});
+
+const overview = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/",
+  component: lazyRouteComponent(() => import("./pages/overview/overview-page.tsx"), "OverviewPage"),
+});
+const keys = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/keys",
+  component: lazyRouteComponent(() => import("./pages/keys/keys-page.tsx"), "KeysPage"),
+});
+const usage = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/usage",
+  validateSearch: (search: Record<string, unknown>): RequestSearch => readRequestSearch(search),
+  component: lazyRouteComponent(() => import("./pages/usage/usage-page.tsx"), "UsagePage"),
+});
+const request = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/usage/$requestId",
+  component: lazyRouteComponent(() => import("./pages/usage/request-page.tsx"), "RequestPage"),
+});
+const recharge = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/recharge",
+  component: lazyRouteComponent(() => import("./pages/recharge/recharge-page.tsx"), "RechargePage"),
+});
+const models = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/models",
+  component: lazyRouteComponent(() => import("./pages/models/models-page.tsx"), "ModelsPage"),
+});
+const playground = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/playground",
+  validateSearch: ({ model }: Record<string, unknown>): { model?: string } =>
+    typeof model === "string" ? { model } : {},
+  component: lazyRouteComponent(() => import("./pages/playground/playground-page.tsx"), "PlaygroundPage"),
+});
+const settings = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("./pages/settings/settings-page.tsx"), "SettingsPage"),
+});
+
+/** For users who operate the gateway; to others the frame says that there is no such page. */
+const operator = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/operator",
+  component: lazyRouteComponent(() => import("./frame/operators-only.tsx"), "OperatorsOnly"),
+});
+const operatorStart = createRoute({
+  getParentRoute: () => operator,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/operator/accounts" });
+  },
+});
+const accounts = createRoute({
+  getParentRoute: () => operator,
+  path: "/accounts",
+  component: lazyRouteComponent(() => import("./pages/operator/accounts-page.tsx"), "AccountsPage"),
+});
+const account = createRoute({
+  getParentRoute: () => operator,
+  path: "/accounts/$accountId",
+  component: lazyRouteComponent(() => import("./pages/operator/account-page.tsx"), "AccountPage"),
+});
+const users = createRoute({
+  getParentRoute: () => operator,
+  path: "/users",
+  component: lazyRouteComponent(() => import("./pages/operator/users-page.tsx"), "UsersPage"),
+});
+const codes = createRoute({
+  getParentRoute: () => operator,
+  path: "/codes",
+  component: lazyRouteComponent(() => import("./pages/operator/codes-page.tsx"), "CodesPage"),
+});
+const upstreams = createRoute({
+  getParentRoute: () => operator,
+  path: "/upstreams",
+  component: lazyRouteComponent(() => import("./pages/operator/upstreams-page.tsx"), "UpstreamsPage"),
+});
+const requests = createRoute({
+  getParentRoute: () => operator,
+  path: "/requests",
+  validateSearch: (search: Record<string, unknown>): RequestSearch => readRequestSearch(search),
+  component: lazyRouteComponent(() => import("./pages/operator/requests-page.tsx"), "RequestsPage"),
+});
+const limits = createRoute({
+  getParentRoute: () => operator,
+  path: "/limits",
+  component: lazyRouteComponent(() => import("./pages/operator/limits-page.tsx"), "LimitsPage"),
+});
+const audit = createRoute({
+  getParentRoute: () => operator,
+  path: "/audit",
+  validateSearch: readAuditSearch,
+  component: lazyRouteComponent(() => import("./pages/operator/audit-page.tsx"), "AuditPage"),
+});
+
+const operatorPages = [operatorStart, accounts, account, users, codes, upstreams, requests, limits, audit];
+const accountPages = [overview, keys, usage, request, recharge, models, playground, settings];
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    signIn,
+    setUp,
+    register,
+    resetPassword,
+    signedIn.addChildren([...accountPages, operator.addChildren(operatorPages)]),
+  ]),
+  basepath: "/dashboard",
+  defaultPreload: "intent",
+  scrollRestoration: true,
+  defaultPendingComponent: PageOpening,
+  defaultErrorComponent: PageFailed,
+  defaultNotFoundComponent: () => <PageMissing />,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * How the upstreams fare, as this process sees it: what runs at each, and how its last attempts ended.
+ *
+ * Of each upstream the last attempts are kept in a ring of fixed size, so that an attempt costs the same whether an upstream
+ * is asked once a day or a thousand times a second. Nothing that an upstream said is kept: what failed is told in the
+ * gateway's own words. Who leaves, and whose request is refused, is no fault of the upstream's.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { Answer, Frames } from "../call.ts";
+import { Reason, Refusal } from "../errors.ts";
+import type { Operation } from "./operations.ts";
+import type { Attempt, Provider, Speak } from "./provider.ts";
+
+/** How an upstream fared over the last while. */
+export interface Fared {
+  readonly attempts: number;
+  readonly failures: number;
+  /** Whether the last attempt failed. */
+  readonly lastFailed: boolean;
+  /** How long the first byte took, in milliseconds: of each answer, the shortest first. */
+  readonly firstBytes: readonly number[];
+  /** How many calls run at this moment. */
+  readonly running: number;
+  /** What failed last, however long ago; undefined where nothing did. */
+  readonly lastFailure: { readonly words: string; readonly at: number } | undefined;
+}
+
+export interface Health {
+  /** Has the provider's attempts counted under this name. */
+  watch(name: string, provider: Provider): Provider;
+  /** Tells how an upstream fared. One that is not watched was never asked. */
+  fared(name: string): Fared;
+}
+
+/** How far back attempts count. */
+const spanMs = 15 * 60_000;
+/** How many of them count at most. */
+const most = 1000;
+
+/** `clock` tells milliseconds since 1970. */
+export function createHealth(clock: () => number): Health {
+  const records = new Map<string, Attempts>();
+  return {
+    watch(name, provider) {
+      const record = createAttempts();
+      records.set(name, record);
+      const speaks = Object.entries(provider.speaks).map(([operation, speak]) => [
+        operation,
+        watched(speak as Speak<Operation>, record, clock),
+      ]);
+      return { ...provider, speaks: Object.fromEntries(speaks) as Provider["speaks"] };
+    },
+    fared: (name) => (records.get(name) ?? createAttempts()).since(clock() - spanMs),
+  };
+}
+
+interface Attempts {
+  /** Notes that an attempt begins. */
+  began(): void;
+  /** Notes how it ended; `firstByte` is in milliseconds, -1 where none came. */
+  ended(at: number, firstByte: number, failure: string | undefined): void;
+  /** Tells of those that ended at this moment or later. */
+  since(from: number): Fared;
+}
+
+/** The ring is made with the first attempt: most upstreams that are configured are never asked. */
+function createAttempts(): Attempts {
+  let ring: { at: Float64Array; firstByte: Float64Array; failed: Uint8Array } | undefined;
+  let count = 0;
+  let running = 0;
+  let lastFailure: Fared["lastFailure"];
+  return {
+    began() {
+      running++;
+    },
+    ended(at, firstByte, failure) {
+      running--;
+      ring ??= { at: new Float64Array(most), firstByte: new Float64Array(most), failed: new Uint8Array(most) };
+      const place = count++ % most;
+      ring.at[place] = at;
+      ring.firstByte[place] = firstByte;
+      ring.failed[place] = failure === undefined ? 0 : 1;
+      if (failure !== undefined) lastFailure = { words: failure, at };
+    },
+    since(from) {
+      const firstBytes: number[] = [];
+      let [attempts, failures, lastFailed] = [0, 0, false];
+      for (let i = Math.max(0, count - most); ring && i < count; i++) {
+        const place = i % most;
+        if ((ring.at[place] as number) < from) continue;
+        attempts++;
+        lastFailed = ring.failed[place] === 1;
+        if (lastFailed) failures++;
+        if ((ring.firstByte[place] as number) >= 0) firstBytes.push(ring.firstByte[place] as number);
+      }
+      return { attempts, failures, lastFailed, firstBytes: firstBytes.sort((a, b) => a - b), running, lastFailure };
+    },
+  };
+}
+
+function watched(speak: Speak<Operation>, record: Attempts, clock: () => number): Speak<Operation> {
+  const watchedSpeak = async (attempt: Attempt) => {
+    const begunAt = clock();
+    let firstByte = -1;
+    let isOver = false;
+    const came = () => {
+      if (firstByte < 0) firstByte = Math.max(0, clock() - begunAt);
+    };
+    const end = (error?: unknown) => {
+      if (isOver) return;
+      isOver = true;
+      record.ended(clock(), firstByte, attempt.signal.aborted ? undefined : faultOf(error));
+    };
+    record.began();
+    try {
+      const answer = (await speak(attempt)) as Answer;
+      if (answer.kind === "stream") {
+        // Frames that nobody began to read have no end of their own.
+        attempt.signal.addEventListener("abort", () => end(), { once: true });
+        return { ...answer, frames: followed(answer.frames, came, end) };
+      }
+      came();
+      end();
+      return answer;
+    } catch (error) {
+      end(error);
+      throw error;
+    }
+  };
+  return watchedSpeak as unknown as Speak<Operation>;
+}
+
+async function* followed<O extends DescMessage>(
+  frames: Frames<O>,
+  came: () => void,
+  end: (error?: unknown) => void,
+): Frames<O> {
+  try {
+    for await (const batch of frames) {
+      came();
+      yield batch;
+    }
+  } catch (error) {
+    end(error);
+    throw error;
+  } finally {
+    end();
+  }
+}
+
+/** Returns what failed by the upstream's fault; undefined where nothing did. */
+function faultOf(error: unknown): string | undefined {
+  if (!(error instanceof Refusal)) return undefined;
+  const { reason, status, message, cause } = error;
+  // The message is the upstream's own, and so is the status but for 502, which stands for any error of its.
+  if (reason === Reason.UPSTREAM_REFUSED) {
+    if (status === 502) return "it answered with an error";
+    return status >= 500 || status === 408 || status === 429 ? `it answered with status ${status}` : undefined;
+  }
+  if (reason !== Reason.UPSTREAM_FAILED && reason !== Reason.UPSTREAM_TIMEOUT) return undefined;
+  if (typeof cause === "string") return cause;
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
+  return typeof code === "string" ? `${message} (${code})` : message;
+}

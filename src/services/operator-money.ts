@@ -1,0 +1,87 @@
+/** Money that moves outside, redeem codes, and the proof that the sums hold, as the operator asks for them. */
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
+import {
+  CreateRedeemCodesResponseSchema,
+  ListEntriesResponseSchema,
+  ListRedeemCodesResponseSchema,
+  type OperatorService,
+  ReconcileResponseSchema,
+  RecordEntryResponseSchema,
+  RevokeRedeemCodesResponseSchema,
+} from "../../gen/modelgateway/v1/operator_pb.ts";
+import type { ServiceImplementation } from "../call.ts";
+import { internal, invalidValue, resourceNotFound } from "../errors.ts";
+import { accountMessage, entryMessage } from "./account-message.ts";
+import { makeOnce } from "./idempotency.ts";
+import type { OperatorParts } from "./operator.ts";
+import { knownAccount } from "./operator-accounts.ts";
+import { pageOf } from "./page.ts";
+import { recordEntry } from "./record-entry.ts";
+import { codeMessage, issueRedeemCodes } from "./redeem-codes.ts";
+import { whole } from "./whole.ts";
+
+type Rpcs = Pick<
+  ServiceImplementation<typeof OperatorService>,
+  "recordEntry" | "listEntries" | "createRedeemCodes" | "listRedeemCodes" | "revokeRedeemCodes" | "reconcile"
+>;
+
+export function operatorMoney({ storage, config, clock }: OperatorParts): Rpcs {
+  const { accounts, entries, redeemCodes, idempotency } = storage;
+  return {
+    async recordEntry(call) {
+      const { account = "", kind = EntryKind.UNSPECIFIED, amount = 0n, note } = call.request.message();
+      const now = clock();
+      const id = makeOnce(idempotency, call, now, () => {
+        const { id: accountId } = knownAccount(accounts, account);
+        const init = { accountId, kind, amount: Number(amount), note: note || null, now };
+        return recordEntry(entries, init).id;
+      });
+      const entry = entries.find(id);
+      if (!entry) throw internal(new Error(`there is no ledger entry ${id}`));
+      return whole(RecordEntryResponseSchema, {
+        entry: entryMessage(entry),
+        account: accountMessage(knownAccount(accounts, entry.account_id), config.tiers),
+      });
+    },
+    async listEntries({ request }) {
+      const message = request.message();
+      const { account = "", kinds } = message;
+      const { id } = knownAccount(accounts, account);
+      const { items, next } = pageOf(message, "led", (before, limit) => entries.page(id, { kinds, before, limit }));
+      return whole(ListEntriesResponseSchema, { entries: items.map(entryMessage), ...next });
+    },
+    async createRedeemCodes({ request }) {
+      const { amount = 0n, count = 1, expiresAt, note } = request.message();
+      const now = clock();
+      const ends = expiresAt ? timestampMs(expiresAt) : null;
+      if (ends !== null && ends <= now) throw invalidValue("expires_at", "expected a moment in the future");
+      const init = { amount: Number(amount), count, expiresAt: ends, note: note || null, now };
+      return whole(CreateRedeemCodesResponseSchema, issueRedeemCodes(redeemCodes, init));
+    },
+    async listRedeemCodes({ request }) {
+      const message = request.message();
+      const { batchId } = message;
+      const { items, next } = pageOf(message, "cod", (before, limit) => redeemCodes.page({ batchId, before, limit }));
+      return whole(ListRedeemCodesResponseSchema, { codes: items.map(codeMessage), ...next });
+    },
+    async revokeRedeemCodes({ request }) {
+      const { batchId = "" } = request.message();
+      const revoked = redeemCodes.revoke(batchId, clock());
+      if (revoked === undefined) throw resourceNotFound("batch", batchId, "batch_id");
+      return whole(RevokeRedeemCodesResponseSchema, { revoked });
+    },
+    async reconcile() {
+      const { accounts, entries, differences } = await storage.reconcile();
+      return whole(ReconcileResponseSchema, {
+        accounts,
+        entries: BigInt(entries),
+        differences: differences.map(({ what, written, derived }) => ({
+          what,
+          written: BigInt(written),
+          derived: BigInt(derived),
+        })),
+      });
+    },
+  };
+}

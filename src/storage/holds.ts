@@ -1,0 +1,26 @@
+/** Calls that are under way, as their holds tell: those whose process still lives, or died so lately that nobody knows. */
+import type { Selectable } from "kysely";
+import type { Database, Engine } from "./database.ts";
+import type { HoldTable } from "./schema.ts";
+
+export type Hold = Selectable<HoldTable>;
+
+export interface HoldStore {
+  /** Lists an account's holds whose deadline has not passed, newest first. */
+  list(accountId: string, now: number, limit: number): Hold[];
+}
+
+export function holdStore(db: Database, engine: Engine): HoldStore {
+  return {
+    list: (accountId, now, limit) =>
+      engine.all(
+        db
+          .selectFrom("holds")
+          .selectAll()
+          .where("account_id", "=", accountId)
+          .where("expires_at", ">", now)
+          .orderBy("request_id", "desc")
+          .limit(limit),
+      ),
+  };
+}

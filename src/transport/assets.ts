@@ -1,0 +1,161 @@
+/**
+ * Serves the built dashboard: its files as they are, and its one page at every other address below `/dashboard`, which
+ * the page itself makes sense of.
+ *
+ * Files carry a hash in their name and may be kept for ever; the page is asked for every time. The page's policy lets in
+ * nothing but the gateway's own files, and styles that carry the nonce of the answer.
+ */
+import { hash, randomBytes } from "node:crypto";
+import { type Dirent, readdirSync, readFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { extname, join, relative } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+
+export interface Assets {
+  /** Whether the path is the dashboard's. */
+  serves(path: string): boolean;
+  /** Answers a GET or HEAD of such a path. Returns false where nothing is there. */
+  handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<boolean>;
+}
+
+interface Asset {
+  readonly body: Buffer;
+  readonly type: string;
+  readonly etag: string;
+  /** Whether it may be kept for ever. */
+  readonly lasting: boolean;
+  /** By content coding, made when it is first asked for. */
+  readonly coded: Map<Coding, Promise<Buffer>>;
+}
+
+type Coding = "br" | "gzip";
+
+const types: Readonly<Record<string, string>> = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json",
+  ".map": "application/json",
+  ".md": "text/markdown; charset=utf-8",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
+};
+
+const prefix = "/dashboard";
+
+/** What stands in the page where the nonce of each answer goes. */
+const noncePlace = "%NONCE%";
+
+/** What the page says where it was not built. */
+const unbuilt = "The dashboard is not built. `npm run build` in the project's folder builds it.\n";
+
+const coders = {
+  br: (body: Buffer) => promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (body: Buffer) => promisify(gzip)(body),
+} as const;
+
+/** Reads the files below the folder, once. A folder that is not there has none. */
+export function createAssets(folder: string): Assets {
+  const assets = new Map(filesBelow(folder).map((path) => [`${prefix}/${relative(folder, path)}`, assetOf(path)]));
+  const page = assets.get(`${prefix}/index.html`)?.body.toString("utf8");
+  return {
+    serves: (path) => path === prefix || path.startsWith(`${prefix}/`),
+    async handle(req, res, path) {
+      const asset = assets.get(path);
+      if (asset && path !== `${prefix}/index.html`) await sendAsset(req, res, asset);
+      else if (path.startsWith(`${prefix}/assets/`)) return false;
+      else if (page === undefined) send(req, res, 503, { "content-type": "text/plain; charset=utf-8" }, unbuilt);
+      else sendPage(req, res, page);
+      return true;
+    },
+  };
+}
+
+function filesBelow(folder: string): string[] {
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  } catch {
+    return [];
+  }
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+function assetOf(path: string): Asset {
+  const body = readFileSync(path);
+  return {
+    body,
+    type: types[extname(path)] ?? "application/octet-stream",
+    etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`,
+    lasting: /-[\w-]{8}\.\w+$/.test(path),
+    coded: new Map(),
+  };
+}
+
+async function sendAsset(req: IncomingMessage, res: ServerResponse, asset: Asset): Promise<void> {
+  const { type, etag, lasting } = asset;
+  const headers: Record<string, string> = {
+    ...{ "content-type": type, etag, vary: "accept-encoding", "x-content-type-options": "nosniff" },
+    "cache-control": lasting ? "public, max-age=31536000, immutable" : "public, max-age=3600",
+  };
+  if (req.headers["if-none-match"] === etag) return send(req, res, 304, headers, "");
+  const coding = codingOf(req, type);
+  if (coding === undefined) return send(req, res, 200, headers, asset.body);
+  const coded = asset.coded.get(coding) ?? coders[coding](asset.body);
+  asset.coded.set(coding, coded);
+  send(req, res, 200, { ...headers, "content-encoding": coding }, await coded);
+}
+
+/** Pictures and fonts are small already. */
+function codingOf(req: IncomingMessage, type: string): Coding | undefined {
+  if (!/^text\/|json|svg/.test(type)) return undefined;
+  const accepted = String(req.headers["accept-encoding"] ?? "");
+  return (["br", "gzip"] as const).find((coding) =>
+    new RegExp(`\\b${coding}\\b(?!\\s*;\\s*q=0(?!\\.\\d*[1-9]))`).test(accepted),
+  );
+}
+
+function sendPage(req: IncomingMessage, res: ServerResponse, page: string): void {
+  const nonce = randomBytes(16).toString("base64");
+  const headers = {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy": policy(nonce),
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    // Nothing of the address, which may hold the secret of a link, goes to other sites.
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+  };
+  send(req, res, 200, headers, page.replaceAll(noncePlace, nonce));
+}
+
+/** Source: W3C Content Security Policy 3. */
+function policy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "media-src 'self' blob:",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+function send(
+  req: IncomingMessage,
+  res: ServerResponse,
+  status: number,
+  headers: Record<string, string>,
+  body: string | Buffer,
+): void {
+  res.writeHead(status, status === 304 ? headers : { ...headers, "content-length": Buffer.byteLength(body) });
+  res.end(req.method === "HEAD" || status === 304 ? undefined : body);
+}

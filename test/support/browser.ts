@@ -1,0 +1,41 @@
+/**
+ * A real browser, where the machine has one: Debian's Chromium, or the one that CHROMIUM names.
+ */
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+
+const candidates = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+/** The program; undefined where there is none, and tests of pages are skipped. */
+export const chromiumPath = candidates.find((path) => path !== undefined && existsSync(path));
+
+/** What the browser would ask of the network by itself is left out, for there may be none. */
+const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+
+export function launchBrowser(): Promise<Browser> {
+  const args = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", ...quiet];
+  return chromium.launch({ executablePath: chromiumPath as string, args });
+}
+
+export const desktop = { width: 1280, height: 860 };
+export const phone = { width: 390, height: 844 };
+
+export interface Visitor {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** What the page complained of: errors in the console and uncaught ones. None is expected. */
+  readonly complaints: readonly string[];
+}
+
+/** Opens a window of its own, with no cookie. */
+export async function visit(browser: Browser, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Visitor> {
+  const context = await browser.newContext({ viewport: desktop, locale: "en-GB", ...options });
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  return { context, page, complaints };
+}
