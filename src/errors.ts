@@ -90,6 +90,14 @@ export function invalidApiKey(): Refusal {
   );
 }
 
+/** For calls of the operator's with a credential that is not the operator's. */
+export function operatorKeyRefused(isConfigured: boolean): Refusal {
+  const message = isConfigured
+    ? "This call needs the operator key, and the credential is not it. Check it."
+    : "This call needs the operator key, and none is configured: set `operator_key` in gateway.yaml.";
+  return new Refusal(Reason.INVALID_API_KEY, message, { headers: challenge });
+}
+
 export function keyDisabled(): Refusal {
   const message = "This API key is disabled. Have it enabled, or use another one.";
   return new Refusal(Reason.INVALID_API_KEY, message, { headers: challenge });
@@ -293,7 +301,7 @@ export function upstreamFailed(why: string, cause: unknown = why): Refusal {
 /** For what comes of the gateway's own configuration: another try would end alike. */
 function upstreamMisconfigured(why: string, cause: string): Refusal {
   const message = `The upstream of this model failed: ${why}. The operator of the gateway must mend it.`;
-  return new Refusal(Reason.UPSTREAM_FAILED, message, { cause: `${why}: ${cause}` });
+  return new Refusal(Reason.UPSTREAM_FAILED, message, { cause: `${why}: ${cause}`, headers: permanent });
 }
 
 /** `answer` names the status or error type, for the log. */
@@ -304,6 +312,16 @@ export function upstreamRefusedCredential(answer: string): Refusal {
 /** The caller sent another name, and cannot know this one. */
 export function upstreamLacksModel(answer: string): Refusal {
   return upstreamMisconfigured("it does not have the model that it is configured with", answer);
+}
+
+/** For models all of whose targets failed so often that they are left alone for a moment. */
+export function upstreamResting(retryAfterMs: number): Refusal {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return new Refusal(
+    Reason.UPSTREAM_FAILED,
+    `The upstream of this model fails at the moment and is left alone. Try again in ${seconds} s.`,
+    { cause: "it is left alone", headers: { "retry-after": String(seconds) }, standing: [Code.Unavailable, 503] },
+  );
 }
 
 export function upstreamTimeout(): Refusal {

@@ -10,6 +10,7 @@ import { wayTo } from "../src/families/index.ts";
 import { route } from "../src/pipeline/route.ts";
 import { createProviders } from "../src/providers/index.ts";
 import { type Operation, operations } from "../src/providers/operations.ts";
+import { createTargets } from "../src/targets/targets.ts";
 
 function target(upstream: string, priority = 0, weight = 1): Target {
   return { upstream, model: "m", priority, weight };
@@ -21,7 +22,8 @@ function model(id: string, ...targets: Target[]): ModelConfig {
 
 function routed(...targets: Target[]): (random: number) => string {
   const found: Model = createCatalog([model("m", ...targets)]).find("m", "chat");
-  return (random) => route(found, () => random).upstream;
+  const states = createTargets({ failures: 5, openMs: 1000, retryShare: 0, clock: () => 0 });
+  return (random) => route(found, () => random, states)[0]?.upstream ?? "";
 }
 
 const justBelow1 = 1 - Number.EPSILON / 2;

@@ -13,11 +13,13 @@ import { createCatalog } from "../src/catalog.ts";
 import { invalidValue } from "../src/errors.ts";
 import { createComplete } from "../src/pipeline/complete.ts";
 import { interleave } from "../src/pipeline/concurrently.ts";
+import { createSend } from "../src/pipeline/send.ts";
 import { createSettle } from "../src/pipeline/settle.ts";
 import { createAnthropicProvider } from "../src/providers/anthropic.ts";
 import { createOpenAiProvider } from "../src/providers/openai.ts";
 import type { Form } from "../src/providers/operations.ts";
 import type { Provider } from "../src/providers/provider.ts";
+import { createTargets } from "../src/targets/targets.ts";
 import { Wire } from "../src/wire/wire.ts";
 import { asJson, doorsOf, endpoints, eventsOf } from "./support/endpoints.ts";
 import { anthropicUpstreamAt, now, startTestGateway, type TestGateway, upstreamAt } from "./support/gateway.ts";
@@ -154,9 +156,11 @@ function completeAt(upstream: Upstream) {
   const provider = upstream.providerAt(scripted.baseUrl);
   opened.push(provider);
   const providers = new Map([["far", provider]]);
-  const clock = () => now;
+  const [clock, random] = [() => now, () => 0];
+  const targets = createTargets({ failures: 5, openMs: 1000, retryShare: 0, clock });
+  const send = createSend({ targets, attempts: 1, clock, random });
   const settle = createSettle({ ledger, clock, onUsed: () => {}, onError: () => {} });
-  const complete = createComplete({ catalog, providers, ledger, settle, clock, random: () => 0 });
+  const complete = createComplete({ catalog, providers, targets, send, ledger, settle, clock, random });
   return (form: Form, request: JsonObject | Request, signal = new AbortController().signal): Promise<Answer> => {
     const call: Call<typeof CreateCompletionRequestSchema> = {
       id: "req_1",

@@ -25,6 +25,7 @@ const signedInPages = (gateway: Furnished, requestId: string) =>
     ["/operator/codes", "Redeem codes"],
     ["/operator/upstreams", "Upstreams"],
     ["/operator/requests", "All requests"],
+    [`/operator/requests/${requestId}`, "Request"],
     ["/operator/limits", "Limits"],
     ["/operator/audit", "Audit log"],
     ["/nowhere", "There is no such page"],

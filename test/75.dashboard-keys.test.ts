@@ -131,7 +131,8 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     await page.getByRole("heading", { name: "No API keys yet" }).waitFor();
     const { secret } = newKey("First", { accountId });
     await window.open("/");
-    await page.getByLabel("Done").waitFor();
+    // It is postpaid, so that it needs no credit beforehand.
+    await expect.poll(() => page.getByLabel("Done").count()).toBe(2);
     expect(await page.getByRole("link", { name: "Create a key" }).count()).toBe(0);
     expect(await status(secret)).toBe(200);
     await window.open("/");

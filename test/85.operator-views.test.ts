@@ -169,6 +169,23 @@ describe("calls of all accounts", () => {
     ]);
   });
 
+  test("are told one by one, whosever they are, with the attempts that failed", async () => {
+    const id = "req_tried";
+    const tried = JSON.stringify([{ upstream: "far", at: now, ms: 12, failure: "it answered with status 500" }]);
+    const usage = { input: 1, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 };
+    const { accountId, keyId } = openAccount(gateway);
+    const names = { id, account_id: accountId, key_id: keyId, operation: "chat", model: "gpt", upstream: "near" };
+    const times = { created_at: now, duration_ms: 30, first_byte_ms: 20, tried };
+    gateway.storage.ledger.settle({ ...names, outcome: 1, ...usage, estimated: 0, cost: 0, ...times }, "led_tried");
+    const { request } = await ask("OperatorService.GetAnyRequest", { id });
+    expect(request).toMatchObject({
+      ...{ id, accountId, upstream: "near" },
+      tried: [{ upstream: "far", durationMs: 12, failure: "it answered with status 500" }],
+    });
+    expect(await reasonOf("OperatorService.GetAnyRequest", { id: "req_none" })).toBe("RESOURCE_NOT_FOUND");
+    expect(await reasonOf("OperatorService.GetAnyRequest", { id }, bearer(gateway.apiKey))).toBe("PERMISSION_DENIED");
+  });
+
   test("are looked for by key or model within an account only", async () => {
     expect(await reasonOf("OperatorService.ListAllRequests", { filter: { keyId: "key_1" } })).toBe("INVALID_VALUE");
     expect(await reasonOf("OperatorService.ListAllRequests", { filter: { model: "gpt" } })).toBe("INVALID_VALUE");
@@ -507,6 +524,15 @@ describe("users", () => {
     const first = await ask("OperatorService.ListUsers", { search: accountId, pageSize: 1 });
     const more = { search: accountId, pageToken: first.nextPageToken as string };
     expect((await listed(more)).map(({ id }) => id)).toEqual([bob.userId]);
+  });
+
+  test("are refused with what to do where the credential is not the operator's", async () => {
+    const alone = await startTestGateway({ operatorKey: undefined });
+    const wrong = bearer("x".repeat(40));
+    const told = async (of: TestGateway) => (await askRpc(of, "OperatorService.ListUsers", {}, wrong)).json.message;
+    expect(await told(alone)).toContain("set `operator_key` in gateway.yaml");
+    expect(await told(gateway)).toContain("the credential is not it");
+    await alone.close();
   });
 
   test("are let operate the gateway, and no longer, but for the last who does", async () => {

@@ -129,6 +129,11 @@ const requests = createRoute({
   validateSearch: (search: Record<string, unknown>): RequestSearch => readRequestSearch(search),
   component: lazyRouteComponent(() => import("./pages/operator/requests-page.tsx"), "RequestsPage"),
 });
+const anyRequest = createRoute({
+  getParentRoute: () => operator,
+  path: "/requests/$requestId",
+  component: lazyRouteComponent(() => import("./pages/operator/request-page.tsx"), "AnyRequestPage"),
+});
 const limits = createRoute({
   getParentRoute: () => operator,
   path: "/limits",
@@ -141,7 +146,7 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("./pages/operator/audit-page.tsx"), "AuditPage"),
 });
 
-const operatorPages = [operatorStart, accounts, account, users, codes, upstreams, requests, limits, audit];
+const operatorPages = [operatorStart, accounts, account, users, codes, upstreams, requests, anyRequest, limits, audit];
 const accountPages = [overview, keys, usage, request, recharge, models, playground, settings];
 
 export const router = createRouter({

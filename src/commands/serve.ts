@@ -17,10 +17,11 @@ export async function serve(args: readonly string[]): Promise<void> {
   const { values } = readOptions("serve", args, {});
   const config = loadConfig(values.config);
   await runGateway(config, async (gateway, storage) => {
+    const root = config.publicUrls.root ?? rootUrl(gateway);
     console.log(`model-gateway serves at ${rootUrl(gateway)}`);
+    console.log(`Its dashboard is at ${root}/dashboard`);
     const link = issueSetUpLink(storage, Date.now());
     if (!link) return;
-    const root = config.publicUrls.root ?? rootUrl(gateway);
     console.log("Nobody operates this gateway yet. Open this address within 24 hours to become its first user:");
     console.log(linkUrl(root, LinkKind.SET_UP, link.token));
   });
@@ -34,7 +35,9 @@ export async function runGateway(
   const log = pino({ level: config.logLevel }, pino.destination(2));
   const storage = await openStorage(databasePath(config), config.durability);
   try {
-    const gateway = await start(await discoverModels(config, log), storage, log);
+    const found = await discoverModels(config, log);
+    if (found.models.length === 0 && !found.embeddedModels) log.warn(noModel);
+    const gateway = await start(found, storage, log);
     const asked = signalled();
     // Calls are taken meanwhile.
     void gateway.warm();
@@ -48,6 +51,10 @@ export async function runGateway(
     await storage.close();
   }
 }
+
+const noModel =
+  "no model is served: the configuration names none that an upstream of its has. " +
+  "`embedded_models: true` serves the embedded ones";
 
 async function start(config: Config, storage: Storage, log: Logger): Promise<Gateway> {
   try {

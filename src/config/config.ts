@@ -53,6 +53,10 @@ export interface Config {
   readonly durability: "process" | "power";
   /** The operator's credential; without one there is no operator over the network. */
   readonly operatorKey: string | undefined;
+  /** How many attempts a call makes at most, and which part of what a target is sent may be retries. */
+  readonly retries: { readonly attempts: number; readonly share: number };
+  /** After how many failures in a row a target is left alone, and for how long. */
+  readonly breaker: { readonly failures: number; readonly openMs: number };
   /** Who may register in the dashboard. */
   readonly registration: "open" | "invitation" | "closed";
   readonly maxKeysPerAccount: number;
@@ -112,6 +116,8 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     unit: written.unit ?? { code: "JPY", symbol: "¥" },
     durability: written.durability ?? "process",
     operatorKey: written.operator_key,
+    retries: { attempts: written.retries?.attempts ?? 3, share: written.retries?.share ?? 0.15 },
+    breaker: { failures: written.breaker?.failures ?? 5, openMs: (written.breaker?.open_seconds ?? 5) * 1000 },
     registration: written.registration ?? "invitation",
     maxKeysPerAccount: written.max_keys_per_account ?? 5000,
     upstreams,

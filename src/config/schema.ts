@@ -152,6 +152,15 @@ export const fileSchema = z.strictObject({
     .optional(),
   durability: z.enum(["process", "power"]).optional(),
   operator_key: credentialSchema.min(32, "expected at least 32 characters").optional(),
+  retries: z
+    .strictObject({ attempts: z.number().int().min(1).max(10).optional(), share: z.number().min(0).max(1).optional() })
+    .optional(),
+  breaker: z
+    .strictObject({
+      failures: z.number().int().min(1).optional(),
+      open_seconds: z.number().min(0.1).max(600).optional(),
+    })
+    .optional(),
   registration: z.enum(["open", "invitation", "closed"]).optional(),
   max_keys_per_account: z.number().int().min(1).max(1_000_000).optional(),
   responses: z

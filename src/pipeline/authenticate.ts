@@ -17,6 +17,7 @@ import {
   keyDisabled,
   keyExpired,
   missingApiKey,
+  operatorKeyRefused,
   resourceNotFound,
 } from "../errors.ts";
 import { type Tier, tierOf } from "../limits/tiers.ts";
@@ -114,7 +115,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
       if (!key || key.revoked_at !== null) continue;
       return useKey(key, now);
     }
-    throw invalidApiKey();
+    throw least === Least.OPERATOR ? operatorKeyRefused(operatorHash !== undefined) : invalidApiKey();
   };
 }
 

@@ -21,9 +21,17 @@ export interface Measured {
   readonly isNothing: boolean;
 }
 
+/** Measures one request to an upstream. */
+export interface AttemptMeter extends Meter {
+  /** Whether anything of the answer itself has come. */
+  hasContent(): boolean;
+  /** Forgets the attempt: it failed, and another is made in its place. */
+  drop(): void;
+}
+
 export interface CallMeter {
   /** Begins to measure one request to an upstream. */
-  attempt(operation: Operation, request: Wire): Meter;
+  attempt(operation: Operation, request: Wire): AttemptMeter;
   /** Whether the end of the answer has been seen. */
   isOver(): boolean;
   /** Returns what was used so far; `complete` says that what was told of the output is all of it. */
@@ -36,8 +44,14 @@ export function createMeter(parts: number, countInput: CountInput): CallMeter {
   return {
     attempt(operation, request) {
       const attempted = newAttempt(operation, request);
+      const { meter, state } = attempted;
       attempts.push(attempted);
-      return attempted.meter;
+      return {
+        ...meter,
+        // Of speech nothing is counted, and its first bytes are content.
+        hasContent: () => isUncounted(operation) || state.text !== "" || state.ended || state.gaveUp,
+        drop: () => void attempts.splice(attempts.indexOf(attempted), 1),
+      };
     },
     isOver: () => attempts.length === parts && attempts.every(({ state }) => state.ended),
     async measure(complete) {

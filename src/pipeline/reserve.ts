@@ -39,32 +39,32 @@ export interface Need {
 /** One reservation for all that a call asks of its upstream. */
 export interface Reservation {
   /**
-   * Reserves at the first request, and returns each with the bound that the credit sets. Throws a Refusal where the
-   * call may not, or cannot, be paid for.
+   * Reserves at the first request, and returns each, in the words of its operation, with the bound that the credit sets.
+   * Throws a Refusal where the call may not, or cannot, be paid for.
    */
-  bound<W extends Wire>(request: W): Promise<W>;
+  bound<W extends Wire>(operation: Operation, request: W): Promise<W>;
   isMade(): boolean;
 }
 
-export function createReservation(ledger: Ledger, need: Omit<Need, "request">): Reservation {
+export function createReservation(ledger: Ledger, need: Omit<Need, "operation" | "request">): Reservation {
   let reserved: Promise<Bound> | undefined;
   let isMade = false;
   return {
-    async bound(request) {
+    async bound(operation, request) {
       if (need.asked === "count_tokens") return request;
-      reserved ??= reserve(ledger, { ...need, request });
+      reserved ??= reserve(ledger, { ...need, operation, request });
       const bound = await reserved;
       isMade = true;
-      return bound(request);
+      return bound(operation, request);
     },
     isMade: () => isMade,
   };
 }
 
 /** Bounds what goes to the upstream. */
-type Bound = <W extends Wire>(request: W) => W;
+type Bound = <W extends Wire>(operation: Operation, request: W) => W;
 
-const unbounded: Bound = (request) => request;
+const unbounded: Bound = (_, request) => request;
 
 async function reserve(ledger: Ledger, need: Need): Promise<Bound> {
   const { call, model, asked, operation, request, arrivedAt } = need;
@@ -99,7 +99,7 @@ async function reserve(ledger: Ledger, need: Need): Promise<Bound> {
   // What is held is never less than the fewest cost, which rounding must not take away.
   const affordable = Math.max(fewest, Math.floor(outputFor(price, held.amount - worst(0)) / answers));
   const tokens = Math.min(affordable, outputOf(need));
-  return (sent) => withOutputBound(operation, sent, tokens, model.vendor);
+  return (spoken, sent) => withOutputBound(spoken, sent, tokens, model.vendor);
 }
 
 /** The most input, in tokens: each prompt has the whole context, and of a list of texts to embed each has it too. */

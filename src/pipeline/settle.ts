@@ -14,13 +14,17 @@ import { type CallUsage, costOf, nothingUsed } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
 import type { CallMeter } from "./meter.ts";
 import { charactersOf } from "./reserve.ts";
+import type { Tried } from "./send.ts";
 
 /** A call whose cost was reserved. */
 export interface Running {
   readonly call: Call;
   readonly asked: Operation;
   readonly model: Model;
-  readonly target: Target;
+  /** Where it went last. */
+  readonly target: () => Target;
+  /** Where it was tried before that. */
+  readonly tried: readonly Tried[];
   readonly meter: CallMeter;
   /** Milliseconds since 1970. */
   readonly arrivedAt: number;
@@ -86,7 +90,7 @@ function settling(running: Running, { ledger, clock, onUsed, onError }: SettleOp
     const isAnswered = outcome === Outcome.ANSWERED;
     const hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
     const { used, estimated, isNothing } = hasCost ? await running.meter.measure(isAnswered) : unmeasured;
-    const { call, asked, model, target, arrivedAt } = running;
+    const { call, asked, model, tried, arrivedAt } = running;
     const whole = { ...used, characters: hasCost ? charactersOf(asked, call.request) : 0 };
     const charged = await ledger.settle({
       id: call.id,
@@ -94,7 +98,8 @@ function settling(running: Running, { ledger, clock, onUsed, onError }: SettleOp
       key_id: call.caller.keyId,
       operation: asked,
       model: model.id,
-      upstream: target.upstream,
+      upstream: running.target().upstream,
+      tried: tried.length === 0 ? null : JSON.stringify(tried),
       outcome,
       ...columnsOf(whole),
       estimated: estimated ? 1 : 0,

@@ -7,7 +7,7 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, Frames } from "../call.ts";
-import { Reason, Refusal } from "../errors.ts";
+import { faultOf } from "./fault.ts";
 import type { Operation } from "./operations.ts";
 import type { Attempt, Provider, Speak } from "./provider.ts";
 
@@ -146,19 +146,4 @@ async function* followed<O extends DescMessage>(
   } finally {
     end();
   }
-}
-
-/** Returns what failed by the upstream's fault; undefined where nothing did. */
-function faultOf(error: unknown): string | undefined {
-  if (!(error instanceof Refusal)) return undefined;
-  const { reason, status, message, cause } = error;
-  // The message is the upstream's own, and so is the status but for 502, which stands for any error of its.
-  if (reason === Reason.UPSTREAM_REFUSED) {
-    if (status === 502) return "it answered with an error";
-    return status >= 500 || status === 408 || status === 429 ? `it answered with status ${status}` : undefined;
-  }
-  if (reason !== Reason.UPSTREAM_FAILED && reason !== Reason.UPSTREAM_TIMEOUT) return undefined;
-  if (typeof cause === "string") return cause;
-  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
-  return typeof code === "string" ? `${message} (${code})` : message;
 }

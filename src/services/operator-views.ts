@@ -2,6 +2,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import {
   DescribeLimitsResponseSchema,
+  GetAnyRequestResponseSchema,
   ListAllRequestsResponseSchema,
   ListAuditResponseSchema,
   ListUpstreamsResponseSchema,
@@ -9,7 +10,7 @@ import {
 } from "../../gen/modelgateway/v1/operator_pb.ts";
 import type { RequestFilter } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { ServiceImplementation } from "../call.ts";
-import { invalidValue } from "../errors.ts";
+import { invalidValue, resourceNotFound } from "../errors.ts";
 import { accessOf } from "../pipeline/authorize.ts";
 import { tierMessage } from "./account-message.ts";
 import { actMessage } from "./act-message.ts";
@@ -23,7 +24,7 @@ import { whole } from "./whole.ts";
 
 type Rpcs = Pick<
   ServiceImplementation<typeof OperatorService>,
-  "listAllRequests" | "listUpstreams" | "describeLimits" | "listAudit"
+  "listAllRequests" | "getAnyRequest" | "listUpstreams" | "describeLimits" | "listAudit"
 >;
 
 export function operatorViews({ storage, config, upstreams, services }: OperatorParts): Rpcs {
@@ -41,6 +42,12 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
           : requests.page({ ...filter, accountId }, before, limit),
       );
       return whole(ListAllRequestsResponseSchema, { requests: items.map(requestMessage), ...next });
+    },
+    async getAnyRequest({ request }) {
+      const { id = "" } = request.message();
+      const found = requests.findAny(id);
+      if (!found) throw resourceNotFound("request", id);
+      return whole(GetAnyRequestResponseSchema, { request: requestMessage(found) });
     },
     async listUpstreams() {
       return whole(ListUpstreamsResponseSchema, { upstreams: upstreams().map(upstreamMessage) });

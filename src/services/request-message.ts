@@ -2,12 +2,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {
+  FailedAttemptSchema,
   Outcome,
   RequestSchema,
   RunningSchema,
   UsageSchema,
   UsageSumSchema,
 } from "../../gen/modelgateway/v1/usage_pb.ts";
+import type { Tried } from "../pipeline/send.ts";
 import type { Hold } from "../storage/holds.ts";
 import type { Request, UsageSum } from "../storage/requests.ts";
 
@@ -22,7 +24,17 @@ export function requestMessage(request: Request): MessageInitShape<typeof Reques
     createdAt: timestampFromMs(request.created_at),
     durationMs: request.duration_ms,
     ...(first_byte_ms === null ? {} : { firstByteMs: first_byte_ms }),
+    tried: triedOf(request),
   };
+}
+
+/** As `Tried` in pipeline/send.ts was written down. */
+function triedOf({ tried }: Request): MessageInitShape<typeof FailedAttemptSchema>[] {
+  const list = tried === null ? [] : (JSON.parse(tried) as readonly Tried[]);
+  return list.map(({ upstream, at, ms, failure }) => ({
+    ...{ upstream, durationMs: Math.max(0, Math.round(ms)), failure },
+    at: timestampFromMs(at),
+  }));
 }
 
 export function runningMessage(hold: Hold): MessageInitShape<typeof RunningSchema> {

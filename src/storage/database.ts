@@ -14,6 +14,7 @@ import * as accountsAndKeys from "./migrations/0001-accounts-and-keys.ts";
 import * as responses from "./migrations/0002-responses.ts";
 import * as money from "./migrations/0003-money.ts";
 import * as dashboard from "./migrations/0004-dashboard.ts";
+import * as attempts from "./migrations/0005-attempts.ts";
 import type { Tables } from "./schema.ts";
 
 export type Database = Kysely<Tables>;
@@ -54,6 +55,7 @@ const migrations: MigrationProvider = {
     "0002-responses": responses,
     "0003-money": money,
     "0004-dashboard": dashboard,
+    "0005-attempts": attempts,
   }),
 };
 

@@ -33,7 +33,7 @@ export type Held =
   | { readonly kind: "short"; readonly of: "balance" | "limit"; readonly available: number };
 
 /** A call that is over; `cost` is what it should be charged. */
-export type Settlement = Omit<Selectable<RequestTable>, "waived">;
+export type Settlement = Omit<Selectable<RequestTable>, "waived" | "tried"> & Partial<Pick<RequestTable, "tried">>;
 
 export interface Charged {
   readonly cost: number;
@@ -100,8 +100,8 @@ export function ledgerStore(engine: Engine): LedgerStore {
   const deleteRequest = engine.prepare<[id: string]>("DELETE FROM requests WHERE id = ?");
   const insertRequest = engine.prepare<RequestRow>(
     `INSERT INTO requests (id, account_id, key_id, operation, model, upstream, outcome, input, cache_read, cache_write,
-       output, reasoning, characters, estimated, cost, waived, created_at, duration_ms, first_byte_ms)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       output, reasoning, characters, estimated, cost, waived, created_at, duration_ms, first_byte_ms, tried)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const insertCharge = engine.prepare<[string, string, number, string, string, number]>(
     `INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
@@ -227,7 +227,7 @@ function requestRow(call: Settlement, cost: number, waived: number) {
     ...([call.id, call.account_id, call.key_id, call.operation, call.model, call.upstream] as const),
     ...([call.outcome, call.input, call.cache_read, call.cache_write, call.output, call.reasoning] as const),
     ...([call.characters, call.estimated, cost, waived, call.created_at, call.duration_ms] as const),
-    call.first_byte_ms,
+    ...([call.first_byte_ms, call.tried ?? null] as const),
   ] as const;
 }
 

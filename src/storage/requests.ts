@@ -51,6 +51,8 @@ export type UsageSum = Omit<Selectable<UsageHourTable>, "account_id" | "hour" | 
 
 export interface RequestStore {
   find(accountId: string, id: string): Request | undefined;
+  /** Finds a call of whichever account. */
+  findAny(id: string): Request | undefined;
   /** Lists some calls, newest first: those before the one with this id. */
   page(filter: RequestFilter, before: string | undefined, limit: number): Request[];
   /** Lists some calls of all accounts, newest first: those before the one with this id. */
@@ -74,9 +76,11 @@ export function requestStore(db: Database, engine: Engine): RequestStore {
   const find = engine.prepare<[id: string, accountId: string], Request>(
     "SELECT * FROM requests WHERE id = ? AND account_id = ?",
   );
+  const findAny = engine.prepare<[id: string], Request>("SELECT * FROM requests WHERE id = ?");
   const page: RequestStore["page"] = (filter, before, limit) => engine.all(pageQuery(db, filter, before, limit));
   return {
     find: (accountId, id) => find.get(id, accountId),
+    findAny: (id) => findAny.get(id),
     page,
     pageOfAll: (filter, before, limit) => engine.all(allQuery(db, filter, before, limit)),
     *pages(filter) {

@@ -1,7 +1,4 @@
-/**
- * The tables, as Kysely sees them. Times are milliseconds since 1970; booleans are 0 and 1; money is in millionths of
- * the unit.
- */
+/** The tables, as Kysely sees them. Times are milliseconds since 1970; booleans are 0 and 1; money is in millionths. */
 import type { ColumnType, Generated } from "kysely";
 
 /** Written once, never changed. */
@@ -193,6 +190,8 @@ export interface RequestTable extends UsageColumns {
   created_at: Fixed<number>;
   duration_ms: number;
   first_byte_ms: number | null;
+  /** The attempts that failed before the last, as a JSON list; null where there were none. */
+  tried: string | null;
 }
 
 /** What a key used of a model from one hour to the next. */

@@ -22,7 +22,7 @@ const exposed = [
   ...["requests", "tokens"].flatMap((unit) =>
     ["limit", "remaining", "reset"].map((what) => `anthropic-ratelimit-${unit}-${what}`),
   ),
-  ...["x-gateway-cost", "x-gateway-usage", "x-gateway-credit-remaining"],
+  ...["x-gateway-cost", "x-gateway-usage", "x-gateway-credit-remaining", "x-gateway-upstream", "x-gateway-attempts"],
   ...["x-gateway-dropped", "grpc-status", "grpc-message", "grpc-status-details-bin"],
 ].join(", ");
 

@@ -29,6 +29,12 @@ export interface TestGateway {
 /** The moment at which every test gateway stands still, so that two of them answer alike. */
 export const now = Date.UTC(2026, 0, 2, 3, 4, 5);
 
+/** One attempt a call, and no target is left alone: what an upstream does is what its caller sees. */
+const once: Pick<Config, "retries" | "breaker"> = {
+  retries: { attempts: 1, share: 0 },
+  breaker: { failures: Number.MAX_SAFE_INTEGER, openMs: 1 },
+};
+
 /** How the test's account stands. Unless a test says otherwise it is of the fastest tier, and billed afterwards. */
 export interface AccountInit {
   readonly postpaid?: boolean;
@@ -48,7 +54,7 @@ export async function startTestGateway(
   { postpaid = true, recharge = 300_000_000, grant = 0, ...init }: AccountInit = {},
 ): Promise<TestGateway> {
   const dataDir = await mkdtemp(join(tmpdir(), "gateway-test-"));
-  const config: Config = { ...loadConfig(undefined, {}), port: 0, dataDir, drainMs: 2000, ...overrides };
+  const config: Config = { ...loadConfig(undefined, {}), port: 0, dataDir, drainMs: 2000, ...once, ...overrides };
   const databasePath = join(dataDir, "gateway.db");
   const storage = await openStorage(databasePath);
   const accountId = newId("acc");

@@ -56,13 +56,17 @@ export interface RequestNames {
   readonly keyNames?: ReadonlyMap<string, string> | undefined;
   /** Shows the account of each call by what this returns. */
   readonly account?: ((accountId: string) => ReactNode) | undefined;
-  /** Leads from a call to its page, which only calls of one's own account have. */
-  readonly linked?: boolean | undefined;
+  /** Leads from a call to the page of that kind: one's own, or the operator's. */
+  readonly page?: "/usage/$requestId" | "/operator/requests/$requestId";
 }
 
 const none = "–";
 
-export function useRequestColumns({ keyNames, account, linked = true }: RequestNames): readonly RequestColumn[] {
+export function useRequestColumns({
+  keyNames,
+  account,
+  page = "/usage/$requestId",
+}: RequestNames): readonly RequestColumn[] {
   const t = useWords(said);
   const format = useFormat();
   const both = (cell: (call: Request | Running) => ReactNode) => ({ ended: cell, running: cell });
@@ -70,14 +74,11 @@ export function useRequestColumns({ keyNames, account, linked = true }: RequestN
     {
       name: "time",
       head: t.time,
-      ended: ({ id, createdAt }) =>
-        linked ? (
-          <Anchor component={Link} to="/usage/$requestId" params={{ requestId: id } as never} fz="inherit">
-            {createdAt && format.exactly(createdAt)}
-          </Anchor>
-        ) : (
-          createdAt && <span title={id}>{format.exactly(createdAt)}</span>
-        ),
+      ended: ({ id, createdAt }) => (
+        <Anchor component={Link} to={page} params={{ requestId: id } as never} fz="inherit">
+          {createdAt && format.exactly(createdAt)}
+        </Anchor>
+      ),
       running: ({ createdAt }) => createdAt && format.exactly(createdAt),
     },
     { name: "outcome", head: t.outcome, ended: ({ outcome }) => <OutcomeMark of={outcome} />, running: underWay },

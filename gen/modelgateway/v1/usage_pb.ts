@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/usage.proto.
  */
 export const file_modelgateway_v1_usage: GenFile = /*@__PURE__*/
-  fileDesc("Chttb2RlbGdhdGV3YXkvdjEvdXNhZ2UucHJvdG8SD21vZGVsZ2F0ZXdheS52MSLVAQoFVXNhZ2USHgoMaW5wdXRfdG9rZW5zGAEgASgDQgiKtRgECAEQARIjChFjYWNoZV9yZWFkX3Rva2VucxgCIAEoA0IIirUYBAgBEAESJAoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgDQgiKtRgECAEQARIfCg1vdXRwdXRfdG9rZW5zGAQgASgDQgiKtRgECAEQARIiChByZWFzb25pbmdfdG9rZW5zGAUgASgDQgiKtRgECAEQARIcCgpjaGFyYWN0ZXJzGAYgASgDQgiKtRgECAEQASK/AwoHUmVxdWVzdBISCgJpZBgBIAEoCUIGirUYAggBEhYKBmtleV9pZBgCIAEoCUIGirUYAggBEhkKCW9wZXJhdGlvbhgDIAEoCUIGirUYAggBEhUKBW1vZGVsGAQgASgJQgaKtRgCCAESGAoIdXBzdHJlYW0YBSABKAlCBoq1GAIIARIxCgdvdXRjb21lGAYgASgOMhgubW9kZWxnYXRld2F5LnYxLk91dGNvbWVCBoq1GAIIARIlCgV1c2FnZRgHIAEoCzIWLm1vZGVsZ2F0ZXdheS52MS5Vc2FnZRIZCgllc3RpbWF0ZWQYCCABKAhCBoq1GAIIARIWCgRjb3N0GAkgASgDQgiKtRgECAEoBhIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbCgtkdXJhdGlvbl9tcxgLIAEoDUIGirUYAggBEhoKDWZpcnN0X2J5dGVfbXMYDCABKA1IAIgBARIYCgZ3YWl2ZWQYDSABKANCCIq1GAQIASgGEhoKCmFjY291bnRfaWQYDiABKAlCBoq1GAIIAUIQCg5fZmlyc3RfYnl0ZV9tcyLLAQoHUnVubmluZxISCgJpZBgBIAEoCUIGirUYAggBEhoKCmFjY291bnRfaWQYAiABKAlCBoq1GAIIARIWCgZrZXlfaWQYAyABKAlCBoq1GAIIARIZCglvcGVyYXRpb24YBCABKAlCBoq1GAIIARIVCgVtb2RlbBgFIAEoCUIGirUYAggBEhYKBGhlbGQYBiABKANCCIq1GAQIASgGEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhQKEkxpc3RSdW5uaW5nUmVxdWVzdCJAChNMaXN0UnVubmluZ1Jlc3BvbnNlEikKB3J1bm5pbmcYASADKAsyGC5tb2RlbGdhdGV3YXkudjEuUnVubmluZyLVAQoNUmVxdWVzdEZpbHRlchITCgZrZXlfaWQYASABKAlIAIgBARISCgVtb2RlbBgCIAEoCUgBiAEBEigKBGZyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0CghvdXRjb21lcxgFIAMoDjIYLm1vZGVsZ2F0ZXdheS52MS5PdXRjb21lQgi6SAWSAQIQCkIJCgdfa2V5X2lkQggKBl9tb2RlbCKpAQoTTGlzdFJlcXVlc3RzUmVxdWVzdBIuCgZmaWx0ZXIYASABKAsyHi5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdEZpbHRlchIiCglwYWdlX3NpemUYAiABKA1CCrpIByoFGOgHKAFIAIgBARIhCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjIAUgBiAEBQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4idAoUTGlzdFJlcXVlc3RzUmVzcG9uc2USKgoIcmVxdWVzdHMYASADKAsyGC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdBIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBAUISChBfbmV4dF9wYWdlX3Rva2VuIjMKEUdldFJlcXVlc3RSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBAUIFCgNfaWQiPwoSR2V0UmVxdWVzdFJlc3BvbnNlEikKB3JlcXVlc3QYASABKAsyGC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdCKpAgoQTGlzdFVzYWdlUmVxdWVzdBI2CgZidWNrZXQYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuQnVja2V0Qgi6SAWCAQIQAUgAiAEBEigKBGZyb20YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZieV9rZXkYBCABKAhIAYgBARIVCghieV9tb2RlbBgFIAEoCEgCiAEBEhMKBmtleV9pZBgGIAEoCUgDiAEBEhIKBW1vZGVsGAcgASgJSASIAQFCCQoHX2J1Y2tldEIJCgdfYnlfa2V5QgsKCV9ieV9tb2RlbEIJCgdfa2V5X2lkQggKBl9tb2RlbCI8ChFMaXN0VXNhZ2VSZXNwb25zZRInCgRzdW1zGAEgAygLMhkubW9kZWxnYXRld2F5LnYxLlVzYWdlU3VtItIBCghVc2FnZVN1bRItCgliZWdpbnNfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBmtleV9pZBgCIAEoCUgAiAEBEhIKBW1vZGVsGAMgASgJSAGIAQESGgoIcmVxdWVzdHMYBCABKANCCIq1GAQIARABEiUKBXVzYWdlGAUgASgLMhYubW9kZWxnYXRld2F5LnYxLlVzYWdlEhYKBGNvc3QYBiABKANCCIq1GAQIASgGQgkKB19rZXlfaWRCCAoGX21vZGVsIqcBChVFeHBvcnRSZXF1ZXN0c1JlcXVlc3QSEwoGa2V5X2lkGAEgASgJSACIAQESEgoFbW9kZWwYAiABKAlIAYgBARIoCgRmcm9tGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHX2tleV9pZEIICgZfbW9kZWwiXgoWRXhwb3J0UmVxdWVzdHNSZXNwb25zZRIZCgxjb250ZW50X3R5cGUYASABKAlIAIgBARIQCgNjc3YYAiABKAxIAYgBAUIPCg1fY29udGVudF90eXBlQgYKBF9jc3YqvgEKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEiIKEE9VVENPTUVfQU5TV0VSRUQQARoMorUYCGFuc3dlcmVkEh4KDk9VVENPTUVfRkFJTEVEEAIaCqK1GAZmYWlsZWQSHgoOT1VUQ09NRV9CUk9LRU4QAxoKorUYBmJyb2tlbhIaCgxPVVRDT01FX0xFRlQQBBoIorUYBGxlZnQSGgoMT1VUQ09NRV9MT1NUEAUaCKK1GARsb3N0KlQKBkJ1Y2tldBIWChJCVUNLRVRfVU5TUEVDSUZJRUQQABIZCgtCVUNLRVRfSE9VUhABGgiitRgEaG91chIXCgpCVUNLRVRfREFZEAIaB6K1GANkYXkyqQQKDFVzYWdlU2VydmljZRJjCgxMaXN0UmVxdWVzdHMSJC5tb2RlbGdhdGV3YXkudjEuTGlzdFJlcXVlc3RzUmVxdWVzdBolLm1vZGVsZ2F0ZXdheS52MS5MaXN0UmVxdWVzdHNSZXNwb25zZSIG2rUYAhACEmAKC0xpc3RSdW5uaW5nEiMubW9kZWxnYXRld2F5LnYxLkxpc3RSdW5uaW5nUmVxdWVzdBokLm1vZGVsZ2F0ZXdheS52MS5MaXN0UnVubmluZ1Jlc3BvbnNlIgbatRgCEAISXQoKR2V0UmVxdWVzdBIiLm1vZGVsZ2F0ZXdheS52MS5HZXRSZXF1ZXN0UmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5HZXRSZXF1ZXN0UmVzcG9uc2UiBtq1GAIQAhJaCglMaXN0VXNhZ2USIS5tb2RlbGdhdGV3YXkudjEuTGlzdFVzYWdlUmVxdWVzdBoiLm1vZGVsZ2F0ZXdheS52MS5MaXN0VXNhZ2VSZXNwb25zZSIG2rUYAhACEpYBCg5FeHBvcnRSZXF1ZXN0cxImLm1vZGVsZ2F0ZXdheS52MS5FeHBvcnRSZXF1ZXN0c1JlcXVlc3QaJy5tb2RlbGdhdGV3YXkudjEuRXhwb3J0UmVxdWVzdHNSZXNwb25zZSIx2rUYCwgEEAIqA2NzdjABgtPkkwIcEhovYXBpL3YxL3VzYWdlL3JlcXVlc3RzLmNzdjABYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
+  fileDesc("Chttb2RlbGdhdGV3YXkvdjEvdXNhZ2UucHJvdG8SD21vZGVsZ2F0ZXdheS52MSLVAQoFVXNhZ2USHgoMaW5wdXRfdG9rZW5zGAEgASgDQgiKtRgECAEQARIjChFjYWNoZV9yZWFkX3Rva2VucxgCIAEoA0IIirUYBAgBEAESJAoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgDQgiKtRgECAEQARIfCg1vdXRwdXRfdG9rZW5zGAQgASgDQgiKtRgECAEQARIiChByZWFzb25pbmdfdG9rZW5zGAUgASgDQgiKtRgECAEQARIcCgpjaGFyYWN0ZXJzGAYgASgDQgiKtRgECAEQASLuAwoHUmVxdWVzdBISCgJpZBgBIAEoCUIGirUYAggBEhYKBmtleV9pZBgCIAEoCUIGirUYAggBEhkKCW9wZXJhdGlvbhgDIAEoCUIGirUYAggBEhUKBW1vZGVsGAQgASgJQgaKtRgCCAESGAoIdXBzdHJlYW0YBSABKAlCBoq1GAIIARIxCgdvdXRjb21lGAYgASgOMhgubW9kZWxnYXRld2F5LnYxLk91dGNvbWVCBoq1GAIIARIlCgV1c2FnZRgHIAEoCzIWLm1vZGVsZ2F0ZXdheS52MS5Vc2FnZRIZCgllc3RpbWF0ZWQYCCABKAhCBoq1GAIIARIWCgRjb3N0GAkgASgDQgiKtRgECAEoBhIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbCgtkdXJhdGlvbl9tcxgLIAEoDUIGirUYAggBEhoKDWZpcnN0X2J5dGVfbXMYDCABKA1IAIgBARIYCgZ3YWl2ZWQYDSABKANCCIq1GAQIASgGEhoKCmFjY291bnRfaWQYDiABKAlCBoq1GAIIARItCgV0cmllZBgPIAMoCzIeLm1vZGVsZ2F0ZXdheS52MS5GYWlsZWRBdHRlbXB0QhAKDl9maXJzdF9ieXRlX21zIocBCg1GYWlsZWRBdHRlbXB0EhgKCHVwc3RyZWFtGAEgASgJQgaKtRgCCAESJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKC2R1cmF0aW9uX21zGAMgASgNQgaKtRgCCAESFwoHZmFpbHVyZRgEIAEoCUIGirUYAggBIssBCgdSdW5uaW5nEhIKAmlkGAEgASgJQgaKtRgCCAESGgoKYWNjb3VudF9pZBgCIAEoCUIGirUYAggBEhYKBmtleV9pZBgDIAEoCUIGirUYAggBEhkKCW9wZXJhdGlvbhgEIAEoCUIGirUYAggBEhUKBW1vZGVsGAUgASgJQgaKtRgCCAESFgoEaGVsZBgGIAEoA0IIirUYBAgBKAYSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFAoSTGlzdFJ1bm5pbmdSZXF1ZXN0IkAKE0xpc3RSdW5uaW5nUmVzcG9uc2USKQoHcnVubmluZxgBIAMoCzIYLm1vZGVsZ2F0ZXdheS52MS5SdW5uaW5nItUBCg1SZXF1ZXN0RmlsdGVyEhMKBmtleV9pZBgBIAEoCUgAiAEBEhIKBW1vZGVsGAIgASgJSAGIAQESKAoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKCG91dGNvbWVzGAUgAygOMhgubW9kZWxnYXRld2F5LnYxLk91dGNvbWVCCLpIBZIBAhAKQgkKB19rZXlfaWRCCAoGX21vZGVsIqkBChNMaXN0UmVxdWVzdHNSZXF1ZXN0Ei4KBmZpbHRlchgBIAEoCzIeLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0RmlsdGVyEiIKCXBhZ2Vfc2l6ZRgCIAEoDUIKukgHKgUY6AcoAUgAiAEBEiEKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGMgBSAGIAQFCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbiJ0ChRMaXN0UmVxdWVzdHNSZXNwb25zZRIqCghyZXF1ZXN0cxgBIAMoCzIYLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iMwoRR2V0UmVxdWVzdFJlcXVlc3QSFwoCaWQYASABKAlCBrpIA8gBAUgAiAEBQgUKA19pZCI/ChJHZXRSZXF1ZXN0UmVzcG9uc2USKQoHcmVxdWVzdBgBIAEoCzIYLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0IqkCChBMaXN0VXNhZ2VSZXF1ZXN0EjYKBmJ1Y2tldBgBIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5CdWNrZXRCCLpIBYIBAhABSACIAQESKAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBmJ5X2tleRgEIAEoCEgBiAEBEhUKCGJ5X21vZGVsGAUgASgISAKIAQESEwoGa2V5X2lkGAYgASgJSAOIAQESEgoFbW9kZWwYByABKAlIBIgBAUIJCgdfYnVja2V0QgkKB19ieV9rZXlCCwoJX2J5X21vZGVsQgkKB19rZXlfaWRCCAoGX21vZGVsIjwKEUxpc3RVc2FnZVJlc3BvbnNlEicKBHN1bXMYASADKAsyGS5tb2RlbGdhdGV3YXkudjEuVXNhZ2VTdW0i0gEKCFVzYWdlU3VtEi0KCWJlZ2luc19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGa2V5X2lkGAIgASgJSACIAQESEgoFbW9kZWwYAyABKAlIAYgBARIaCghyZXF1ZXN0cxgEIAEoA0IIirUYBAgBEAESJQoFdXNhZ2UYBSABKAsyFi5tb2RlbGdhdGV3YXkudjEuVXNhZ2USFgoEY29zdBgGIAEoA0IIirUYBAgBKAZCCQoHX2tleV9pZEIICgZfbW9kZWwipwEKFUV4cG9ydFJlcXVlc3RzUmVxdWVzdBITCgZrZXlfaWQYASABKAlIAIgBARISCgVtb2RlbBgCIAEoCUgBiAEBEigKBGZyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdfa2V5X2lkQggKBl9tb2RlbCJeChZFeHBvcnRSZXF1ZXN0c1Jlc3BvbnNlEhkKDGNvbnRlbnRfdHlwZRgBIAEoCUgAiAEBEhAKA2NzdhgCIAEoDEgBiAEBQg8KDV9jb250ZW50X3R5cGVCBgoEX2Nzdiq+AQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASIgoQT1VUQ09NRV9BTlNXRVJFRBABGgyitRgIYW5zd2VyZWQSHgoOT1VUQ09NRV9GQUlMRUQQAhoKorUYBmZhaWxlZBIeCg5PVVRDT01FX0JST0tFThADGgqitRgGYnJva2VuEhoKDE9VVENPTUVfTEVGVBAEGgiitRgEbGVmdBIaCgxPVVRDT01FX0xPU1QQBRoIorUYBGxvc3QqVAoGQnVja2V0EhYKEkJVQ0tFVF9VTlNQRUNJRklFRBAAEhkKC0JVQ0tFVF9IT1VSEAEaCKK1GARob3VyEhcKCkJVQ0tFVF9EQVkQAhoHorUYA2RheTKpBAoMVXNhZ2VTZXJ2aWNlEmMKDExpc3RSZXF1ZXN0cxIkLm1vZGVsZ2F0ZXdheS52MS5MaXN0UmVxdWVzdHNSZXF1ZXN0GiUubW9kZWxnYXRld2F5LnYxLkxpc3RSZXF1ZXN0c1Jlc3BvbnNlIgbatRgCEAISYAoLTGlzdFJ1bm5pbmcSIy5tb2RlbGdhdGV3YXkudjEuTGlzdFJ1bm5pbmdSZXF1ZXN0GiQubW9kZWxnYXRld2F5LnYxLkxpc3RSdW5uaW5nUmVzcG9uc2UiBtq1GAIQAhJdCgpHZXRSZXF1ZXN0EiIubW9kZWxnYXRld2F5LnYxLkdldFJlcXVlc3RSZXF1ZXN0GiMubW9kZWxnYXRld2F5LnYxLkdldFJlcXVlc3RSZXNwb25zZSIG2rUYAhACEloKCUxpc3RVc2FnZRIhLm1vZGVsZ2F0ZXdheS52MS5MaXN0VXNhZ2VSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLkxpc3RVc2FnZVJlc3BvbnNlIgbatRgCEAISlgEKDkV4cG9ydFJlcXVlc3RzEiYubW9kZWxnYXRld2F5LnYxLkV4cG9ydFJlcXVlc3RzUmVxdWVzdBonLm1vZGVsZ2F0ZXdheS52MS5FeHBvcnRSZXF1ZXN0c1Jlc3BvbnNlIjHatRgLCAQQAioDY3N2MAGC0+STAhwSGi9hcGkvdjEvdXNhZ2UvcmVxdWVzdHMuY3N2MAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
 
 /**
  * Usage is what calls used, in parts that do not overlap.
@@ -181,6 +181,13 @@ export type Request = Message<"modelgateway.v1.Request"> & {
    * @generated from field: string account_id = 14;
    */
   accountId: string;
+
+  /**
+   * Holds the attempts that failed before the last one, in order. The last is told by `upstream` and `outcome`.
+   *
+   * @generated from field: repeated modelgateway.v1.FailedAttempt tried = 15;
+   */
+  tried: FailedAttempt[];
 };
 
 /**
@@ -189,6 +196,48 @@ export type Request = Message<"modelgateway.v1.Request"> & {
  */
 export const RequestSchema: GenMessage<Request> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_usage, 1);
+
+/**
+ * FailedAttempt is an attempt in whose place another was made.
+ *
+ * @generated from message modelgateway.v1.FailedAttempt
+ */
+export type FailedAttempt = Message<"modelgateway.v1.FailedAttempt"> & {
+  /**
+   * Names the upstream that was asked.
+   *
+   * @generated from field: string upstream = 1;
+   */
+  upstream: string;
+
+  /**
+   * Is when it was asked.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 2;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * Is how long it took to fail, in milliseconds.
+   *
+   * @generated from field: uint32 duration_ms = 3;
+   */
+  durationMs: number;
+
+  /**
+   * Is what failed, in the words of the log: no text of the upstream's.
+   *
+   * @generated from field: string failure = 4;
+   */
+  failure: string;
+};
+
+/**
+ * Describes the message modelgateway.v1.FailedAttempt.
+ * Use `create(FailedAttemptSchema)` to create a new message.
+ */
+export const FailedAttemptSchema: GenMessage<FailedAttempt> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 2);
 
 /**
  * Running is a call that is under way.
@@ -251,7 +300,7 @@ export type Running = Message<"modelgateway.v1.Running"> & {
  * Use `create(RunningSchema)` to create a new message.
  */
 export const RunningSchema: GenMessage<Running> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 2);
+  messageDesc(file_modelgateway_v1_usage, 3);
 
 /**
  * ListRunningRequest asks for the calls that are under way.
@@ -266,7 +315,7 @@ export type ListRunningRequest = Message<"modelgateway.v1.ListRunningRequest"> &
  * Use `create(ListRunningRequestSchema)` to create a new message.
  */
 export const ListRunningRequestSchema: GenMessage<ListRunningRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 3);
+  messageDesc(file_modelgateway_v1_usage, 4);
 
 /**
  * ListRunningResponse has them.
@@ -287,7 +336,7 @@ export type ListRunningResponse = Message<"modelgateway.v1.ListRunningResponse">
  * Use `create(ListRunningResponseSchema)` to create a new message.
  */
 export const ListRunningResponseSchema: GenMessage<ListRunningResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 4);
+  messageDesc(file_modelgateway_v1_usage, 5);
 
 /**
  * RequestFilter chooses calls.
@@ -336,7 +385,7 @@ export type RequestFilter = Message<"modelgateway.v1.RequestFilter"> & {
  * Use `create(RequestFilterSchema)` to create a new message.
  */
 export const RequestFilterSchema: GenMessage<RequestFilter> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 5);
+  messageDesc(file_modelgateway_v1_usage, 6);
 
 /**
  * ListRequestsRequest asks for a page of calls.
@@ -371,7 +420,7 @@ export type ListRequestsRequest = Message<"modelgateway.v1.ListRequestsRequest">
  * Use `create(ListRequestsRequestSchema)` to create a new message.
  */
 export const ListRequestsRequestSchema: GenMessage<ListRequestsRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 6);
+  messageDesc(file_modelgateway_v1_usage, 7);
 
 /**
  * ListRequestsResponse is a page of calls.
@@ -399,7 +448,7 @@ export type ListRequestsResponse = Message<"modelgateway.v1.ListRequestsResponse
  * Use `create(ListRequestsResponseSchema)` to create a new message.
  */
 export const ListRequestsResponseSchema: GenMessage<ListRequestsResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 7);
+  messageDesc(file_modelgateway_v1_usage, 8);
 
 /**
  * GetRequestRequest asks for one call.
@@ -420,7 +469,7 @@ export type GetRequestRequest = Message<"modelgateway.v1.GetRequestRequest"> & {
  * Use `create(GetRequestRequestSchema)` to create a new message.
  */
 export const GetRequestRequestSchema: GenMessage<GetRequestRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 8);
+  messageDesc(file_modelgateway_v1_usage, 9);
 
 /**
  * GetRequestResponse has the call.
@@ -441,7 +490,7 @@ export type GetRequestResponse = Message<"modelgateway.v1.GetRequestResponse"> &
  * Use `create(GetRequestResponseSchema)` to create a new message.
  */
 export const GetRequestResponseSchema: GenMessage<GetRequestResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 9);
+  messageDesc(file_modelgateway_v1_usage, 10);
 
 /**
  * ListUsageRequest asks for sums.
@@ -504,7 +553,7 @@ export type ListUsageRequest = Message<"modelgateway.v1.ListUsageRequest"> & {
  * Use `create(ListUsageRequestSchema)` to create a new message.
  */
 export const ListUsageRequestSchema: GenMessage<ListUsageRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 10);
+  messageDesc(file_modelgateway_v1_usage, 11);
 
 /**
  * ListUsageResponse has the sums; buckets without calls are left out.
@@ -525,7 +574,7 @@ export type ListUsageResponse = Message<"modelgateway.v1.ListUsageResponse"> & {
  * Use `create(ListUsageResponseSchema)` to create a new message.
  */
 export const ListUsageResponseSchema: GenMessage<ListUsageResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 11);
+  messageDesc(file_modelgateway_v1_usage, 12);
 
 /**
  * UsageSum is what was used in one bucket.
@@ -581,7 +630,7 @@ export type UsageSum = Message<"modelgateway.v1.UsageSum"> & {
  * Use `create(UsageSumSchema)` to create a new message.
  */
 export const UsageSumSchema: GenMessage<UsageSum> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 12);
+  messageDesc(file_modelgateway_v1_usage, 13);
 
 /**
  * ExportRequestsRequest chooses the calls of the table.
@@ -623,7 +672,7 @@ export type ExportRequestsRequest = Message<"modelgateway.v1.ExportRequestsReque
  * Use `create(ExportRequestsRequestSchema)` to create a new message.
  */
 export const ExportRequestsRequestSchema: GenMessage<ExportRequestsRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 13);
+  messageDesc(file_modelgateway_v1_usage, 14);
 
 /**
  * ExportRequestsResponse is a piece of the table.
@@ -651,7 +700,7 @@ export type ExportRequestsResponse = Message<"modelgateway.v1.ExportRequestsResp
  * Use `create(ExportRequestsResponseSchema)` to create a new message.
  */
 export const ExportRequestsResponseSchema: GenMessage<ExportRequestsResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 14);
+  messageDesc(file_modelgateway_v1_usage, 15);
 
 /**
  * Outcome is how a call ended. It decides what is charged.

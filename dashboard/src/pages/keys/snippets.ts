@@ -47,7 +47,8 @@ function curl(root: string, model: string): string {
 }
 
 function openai(root: string, model: string): string {
-  return `import OpenAI from "openai";
+  return `// npm install openai; run it as hello.mjs
+import OpenAI from "openai";
 
 const client = new OpenAI({
   baseURL: "${root}/v1",
@@ -61,7 +62,8 @@ console.log(answer.choices[0].message.content);`;
 }
 
 function anthropic(root: string, model: string): string {
-  return `import Anthropic from "@anthropic-ai/sdk";
+  return `// npm install @anthropic-ai/sdk; run it as hello.mjs
+import Anthropic from "@anthropic-ai/sdk";
 
 const client = new Anthropic({
   baseURL: "${root}",
@@ -72,12 +74,12 @@ const answer = await client.messages.create({
   max_tokens: 1000,
   messages: [{ role: "user", content: "Hello!" }],
 });
-console.log(answer.content);`;
+for (const block of answer.content) if (block.type === "text") console.log(block.text);`;
 }
 
 function grpc(root: string, model: string): string {
   const plain = root.startsWith("http:") ? " --http2-prior-knowledge" : "";
-  return `buf curl --protocol grpc${plain} \\
+  return `npx @bufbuild/buf curl --protocol grpc${plain} \\
   -H "Authorization: Bearer $${variable}" \\
   -d '{"model": ${model}, "messages": [{"role": "ROLE_USER", "text": "Hello!"}]}' \\
   ${root}/modelgateway.v1.InferenceService/CreateChatCompletion`;

@@ -40,7 +40,7 @@ export function AccountRequests({ accountId }: { readonly accountId: string }) {
       <Answer of={latest}>
         {({ requests }) =>
           requests.length > 0 ? (
-            <RequestTable requests={requests} linked={false} />
+            <RequestTable requests={requests} page="/operator/requests/$requestId" />
           ) : (
             <Empty icon={IconActivity} title={t.none}>
               {t.noneHow}

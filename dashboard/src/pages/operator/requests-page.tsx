@@ -4,6 +4,7 @@ import { Stack } from "@mantine/core";
 import { IconActivity } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
 import { AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useWords, words } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -42,6 +43,7 @@ export function RequestsPage() {
   const navigate = route.useNavigate();
   const catalog = useQuery(AccountService.method.listCatalog, {});
   const requests = useAllRequests(askedBy(search));
+  const accountLink = useAccountLink();
   const isFiltered = Object.keys(search).length > 0;
   return (
     <Page title={t.title} about={t.about}>
@@ -62,7 +64,7 @@ export function RequestsPage() {
             </Empty>
           }
         >
-          {(all) => <RequestTable requests={all} account={accountLink} linked={false} />}
+          {(all) => <RequestTable requests={all} account={accountLink} page="/operator/requests/$requestId" />}
         </PagedList>
       </Stack>
     </Page>
@@ -76,10 +78,13 @@ function askedBy(search: RequestSearch) {
   return { ...(account === undefined ? {} : { account }), filter };
 }
 
-function accountLink(accountId: string) {
-  return (
-    <AccountLink id={accountId} fz="xs" ff="monospace" title={accountId}>
-      …{accountId.slice(-6)}
+/** Names accounts by what people call them, as far as a page of them reaches. */
+function useAccountLink() {
+  const { data } = useQuery(OperatorService.method.listAccounts, { pageSize: 1000 });
+  const names = new Map(data?.accounts.map(({ id, name }) => [id, name]));
+  return (id: string) => (
+    <AccountLink id={id} fz="inherit" title={id}>
+      {names.get(id) ?? `…${id.slice(-6)}`}
     </AccountLink>
   );
 }

@@ -20,7 +20,7 @@ const said = words(
     ofLimit: (left: string, limit: string) => `${left} of ${limit}`,
     rate: (limit: string) => `The tier allows ${limit} a minute`,
     spent: "Spent",
-    requests: (count: string) => `in ${count} requests`,
+    requests: (count: string) => (count === "1" ? "in 1 request" : `in ${count} requests`),
   },
   {
     balance: "余额",

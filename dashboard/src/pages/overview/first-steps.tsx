@@ -13,6 +13,9 @@ const said = words(
     createAbout: "A program sends it with every call.",
     createAction: "Create a key",
     done: "Done",
+    credit: "Get credit",
+    creditAbout: "Calls are paid beforehand. Redeem a code, or ask the operator of the gateway for a recharge.",
+    creditAction: "Redeem a code",
     call: "Call a model",
     callAbout: "Give your client the address of the gateway and the key. The key's menu has examples to copy.",
     models: "See the models",
@@ -26,6 +29,9 @@ const said = words(
     createAbout: "程序每次调用时都要提供密钥。",
     createAction: "创建密钥",
     done: "已完成",
+    credit: "获取额度",
+    creditAbout: "调用需预先付费。请使用兑换码，或联系网关管理员充值。",
+    creditAction: "使用兑换码",
     call: "调用模型",
     callAbout: "在客户端中填写网关地址和密钥。密钥的菜单中有可复制的示例。",
     models: "查看模型",
@@ -35,7 +41,13 @@ const said = words(
   },
 );
 
-export function FirstSteps({ hasKey }: { readonly hasKey: boolean }) {
+interface Props {
+  readonly hasKey: boolean;
+  /** Whether there is something to pay calls with. */
+  readonly hasCredit: boolean;
+}
+
+export function FirstSteps({ hasKey, hasCredit }: Props) {
   const t = useWords(said);
   return (
     <Section title={t.title}>
@@ -47,7 +59,14 @@ export function FirstSteps({ hasKey }: { readonly hasKey: boolean }) {
             </Button>
           )}
         </Step>
-        <Step number={2} title={t.call} about={t.callAbout}>
+        <Step number={2} title={t.credit} about={t.creditAbout} done={hasCredit ? t.done : undefined}>
+          {!hasCredit && (
+            <Anchor component={Link} to="/recharge" size="sm">
+              {t.creditAction}
+            </Anchor>
+          )}
+        </Step>
+        <Step number={3} title={t.call} about={t.callAbout}>
           <Anchor component={Link} to="/models" size="sm">
             {t.models}
           </Anchor>
@@ -55,7 +74,7 @@ export function FirstSteps({ hasKey }: { readonly hasKey: boolean }) {
             {t.playground}
           </Anchor>
         </Step>
-        <Step number={3} title={t.watch} about={t.watchAbout} />
+        <Step number={4} title={t.watch} about={t.watchAbout} />
       </Stack>
     </Section>
   );

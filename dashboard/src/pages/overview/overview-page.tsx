@@ -4,7 +4,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { Group, SegmentedControl, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { useInterval } from "@mantine/hooks";
 import { useState } from "react";
-import { AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import { type Account, AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useWords, words } from "../../language/language.tsx";
@@ -87,7 +87,7 @@ export function OverviewPage() {
         {(answer) => <AccountCards of={answer} spent={byModel} span={t[spanName]} />}
       </Answer>
       {isNew && keys.data ? (
-        <FirstSteps hasKey={keys.data.keys.length > 0} />
+        <FirstSteps hasKey={keys.data.keys.length > 0} hasCredit={canPay(account.data?.account)} />
       ) : (
         <Stack gap="md">
           <Group justify="space-between" align="flex-end" gap="sm">
@@ -160,4 +160,9 @@ export function OverviewPage() {
 
 function ownName(id: string): string {
   return id;
+}
+
+/** What is postpaid, or has a balance, can be called by. While it is not known nothing is missed. */
+function canPay(account: Account | undefined): boolean {
+  return account === undefined || account.postpaid || account.balance > 0n;
 }

@@ -1,6 +1,6 @@
-/** Which upstreams were asked for one call, in order, and how each fared. A call makes one attempt. */
-import { Table } from "@mantine/core";
-import type { Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+/** Which upstreams were asked for one call, in order, and how each fared: those that failed, and the last. */
+import { Table, Text } from "@mantine/core";
+import { Outcome, type Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { useWords, words } from "../../language/language.tsx";
 import { OutcomeMark } from "../../parts/outcome.tsx";
@@ -18,7 +18,7 @@ const said = words(
 );
 
 export function AttemptTable({
-  request: { upstream, outcome, firstByteMs, durationMs },
+  request: { upstream, outcome, firstByteMs, durationMs, tried },
 }: {
   readonly request: Request;
 }) {
@@ -39,6 +39,19 @@ export function AttemptTable({
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
+        {tried.map((attempt, place) => (
+          <Table.Tr key={place}>
+            <Table.Td>{attempt.upstream}</Table.Td>
+            <Table.Td>
+              <OutcomeMark of={Outcome.FAILED} />
+              <Text size="xs" c="dimmed">
+                {attempt.failure}
+              </Text>
+            </Table.Td>
+            <Table.Td ta="right">–</Table.Td>
+            <Table.Td ta="right">{format.duration(attempt.durationMs)}</Table.Td>
+          </Table.Tr>
+        ))}
         <Table.Tr>
           <Table.Td>{upstream || "–"}</Table.Td>
           <Table.Td>

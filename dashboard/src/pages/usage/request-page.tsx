@@ -2,7 +2,9 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { Alert, Anchor, Breadcrumbs, Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
 import { IconEyeOff } from "@tabler/icons-react";
+import type { UseQueryResult } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { type Request, UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { PageMissing } from "../../frame/page-states.tsx";
@@ -22,6 +24,8 @@ const said = words(
   {
     title: "Request",
     usage: "Usage",
+    all: "All requests",
+    account: "Account",
     id: "request id",
     model: "Model",
     upstream: "Upstream",
@@ -43,6 +47,8 @@ const said = words(
   {
     title: "请求",
     usage: "用量",
+    all: "全部请求",
+    account: "账户",
     id: "请求 ID",
     model: "模型",
     upstream: "上游",
@@ -63,15 +69,33 @@ const said = words(
 );
 
 export function RequestPage() {
-  const t = useWords(said);
   const { requestId } = useParams({ from: "/signed-in/usage/$requestId" });
   const asked = useQuery(UsageService.method.getRequest, { id: requestId });
+  const keys = useQuery(KeyService.method.listKeys, {}).data?.keys ?? [];
+  const nameOf = (keyId: string) => keys.find(({ id }) => id === keyId)?.name;
+  return <OneRequest id={requestId} asked={asked} back="/usage" nameOf={nameOf} />;
+}
+
+interface Props {
+  readonly id: string;
+  readonly asked: Pick<UseQueryResult<{ readonly request?: Request | undefined }, Error>, "data" | "error" | "refetch">;
+  /** The list that it stands in. */
+  readonly back: "/usage" | "/operator/requests";
+  /** What the key is called, where that is known. */
+  readonly nameOf: (keyId: string) => string | undefined;
+  /** Whose call it is, where that is not plain. */
+  readonly account?: ((accountId: string) => ReactNode) | undefined;
+}
+
+/** One call as a page of its own: of the account, or of any, for the operator. */
+export function OneRequest({ id, asked, back, nameOf, account }: Props) {
+  const t = useWords(said);
   if (asked.error && refusalOf(asked.error).reason === Reason.RESOURCE_NOT_FOUND) return <PageMissing />;
   return (
     <>
       <Breadcrumbs mb="xs" fz="sm">
-        <Anchor component={Link} to="/usage" fz="sm">
-          {t.usage}
+        <Anchor component={Link} to={back} fz="sm">
+          {back === "/usage" ? t.usage : t.all}
         </Anchor>
         <Text span size="sm" aria-current="page">
           {t.title}
@@ -81,23 +105,22 @@ export function RequestPage() {
         title={t.title}
         about={
           <Group component="span" gap={4} wrap="nowrap" ff="monospace" style={{ overflowWrap: "anywhere" }}>
-            {requestId} <Copy value={requestId} what={t.id} />
+            {id} <Copy value={id} what={t.id} />
           </Group>
         }
       >
         <Answer of={asked} lines={8}>
-          {({ request }) => request && <Told request={request} />}
+          {({ request }) => request && <Told request={request} nameOf={nameOf} account={account} />}
         </Answer>
       </Page>
     </>
   );
 }
 
-function Told({ request }: { readonly request: Request }) {
+function Told({ request, nameOf, account }: Pick<Props, "nameOf" | "account"> & { readonly request: Request }) {
   const t = useWords(said);
   const format = useFormat();
   const meaning = useOutcomeMeaning(request.outcome);
-  const keys = useQuery(KeyService.method.listKeys, {}).data?.keys ?? [];
   const { model, upstream, operation, keyId, cost, waived, createdAt, firstByteMs, durationMs, outcome } = request;
   return (
     <Stack gap="lg">
@@ -113,8 +136,9 @@ function Told({ request }: { readonly request: Request }) {
           <Fact name={t.upstream}>{upstream}</Fact>
           <Fact name={t.operation}>{operation}</Fact>
           <Fact name={t.key}>
-            <span title={keyId}>{keys.find(({ id }) => id === keyId)?.name ?? keyId}</span>
+            <span title={keyId}>{nameOf(keyId) ?? keyId}</span>
           </Fact>
+          {account && <Fact name={t.account}>{account(request.accountId)}</Fact>}
           <Fact name={t.came}>{createdAt && format.exactly(createdAt)}</Fact>
           <Fact name={t.firstByte}>{firstByteMs === undefined ? t.noByte : format.duration(firstByteMs)}</Fact>
           <Fact name={t.duration}>{format.duration(durationMs)}</Fact>
