@@ -168,7 +168,10 @@ describe("where a model has another target", () => {
     // The third attempt goes to the second one again, after a pause.
     expect(response.status).toBe(503);
     expect(first.received.length + second.received.length).toBe(3);
-    expect(latest()).toMatchObject({ outcome: Outcome.FAILED, cost: 0, input: 0 });
+    expect(latest()).toMatchObject({ upstream: "second", outcome: Outcome.FAILED, cost: 0, input: 0 });
+    // The last attempt is the request's own.
+    const tried = JSON.parse(latest()?.tried ?? "null") as readonly { readonly upstream: string }[];
+    expect(tried.map(({ upstream }) => upstream)).toEqual(["first", "second"]);
     expect(gateway.storage.accounts.find(gateway.accountId)).toMatchObject({ held: 0, balance: 300_000_000 });
   });
 

@@ -40,7 +40,7 @@ export interface Sent<A> {
 export interface Send {
   /** How many attempts a call makes at most. */
   readonly attempts: number;
-  /** `onTried` is told of each attempt that failed by its upstream's fault. Throws a Refusal. */
+  /** `onTried` is told of each failed attempt after which another is made. Throws a Refusal. */
   send<A>(
     order: readonly Target[],
     signal: AbortSignal,
@@ -79,18 +79,20 @@ export function createSend({ targets, attempts, clock, random }: SendOptions): S
         const failure = signal.aborted ? undefined : faultOf(error);
         breaker.ended(failure === undefined || isBusy(error) ? "unproved" : "badly");
         if (failure === undefined) throw error;
-        onTried({ upstream: target.upstream, at, ms: clock() - at, failure });
-        failed.add(target);
         if (attempt >= attempts) throw error;
+        const tried = { upstream: target.upstream, at, ms: clock() - at, failure };
+        failed.add(target);
         const next = firstOf(order, targets, failed);
         if (next) {
           targets.of(next).budget.earn();
           target = next;
+          onTried(tried);
           continue;
         }
         const pauseMs = Math.max(pauseOf(attempt - 1), askedToWaitMs(error));
         if (isLasting(error) || pauseMs > longestPauseMs || breaker.isOpen()) throw error;
         if (!targets.of(target).budget.take()) throw error;
+        onTried(tried);
         await setTimeout(pauseMs, undefined, { signal }).catch(() => {
           throw cancelled();
         });
