@@ -97,11 +97,10 @@ export function createComplete(options: CompleteOptions): Complete {
         throw error;
       }
     };
-    const order = leads.map(({ target }) => target);
     const ask = async (part: Call<Input<O>>) => {
-      const to = (target: Target) => askAt(leads[order.indexOf(target)] as Lead, part);
-      const { answer, target } = await send.send(order, part.signal, to, (failed) => tried.push(failed));
-      const told = { "x-gateway-upstream": target.upstream, "x-gateway-attempts": String(tried.length + 1) };
+      const askPart = async (lead: Lead) => ({ answer: await askAt(lead, part), upstream: lead.target.upstream });
+      const { answer, upstream } = await send.send(leads, part.signal, askPart, (failed) => tried.push(failed));
+      const told = { "x-gateway-upstream": upstream, "x-gateway-attempts": String(tried.length + 1) };
       return { ...answer, headers: { ...answer.headers, ...told } };
     };
     const running = {

@@ -32,8 +32,8 @@ export interface SendOptions {
   readonly random: () => number;
 }
 
-export interface Sent<A> {
-  readonly answer: A;
+/** What a call may be sent by: a target, and whatever else the caller of `send` knows of it. */
+export interface ToTarget {
   readonly target: Target;
 }
 
@@ -41,12 +41,12 @@ export interface Send {
   /** How many attempts a call makes at most. */
   readonly attempts: number;
   /** `onTried` is told of each failed attempt after which another is made. Throws a Refusal. */
-  send<A>(
-    order: readonly Target[],
+  send<L extends ToTarget, A>(
+    leads: readonly L[],
     signal: AbortSignal,
-    ask: (target: Target) => Promise<A>,
+    ask: (lead: L) => Promise<A>,
     onTried: (tried: Tried) => void,
-  ): Promise<Sent<A>>;
+  ): Promise<A>;
 }
 
 const firstPauseMs = 250;
@@ -57,41 +57,41 @@ export function createSend({ targets, attempts, clock, random }: SendOptions): S
   /** The pause before a retry: twice as long each time, and anything between half of it and all. */
   const pauseOf = (retries: number) => firstPauseMs * 2 ** retries * (0.5 + random() / 2);
 
-  async function send<A>(
-    order: readonly Target[],
+  async function send<L extends ToTarget, A>(
+    leads: readonly L[],
     signal: AbortSignal,
-    ask: (target: Target) => Promise<A>,
+    ask: (lead: L) => Promise<A>,
     onTried: (tried: Tried) => void,
-  ): Promise<Sent<A>> {
-    const failed = new Set<Target>();
-    let target = firstOf(order, targets, failed);
-    if (!target) throw upstreamResting(shortestRest(order, targets));
-    targets.of(target).budget.earn();
+  ): Promise<A> {
+    const failed = new Set<L>();
+    let lead = firstOf(leads, targets, failed);
+    if (!lead) throw upstreamResting(shortestRest(leads, targets));
+    targets.of(lead.target).budget.earn();
     for (let attempt = 1; ; attempt++) {
-      const { breaker } = targets.of(target);
+      const { breaker, budget } = targets.of(lead.target);
       const at = clock();
       breaker.began();
       try {
-        const answer = await ask(target);
+        const answer = await ask(lead);
         breaker.ended("well");
-        return { answer, target };
+        return answer;
       } catch (error) {
         const failure = signal.aborted ? undefined : faultOf(error);
         breaker.ended(failure === undefined || isBusy(error) ? "unproved" : "badly");
         if (failure === undefined) throw error;
         if (attempt >= attempts) throw error;
-        const tried = { upstream: target.upstream, at, ms: clock() - at, failure };
-        failed.add(target);
-        const next = firstOf(order, targets, failed);
+        const tried = { upstream: lead.target.upstream, at, ms: clock() - at, failure };
+        failed.add(lead);
+        const next = firstOf(leads, targets, failed);
         if (next) {
-          targets.of(next).budget.earn();
-          target = next;
+          targets.of(next.target).budget.earn();
+          lead = next;
           onTried(tried);
           continue;
         }
         const pauseMs = Math.max(pauseOf(attempt - 1), askedToWaitMs(error));
         if (isLasting(error) || pauseMs > longestPauseMs || breaker.isOpen()) throw error;
-        if (!targets.of(target).budget.take()) throw error;
+        if (!budget.take()) throw error;
         onTried(tried);
         await setTimeout(pauseMs, undefined, { signal }).catch(() => {
           throw cancelled();
@@ -103,10 +103,10 @@ export function createSend({ targets, attempts, clock, random }: SendOptions): S
   return { attempts, send };
 }
 
-function firstOf(order: readonly Target[], targets: Targets, failed: ReadonlySet<Target>): Target | undefined {
-  return order.find((target) => !failed.has(target) && !targets.of(target).breaker.isOpen());
+function firstOf<L extends ToTarget>(leads: readonly L[], targets: Targets, failed: ReadonlySet<L>): L | undefined {
+  return leads.find((lead) => !failed.has(lead) && !targets.of(lead.target).breaker.isOpen());
 }
 
-function shortestRest(order: readonly Target[], targets: Targets): number {
-  return Math.min(...order.map((target) => targets.of(target).breaker.restMs()));
+function shortestRest(leads: readonly ToTarget[], targets: Targets): number {
+  return Math.min(...leads.map(({ target }) => targets.of(target).breaker.restMs()));
 }

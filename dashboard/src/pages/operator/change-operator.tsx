@@ -1,9 +1,8 @@
 /** Lets a user operate the gateway, or no longer. */
-import { useMutation } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
-import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import { OperatorService, type UpdateUserResponse, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useWords, words } from "../../language/language.tsx";
-import { Confirm } from "../../parts/confirm.tsx";
+import { ConfirmCall } from "../../parts/confirm-call.tsx";
 import { notify } from "../../parts/notify.ts";
 import { sessionQuery } from "../../session.tsx";
 import { useForgetAnswers } from "./forget.ts";
@@ -37,32 +36,25 @@ export function ChangeOperator({ user, opened, onClose }: Props) {
   const t = useWords(said);
   const client = useQueryClient();
   const forget = useForgetAnswers();
-  const update = useMutation(OperatorService.method.updateUser, {
-    onSuccess: (_, { operator }) => {
-      notify(operator ? t.made(user.email) : t.taken(user.email));
-      onClose();
-      // It may have been one's own right.
-      void client.invalidateQueries({ queryKey: sessionQuery.queryKey });
-      return forget();
-    },
-  });
-  const close = () => {
-    update.reset();
-    onClose();
+  const operator = !user.operator;
+  const title = operator ? t.make : t.take;
+  const done = ({ user: changed }: UpdateUserResponse) => {
+    notify(changed?.operator ? t.made(user.email) : t.taken(user.email));
+    // It may have been one's own right.
+    void client.invalidateQueries({ queryKey: sessionQuery.queryKey });
+    return forget();
   };
-  const title = user.operator ? t.take : t.make;
   return (
-    <Confirm
-      opened={opened}
-      onClose={close}
+    <ConfirmCall
+      {...{ opened, onClose }}
       title={title}
       name={user.email}
       action={title}
-      onConfirm={() => update.mutate({ userId: user.id, operator: !user.operator })}
-      busy={update.isPending}
-      error={update.error}
+      method={OperatorService.method.updateUser}
+      request={{ userId: user.id, operator }}
+      onDone={done}
     >
-      {user.operator ? t.takeWhat(user.email) : t.makeWhat(user.email)}
-    </Confirm>
+      {operator ? t.makeWhat(user.email) : t.takeWhat(user.email)}
+    </ConfirmCall>
   );
 }

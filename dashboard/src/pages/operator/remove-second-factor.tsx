@@ -1,8 +1,7 @@
 /** Takes a second factor away from a user who has lost both app and recovery codes. */
-import { useMutation } from "@connectrpc/connect-query";
 import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useWords, words } from "../../language/language.tsx";
-import { Confirm } from "../../parts/confirm.tsx";
+import { ConfirmCall } from "../../parts/confirm-call.tsx";
 import { notify } from "../../parts/notify.ts";
 import { useForgetAnswers } from "./forget.ts";
 
@@ -29,29 +28,21 @@ interface Props {
 export function RemoveSecondFactor({ user, opened, onClose }: Props) {
   const t = useWords(said);
   const forget = useForgetAnswers();
-  const update = useMutation(OperatorService.method.updateUser, {
-    onSuccess: () => {
-      void notify(t.done(user.email));
-      onClose();
-      return forget();
-    },
-  });
-  const close = () => {
-    update.reset();
-    onClose();
+  const done = () => {
+    notify(t.done(user.email));
+    return forget();
   };
   return (
-    <Confirm
-      opened={opened}
-      onClose={close}
+    <ConfirmCall
+      {...{ opened, onClose }}
       title={t.title}
       name={user.email}
       action={t.title}
-      onConfirm={() => update.mutate({ userId: user.id, secondFactor: false })}
-      busy={update.isPending}
-      error={update.error}
+      method={OperatorService.method.updateUser}
+      request={{ userId: user.id, secondFactor: false }}
+      onDone={done}
     >
       {t.what(user.email)}
-    </Confirm>
+    </ConfirmCall>
   );
 }

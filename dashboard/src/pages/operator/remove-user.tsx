@@ -1,8 +1,7 @@
 /** Removes a user, when asked by name. */
-import { useMutation } from "@connectrpc/connect-query";
 import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useWords, words } from "../../language/language.tsx";
-import { Confirm } from "../../parts/confirm.tsx";
+import { ConfirmCall } from "../../parts/confirm-call.tsx";
 import { notify } from "../../parts/notify.ts";
 import { useForgetAnswers } from "./forget.ts";
 
@@ -31,29 +30,21 @@ interface Props {
 export function RemoveUser({ user, opened, onClose }: Props) {
   const t = useWords(said);
   const forget = useForgetAnswers();
-  const remove = useMutation(OperatorService.method.removeUser, {
-    onSuccess: () => {
-      notify(t.done(user.email));
-      onClose();
-      return forget();
-    },
-  });
-  const close = () => {
-    remove.reset();
-    onClose();
+  const done = () => {
+    notify(t.done(user.email));
+    return forget();
   };
   return (
-    <Confirm
-      opened={opened}
-      onClose={close}
+    <ConfirmCall
+      {...{ opened, onClose }}
       title={t.title}
       name={user.email}
       action={t.remove}
-      onConfirm={() => remove.mutate({ userId: user.id })}
-      busy={remove.isPending}
-      error={remove.error}
+      method={OperatorService.method.removeUser}
+      request={{ userId: user.id }}
+      onDone={done}
     >
       {t.what(user.email)}
-    </Confirm>
+    </ConfirmCall>
   );
 }
