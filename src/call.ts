@@ -2,6 +2,7 @@
  * The shape of a call, the same whichever door it came through, and of its answer.
  */
 import type { DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
+import type { Facts } from "./facts.ts";
 import type { Tier } from "./limits/tiers.ts";
 import type { Wire } from "./wire/wire.ts";
 
@@ -71,11 +72,17 @@ export interface Arrival {
   readonly peer: Peer;
 }
 
-export interface Call<I extends DescMessage = DescMessage> extends Arrival {
+/** A call as a door hands it over. */
+export interface Asked<I extends DescMessage = DescMessage> extends Arrival {
   readonly caller: Caller;
   readonly request: Wire<I>;
   /** Aborted when the caller goes away or its deadline passes. */
   readonly signal: AbortSignal;
+}
+
+export interface Call<I extends DescMessage = DescMessage> extends Asked<I> {
+  /** What is found out about it on its way. */
+  readonly facts: Facts;
 }
 
 /**
@@ -109,7 +116,7 @@ export interface Way {
   /** Says who calls, and that it may, by headers alone, before the body is read. Throws a Refusal. */
   admit(arrival: Arrival): Promise<Admission>;
   /** Answers the call. Throws a Refusal, and so may its frames. */
-  handle: Handler;
+  handle(asked: Asked): Promise<Answer>;
   /** Tells of a call that was admitted and never came to be: its body could not be read. */
   abandon(arrival: Arrival, caller: Caller, error: unknown): void;
 }

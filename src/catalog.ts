@@ -19,6 +19,8 @@ export interface Model {
   readonly vendor: string;
   /** When it was released, in milliseconds since 1970; 0 where nobody said. */
   readonly releasedAt: number;
+  /** Whether a conversation goes to the same target each time, where its equals would do: for the sake of its prompt cache. */
+  readonly sticky: boolean;
   /** Undefined where not all of it is known that a call may cost. */
   readonly price: Price | undefined;
   readonly targets: readonly Target[];
@@ -70,6 +72,7 @@ export function mayRelay({ completions }: Model, operation: string): boolean {
 export function createCatalog(configs: readonly ModelConfig[]): Catalog {
   const byName = new Map<string, Model>();
   const models = configs.map((config): Model => {
+    const price = priceOf(config);
     const model: Model = {
       id: config.id,
       aliases: config.aliases.filter((name) => name !== config.id && !byName.has(name)),
@@ -80,7 +83,9 @@ export function createCatalog(configs: readonly ModelConfig[]): Catalog {
       maxOutputTokens: config.max_output_tokens,
       vendor: config.vendor ?? "",
       releasedAt: config.created ? Date.parse(config.created) : 0,
-      price: priceOf(config),
+      // Where reading from a cache costs less, it pays to come back to it.
+      sticky: config.sticky ?? (price !== undefined && price.cacheRead < price.input),
+      price,
       targets: config.targets,
     };
     for (const name of [config.id, ...config.aliases]) if (!byName.has(name)) byName.set(name, model);

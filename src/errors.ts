@@ -7,10 +7,10 @@
  */
 import { Code } from "@connectrpc/connect";
 import { Reason } from "../gen/modelgateway/v1/errors_pb.ts";
-import { codeOfStatus, Refusal, type UpstreamWords } from "./refusal.ts";
+import { codeOfStatus, Refusal, reasonWord, type UpstreamWords } from "./refusal.ts";
 import { WireFault } from "./wire/fault.ts";
 
-export { Reason, Refusal, type UpstreamWords };
+export { Reason, Refusal, reasonWord, type UpstreamWords };
 
 /** Makes a refusal of whatever was thrown; what nobody foresaw is an internal error with its cause. */
 export function asRefusal(error: unknown): Refusal {
@@ -134,8 +134,13 @@ export function secondFactorNeeded(): Refusal {
   return new Refusal(Reason.SECOND_FACTOR_NEEDED, message);
 }
 
+/** What `retry-after` says: never that there is nothing to wait for. */
+function secondsOf(retryAfterMs: number): number {
+  return Math.max(1, Math.ceil(retryAfterMs / 1000));
+}
+
 export function tooManyAttempts(retryAfterMs: number): Refusal {
-  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  const seconds = secondsOf(retryAfterMs);
   const message = `Too many attempts. Try again in ${seconds} s.`;
   return new Refusal(Reason.RATE_LIMITED, message, { headers: { "retry-after": String(seconds) } });
 }
@@ -169,7 +174,7 @@ export function rateLimited(
   retryAfterMs: number,
   headers: Readonly<Record<string, string>> = {},
 ): Refusal {
-  const seconds = Math.min(60, Math.max(1, Math.ceil(retryAfterMs / 1000)));
+  const seconds = Math.min(60, secondsOf(retryAfterMs));
   const message = `Rate limit reached: the account is allowed ${allowed}. Try again in ${seconds} s.`;
   return new Refusal(Reason.RATE_LIMITED, message, { headers: { ...headers, "retry-after": String(seconds) } });
 }
@@ -274,6 +279,26 @@ export function idempotencyConflict(): Refusal {
   return new Refusal(Reason.IDEMPOTENCY_CONFLICT, message, { headers: permanent });
 }
 
+/** The first call under the key is still made by another process of the gateway. */
+export function idempotencyRunning(): Refusal {
+  const message = "The call under this `Idempotency-Key` still runs. Send it again in a moment for its answer.";
+  return new Refusal(Reason.IDEMPOTENCY_RUNNING, message, { headers: { "retry-after": "1" } });
+}
+
+/** The first call was answered and charged, and its answer was too long to be kept. */
+export function replayTooLarge(): Refusal {
+  const message =
+    "The call under this `Idempotency-Key` was answered, and its answer was too long to be kept for a repetition. " +
+    "Send a new key to have it made, and charged, once more.";
+  return new Refusal(Reason.IDEMPOTENCY_CONFLICT, message, { headers: permanent });
+}
+
+export function notCached(): Refusal {
+  const message =
+    "There is no answer to this request in the cache, and `Cache-Control: only-if-cached` wants no other.";
+  return new Refusal(Reason.NOT_CACHED, message, { headers: { ...permanent, "x-gateway-cache": "miss" } });
+}
+
 /** `message` says what clashes, and what to do. */
 export function conflict(message: string): Refusal {
   return new Refusal(Reason.CONFLICT, message, { headers: permanent });
@@ -284,7 +309,7 @@ export function conflict(message: string): Refusal {
 /** The upstream's own refusal, passed on word for word. `status` is the one that the caller sees. */
 export function upstreamRefused(
   status: number,
-  words: Pick<Refusal, "message" | "param"> & Partial<Pick<Refusal, "vendorMessage" | "openaiCode">>,
+  words: Pick<Refusal, "message" | "param"> & Partial<Pick<Refusal, "vendorMessage" | "openaiCode" | "fault">>,
   upstream: UpstreamWords | undefined,
   headers: Readonly<Record<string, string>>,
 ): Refusal {
@@ -295,13 +320,17 @@ export function upstreamRefused(
 
 /** Only our own words: `why` is for the caller, and for the log where there is no other cause. */
 export function upstreamFailed(why: string, cause: unknown = why): Refusal {
-  return new Refusal(Reason.UPSTREAM_FAILED, `The upstream of this model failed: ${why}. Try again.`, { cause });
+  return new Refusal(Reason.UPSTREAM_FAILED, `The upstream of this model failed: ${why}. Try again.`, {
+    cause,
+    fault: why,
+  });
 }
 
 /** For what comes of the gateway's own configuration: another try would end alike. */
 function upstreamMisconfigured(why: string, cause: string): Refusal {
   const message = `The upstream of this model failed: ${why}. The operator of the gateway must mend it.`;
-  return new Refusal(Reason.UPSTREAM_FAILED, message, { cause: `${why}: ${cause}`, headers: permanent });
+  const fault = `${why}: ${cause}`;
+  return new Refusal(Reason.UPSTREAM_FAILED, message, { cause: fault, fault, headers: permanent });
 }
 
 /** `answer` names the status or error type, for the log. */
@@ -316,17 +345,39 @@ export function upstreamLacksModel(answer: string): Refusal {
 
 /** For models all of whose targets failed so often that they are left alone for a moment. */
 export function upstreamResting(retryAfterMs: number): Refusal {
-  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  const seconds = secondsOf(retryAfterMs);
   return new Refusal(
     Reason.UPSTREAM_FAILED,
     `The upstream of this model fails at the moment and is left alone. Try again in ${seconds} s.`,
-    { cause: "it is left alone", headers: { "retry-after": String(seconds) }, standing: [Code.Unavailable, 503] },
+    { cause: resting, fault: resting, headers: { "retry-after": String(seconds) }, standing: [Code.Unavailable, 503] },
   );
 }
 
-export function upstreamTimeout(): Refusal {
-  return new Refusal(Reason.UPSTREAM_TIMEOUT, "The upstream of this model did not answer in time. Try again.");
+const resting = "it is left alone";
+
+/** For an upstream that has as many calls as it may have, and as many that wait. */
+export function upstreamBusy(retryAfterMs: number): Refusal {
+  const seconds = Math.min(60, secondsOf(retryAfterMs));
+  return new Refusal(
+    Reason.UPSTREAM_BUSY,
+    `The upstream of this model has as many calls as it may have. Try again in ${seconds} s.`,
+    { cause: busy, fault: busy, headers: { "retry-after": String(seconds) } },
+  );
 }
+
+const busy = "it has as many calls as it may have";
+
+/**
+ * `missed` says what did not come in time, as "no connection in 2 s"; `isCallersBound`, whether it was the caller who would
+ * not wait longer.
+ */
+export function upstreamTimeout(missed?: string, isCallersBound = false): Refusal {
+  const which = missed === undefined ? "" : `: ${missed}`;
+  const message = `The upstream of this model did not answer in time${which}. Try again.`;
+  return new Refusal(Reason.UPSTREAM_TIMEOUT, message, { cause: missed, fault: missed ?? late, isCallersBound });
+}
+
+const late = "it did not answer in time";
 
 // The gateway.
 

@@ -41,6 +41,9 @@ const standings = {
   [Reason.LINK_INVALID]: [Code.NotFound, 404],
   [Reason.CROSS_SITE]: [Code.PermissionDenied, 403],
   [Reason.REGISTRATION_CLOSED]: [Code.PermissionDenied, 403],
+  [Reason.UPSTREAM_BUSY]: [Code.Unavailable, 503],
+  [Reason.IDEMPOTENCY_RUNNING]: [Code.Aborted, 409],
+  [Reason.NOT_CACHED]: [Code.FailedPrecondition, 504],
 } as const;
 
 /** A call that is not answered, and why. */
@@ -59,6 +62,10 @@ export class Refusal extends Error {
   readonly vendorMessage: string | undefined;
   /** What OpenAI's API calls it, where the reason and the status do not tell. */
   readonly openaiCode: string | undefined;
+  /** What the upstream did wrong, in the gateway's own words, shorter than the message: for whoever operates the gateway. */
+  readonly fault: string | undefined;
+  /** Whether time ran out that the caller had set: which tells nothing of the upstream. */
+  readonly isCallersBound: boolean;
 
   constructor(reason: keyof typeof standings, message: string, more: More = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
@@ -69,6 +76,19 @@ export class Refusal extends Error {
     this.upstream = more.upstream;
     this.vendorMessage = more.vendorMessage;
     this.openaiCode = more.openaiCode;
+    this.fault = more.fault;
+    this.isCallersBound = more.isCallersBound ?? false;
+  }
+
+  /** Returns the same refusal with these headers besides, and about this field. */
+  with({ headers, param = this.param }: Pick<More, "headers" | "param">): Refusal {
+    const { message, code, status, upstream, vendorMessage, openaiCode, fault, isCallersBound, cause } = this;
+    return new Refusal(this.reason as keyof typeof standings, message, {
+      param,
+      headers: { ...this.headers, ...headers },
+      standing: [code, status],
+      ...{ upstream, vendorMessage, openaiCode, fault, isCallersBound, cause },
+    });
   }
 }
 
@@ -85,7 +105,16 @@ interface More {
   readonly upstream?: UpstreamWords | undefined;
   readonly vendorMessage?: string | undefined;
   readonly openaiCode?: string | undefined;
+  readonly fault?: string | undefined;
+  readonly isCallersBound?: boolean;
   readonly standing?: readonly [code: Code, status: number];
+}
+
+const words = new Map(Object.entries(Reason).map(([word, number]) => [number as Reason, word]));
+
+/** The word of a reason, as the contract has it. */
+export function reasonWord(reason: Reason): string {
+  return words.get(reason) ?? "UNSPECIFIED";
 }
 
 /** The gRPC code of an upstream's refusal, by its status. */

@@ -5,13 +5,27 @@ import { deepStrictEqual, strictEqual } from "node:assert";
 import type { JsonValue } from "@bufbuild/protobuf";
 import fc, { type Arbitrary } from "fast-check";
 import { describe, test } from "vitest";
-import { spliceMembers } from "../src/wire/splice.ts";
+import { spliceMembers, valueText } from "../src/wire/splice.ts";
 
 type Changes = Record<string, JsonValue | undefined>;
 
 function splice(text: string, changes: Changes): string | undefined {
   return spliceMembers(Buffer.from(text), changes)?.toString();
 }
+
+describe("one member is taken out", () => {
+  const cases: [name: string, text: string, key: string, expected: string | undefined][] = [
+    ["as it came", '{"a":1,"b": { "x" : [1.0, "}"] } ,"c":2}', "b", '{ "x" : [1.0, "}"] }'],
+    ["as the only one", '{ "b" : "\\"}" }', "b", '"\\"}"'],
+    ["not where it is only further in", '{"a":{"b":1}}', "b", undefined],
+    ["not from an empty object", "{}", "b", undefined],
+    ["not where it is written twice", '{"b":1,"b":2}', "b", undefined],
+    ["not beside a key with escapes, which may be it", '{"\\u0062":1,"b":2}', "b", undefined],
+  ];
+  test.each(cases)("%s", (_, text, key, expected) => {
+    strictEqual(valueText(Buffer.from(text), key)?.toString(), expected);
+  });
+});
 
 describe("one member changes and the rest stays", () => {
   const cases: [name: string, text: string, changes: Changes, expected: string][] = [

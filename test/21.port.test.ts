@@ -166,6 +166,17 @@ describe("a client that does not go on", () => {
     slow.end("\r\n");
     expect(Buffer.concat(await slow.toArray()).toString()).toMatch(/^HTTP\/1\.1 200 /);
   });
+
+  test("is heard where its bytes have come while the process was too busy to read them", async () => {
+    const { port } = await startPort({ sniffTimeoutMs: 500 });
+    const socket = connect(port, "127.0.0.1");
+    await once(socket, "connect");
+    await http1(port, "GET", Buffer.alloc(0)); // By now the port has accepted the connection before.
+    socket.end("GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    const until = performance.now() + 700;
+    while (performance.now() < until);
+    expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 200 /);
+  });
 });
 
 describe("what HTTP/1.1 has besides requests for paths", () => {

@@ -16,6 +16,7 @@ import { KeyService, ListKeysResponseSchema } from "../gen/modelgateway/v1/keys_
 import { UsageService } from "../gen/modelgateway/v1/usage_pb.ts";
 import { type Answer, type Call, type Frames, here, nobody, type Way } from "../src/call.ts";
 import * as errors from "../src/errors.ts";
+import { newFacts } from "../src/facts.ts";
 import { createAddresses } from "../src/transport/addresses.ts";
 import { createCors } from "../src/transport/cors.ts";
 import { createDispatch } from "../src/transport/dispatch.ts";
@@ -109,7 +110,7 @@ const way: Way = {
   async handle(call) {
     const answer = answers[call.method.name];
     if (!answer) throw errors.internal(new Error(`no answer of ${call.method.name}`));
-    return answer(call);
+    return answer({ ...call, facts: newFacts() });
   },
   abandon: (_, caller) => void abandoned.push(caller.keyId),
 };

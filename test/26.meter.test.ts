@@ -13,7 +13,7 @@ import { createOpenAiProvider } from "../src/providers/openai.ts";
 import { type Form, type Operation, operations } from "../src/providers/operations.ts";
 import type { Provider, Speak, Usage } from "../src/providers/provider.ts";
 import { Wire } from "../src/wire/wire.ts";
-import { type RecordingMeter, recordingMeter } from "./support/meter.ts";
+import { type RecordingMeter, recordingMeter, unbounded } from "./support/meter.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
 import {
   anthropicFrames,
@@ -60,6 +60,7 @@ function ask(provider: Provider, operation: Operation, form: Form, request: Json
     request: Wire.ofJson(operations[operation].input as DescMessage, request as JsonObject) as never,
     signal: new AbortController().signal,
     meter,
+    ...unbounded(),
   }) as Promise<Answer>;
 }
 

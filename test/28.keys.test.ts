@@ -9,6 +9,7 @@ import { KeyService } from "../gen/modelgateway/v1/keys_pb.ts";
 import { type Answer, type Call, type Caller, here, nobody } from "../src/call.ts";
 import { createCatalog } from "../src/catalog.ts";
 import { asRefusal, Reason } from "../src/errors.ts";
+import { newFacts } from "../src/facts.ts";
 import { newId } from "../src/ids.ts";
 import { defaultTiers } from "../src/limits/tiers.ts";
 import { createValidate } from "../src/pipeline/validate.ts";
@@ -90,7 +91,16 @@ async function send(caller: Caller, rpc: Rpc | "describeKey", body: Body, header
     const request = Wire.ofBytes(method.input, Buffer.from(JSON.stringify(json)));
     validate(request);
     const signal = new AbortController().signal;
-    const call = { id: "req_1", method, header: (name: string) => headers[name], peer: here, caller, request, signal };
+    const call = {
+      id: "req_1",
+      method,
+      header: (name: string) => headers[name],
+      peer: here,
+      caller,
+      request,
+      signal,
+      facts: newFacts(),
+    };
     const answer = await (service[rpc] as (call: Call) => Promise<Answer>)(call);
     if (answer.kind !== "whole") throw new Error("a stream");
     return { status: 200, json: JSON.parse(answer.body.bytes().toString()) as JsonObject };

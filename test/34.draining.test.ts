@@ -277,7 +277,7 @@ describe("as a process", () => {
   /** Runs the command line until it serves. */
   async function serve() {
     const bin = join(import.meta.dirname, "../bin/model-gateway.js");
-    const env = { PATH: process.env.PATH, PORT: "0", DATA_DIR: dataDir };
+    const env = { PATH: process.env.PATH, PORT: "0", METRICS_PORT: "0", DATA_DIR: dataDir };
     const child = spawn(process.execPath, [bin, "serve"], { cwd: dataDir, env, stdio: ["ignore", "pipe", "pipe"] });
     child.stderr.resume();
     const exited = once(child, "exit") as Promise<[code: number | null, signal: string | null]>;

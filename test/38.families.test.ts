@@ -284,8 +284,8 @@ let overAnthropic: TestGateway;
 beforeAll(async () => {
   openaiVendor = await startScriptedUpstream();
   anthropicVendor = await startScriptedUpstream();
-  overOpenAi = await startTestGateway({ ...withEmbeddings(upstreamAt(openaiVendor.baseUrl)), keepAliveMs: 25 });
-  overAnthropic = await startTestGateway({ ...anthropicUpstreamAt(anthropicVendor.baseUrl), keepAliveMs: 25 });
+  overOpenAi = await startTestGateway({ ...withEmbeddings(upstreamAt(openaiVendor.baseUrl)), keepAliveMs: 500 });
+  overAnthropic = await startTestGateway({ ...anthropicUpstreamAt(anthropicVendor.baseUrl), keepAliveMs: 500 });
 });
 
 afterEach(() => {

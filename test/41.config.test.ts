@@ -14,7 +14,8 @@ import { z } from "zod";
 import { createCatalog } from "../src/catalog.ts";
 import { type Config, ConfigError, type Environment, loadConfig, type ModelConfig } from "../src/config/config.ts";
 import { discoverModels } from "../src/config/discover.ts";
-import { fileSchema, vendorsSchema } from "../src/config/schema.ts";
+import { fileSchema } from "../src/config/schema.ts";
+import { vendorsSchema } from "../src/config/schema-models.ts";
 import { root, temporaryFolder } from "./support/command.ts";
 
 const example = join(root, "gateway.example.yaml");
@@ -374,6 +375,21 @@ models:
     expect(faultsIn(() => loadConfig(undefined, { OPENAI_BASE_URL: "localhost:1234" }))).toEqual([
       "OPENAI_BASE_URL: expected an http(s) address",
     ]);
+  });
+
+  test("of a header of traces that could never be sent, in the file and in the environment", async () => {
+    const text = 'telemetry: {endpoint: "http://127.0.0.1:4318", headers: {"two words": a, x-fine: b}}';
+    expect(await faultsOf(text)).toEqual(["1: telemetry.headers.two words: expected the name of a header"]);
+    for (const headers of ["secret", "two words=a", "=a", "x-fine=b,secret"]) {
+      const environment = {
+        OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318",
+        OTEL_EXPORTER_OTLP_HEADERS: headers,
+      };
+      expect(
+        faultsIn(() => loadConfig(undefined, environment)),
+        headers,
+      ).toEqual(["OTEL_EXPORTER_OTLP_HEADERS: expected name=value,name=value"]);
+    }
   });
 
   test("without any secret in the words", async () => {

@@ -31,6 +31,14 @@ function linesOf({ logged }: TestGateway, id: string): Line[] {
   return all.map((line) => JSON.parse(line) as Line).filter(({ request_id }) => request_id === id);
 }
 
+/** All that a line may say. */
+const members: ReadonlySet<string> = new Set([
+  ...["level", "time", "pid", "hostname", "msg"],
+  ...["request_id", "rpc", "account_id", "key_id", "status", "reason", "cause", "err", "duration_ms"],
+  ...["model", "upstream", "attempts", "failures", "replayed", "first_byte_ms", "own_ms"],
+  ...["input_tokens", "output_tokens", "cost_millionths", "waived_millionths"],
+]);
+
 /** Waits for the line of a call, and sees that it stays the only one and says nothing that it must not. */
 async function theLineOf(at: TestGateway, id: string): Promise<Line> {
   await vi.waitFor(() => expect(linesOf(at, id)).not.toEqual([]), { timeout: 5000 });
@@ -40,6 +48,7 @@ async function theLineOf(at: TestGateway, id: string): Promise<Line> {
   await vi.waitFor(() => expect(at.logged().length).toBeGreaterThan(before), { timeout: 5000 });
   const lines = linesOf(at, id);
   expect(lines).toHaveLength(1);
+  expect(Object.keys(lines[0] as Line).filter((member) => !members.has(member))).toEqual([]);
   expect(lines[0]?.duration_ms).toBeTypeOf("number");
   for (const secret of [prompt, metadataMark, at.apiKey, at.apiKey.slice(3), "MARKER-UPSTREAM-KEY", "sk-unknown"]) {
     expect(at.logged().toLowerCase()).not.toContain(secret.toLowerCase());
@@ -84,7 +93,14 @@ async function keyOf(at: TestGateway): Promise<{ account_id: string; key_id: str
   return { account_id: at.accountId, key_id: key?.id };
 }
 
-test("an answered call: its RPC, account, key, status and duration", async () => {
+/** What is told of every answer of the embedded model. */
+const told = {
+  ...{ model: "embedded-chat", upstream: "embedded", attempts: 1, failures: [], cost_millionths: 0 },
+  ...{ input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
+  ...{ first_byte_ms: expect.any(Number), own_ms: expect.any(Number) },
+};
+
+test("an answered call: its RPC, account, key, status, model, upstream, tokens, cost and times", async () => {
   const { response, id } = await ask({});
   // The simulator says the prompt back: the marker is in the answer as well.
   expect((await response.text()).toLowerCase()).toContain(prompt.toLowerCase());
@@ -94,6 +110,7 @@ test("an answered call: its RPC, account, key, status and duration", async () =>
     rpc: "CreateChatCompletion",
     status: 200,
     ...caller,
+    ...told,
   });
 });
 
@@ -106,7 +123,60 @@ test("a streamed call, once its last frame is out", async () => {
     rpc: "StreamChatCompletion",
     status: 200,
     ...caller,
+    ...told,
   });
+});
+
+test("a call about no model, without what is of models", async () => {
+  const response = await fetch(`${gateway.baseUrl}/key`, { headers: { authorization: `Bearer ${gateway.apiKey}` } });
+  await response.arrayBuffer();
+  const line = await theLineOf(gateway, response.headers.get("x-request-id") ?? "");
+  expect(line).toMatchObject({ rpc: "DescribeKey", status: 200, ...(await keyOf(gateway)) });
+  for (const member of Object.keys(told)) expect(line).not.toHaveProperty(member);
+});
+
+test("a call that failed over: which upstream failed by what, in words that quote nothing, and which answered", async () => {
+  const failing = await startScriptedUpstream((at) => at.json(500, openaiError("server_error", prompt)));
+  const answering = await startScriptedUpstream((at) =>
+    at.json(200, {
+      ...{ id: "chatcmpl_1", object: "chat.completion", created: 1, model: "far" },
+      choices: [{ index: 0, message: { role: "assistant", content: prompt }, finish_reason: "stop" }],
+      usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
+    }),
+  );
+  const { models = [] } = upstreamAt("");
+  const api_key = "MARKER-UPSTREAM-KEY";
+  const at = await startTestGateway({
+    upstreams: [
+      { name: "failing", kind: "openai", base_url: failing.baseUrl, api_key },
+      { name: "answering", kind: "openai", base_url: answering.baseUrl, api_key },
+    ],
+    models: models.map((model) => ({
+      ...model,
+      price: { input: 1_000_000, output: 2_000_000 },
+      targets: [
+        { upstream: "failing", model: "far", priority: 0, weight: 1 },
+        { upstream: "answering", model: "far", priority: 1, weight: 1 },
+      ],
+    })),
+    retries: { attempts: 3, share: 0.15 },
+  });
+  try {
+    const { response, id } = await ask({ at });
+    expect(await response.text()).toContain(prompt);
+    const line = await theLineOf(at, id);
+    expect(line).toMatchObject({
+      ...{ status: 200, model: "embedded-chat", upstream: "answering", attempts: 2 },
+      failures: [{ upstream: "failing", failure: "it answered with status 500" }],
+      ...{ input_tokens: 9, output_tokens: 3, cost_millionths: 15 },
+    });
+    expect(line.own_ms).toBeLessThanOrEqual(
+      Number(/gateway;dur=([\d.]+)/.exec(response.headers.get("server-timing") ?? "")?.[1]) + 0.01,
+    );
+  } finally {
+    await at.close();
+    await Promise.all([failing.close(), answering.close()]);
+  }
 });
 
 test("a refused call, with its reason", async () => {

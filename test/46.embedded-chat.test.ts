@@ -9,7 +9,7 @@ import type { Form } from "../src/providers/operations.ts";
 import type { Speak } from "../src/providers/provider.ts";
 import type { JsonObject } from "../src/wire/json.ts";
 import { Wire } from "../src/wire/wire.ts";
-import { recordingMeter } from "./support/meter.ts";
+import { recordingMeter, unbounded } from "./support/meter.ts";
 
 type Whole = OpenAI.ChatCompletion;
 type Chunk = OpenAI.ChatCompletionChunk;
@@ -19,7 +19,7 @@ const { chat } = createEmbeddedProvider({ clock: () => 1_790_000_000_999 }).spea
 function send(json: JsonObject, form: Form, signal = new AbortController().signal) {
   const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", ...json });
   const attempt = { id: "req_1", operation: "chat", form, request, model: "embedded-chat", signal } as const;
-  return chat({ ...attempt, header: () => undefined, meter: recordingMeter() });
+  return chat({ ...attempt, header: () => undefined, meter: recordingMeter(), ...unbounded() });
 }
 
 async function whole(json: JsonObject): Promise<Whole> {

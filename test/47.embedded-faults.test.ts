@@ -5,7 +5,7 @@ import { createEmbeddedProvider } from "../src/providers/embedded/index.ts";
 import type { Form } from "../src/providers/operations.ts";
 import type { Speak } from "../src/providers/provider.ts";
 import { Wire } from "../src/wire/wire.ts";
-import { recordingMeter } from "./support/meter.ts";
+import { recordingMeter, unbounded } from "./support/meter.ts";
 
 const { chat } = createEmbeddedProvider({ clock: () => 0 }).speaks as { chat: Speak<"chat"> };
 
@@ -21,7 +21,12 @@ async function* told({ metadata, form = "whole", signal, say = "one two three" }
   const messages = [{ role: "user", content: `say ${say}` }];
   const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", messages, metadata });
   const attempt = { id: "req_1", operation: "chat", form, request, model: "m", header: () => undefined } as const;
-  const answer = await chat({ ...attempt, signal: signal ?? new AbortController().signal, meter: recordingMeter() });
+  const answer = await chat({
+    ...attempt,
+    ...unbounded(),
+    signal: signal ?? new AbortController().signal,
+    meter: recordingMeter(),
+  });
   if (answer.kind === "whole") yield JSON.stringify(answer.body.json());
   else for await (const frames of answer.frames) for (const frame of frames) yield JSON.stringify(frame.json());
 }

@@ -11,7 +11,7 @@ import { createEmbeddedProvider } from "../src/providers/embedded/index.ts";
 import { createSpeech, type Speech } from "../src/providers/embedded/speech/index.ts";
 import { Wire } from "../src/wire/wire.ts";
 import { modelGateway, type Running, startServer, temporaryFolder } from "./support/command.ts";
-import { recordingMeter } from "./support/meter.ts";
+import { recordingMeter, unbounded } from "./support/meter.ts";
 
 /** The threads that this process has started during the test. */
 let threads: Worker[] = [];
@@ -30,6 +30,7 @@ async function speak(speech: Speech): Promise<Buffer> {
     request: Wire.ofMessage(CreateSpeechRequestSchema, message),
     signal: new AbortController().signal,
     meter: recordingMeter(),
+    ...unbounded(),
   });
   if (answer.kind !== "whole") throw new Error("not whole");
   return Buffer.from(answer.body.message().audio ?? []);

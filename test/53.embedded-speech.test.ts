@@ -22,7 +22,7 @@ import { type Format, type VoiceName, voiceNames } from "../src/providers/embedd
 import { piecesOf } from "../src/providers/embedded/speech/pieces.ts";
 import { wordsOf } from "../src/providers/embedded/speech/words.ts";
 import { Wire } from "../src/wire/wire.ts";
-import { recordingMeter } from "./support/meter.ts";
+import { recordingMeter, unbounded } from "./support/meter.ts";
 
 const speech = createSpeech();
 const folder = mkdtempSync(join(tmpdir(), "speech-"));
@@ -59,6 +59,7 @@ function speak<F extends "whole" | "stream">(form: F, { voice = "nova", format =
     signal,
     header: () => undefined,
     meter: recordingMeter(),
+    ...unbounded(),
   });
 }
 
@@ -300,6 +301,7 @@ describe("an answer", () => {
       signal,
       header,
       meter: recordingMeter(),
+      ...unbounded(),
     } as const;
     await expect(speech.speak(attempt)).rejects.toMatchObject(refusal);
   });

@@ -12,7 +12,7 @@ import { encodeVectors, formatAskedFor, type VectorFormat } from "../src/familie
 import { embed } from "../src/providers/embedded/embeddings/index.ts";
 import { loadTokenizer } from "../src/tokens/tokenizer.ts";
 import { Wire } from "../src/wire/wire.ts";
-import { recordingMeter } from "./support/meter.ts";
+import { recordingMeter, unbounded } from "./support/meter.ts";
 
 // Megabytes of text take seconds on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
@@ -32,6 +32,7 @@ async function answer(request: JsonObject, signal = new AbortController().signal
     header: () => undefined,
     signal,
     meter: recordingMeter(),
+    ...unbounded(),
   });
   if (answered.kind !== "whole") throw new Error("the answer is not whole");
   return answered.body;

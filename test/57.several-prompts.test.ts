@@ -11,8 +11,10 @@ import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
 import { type Answer, type Call, here, nobody } from "../src/call.ts";
 import { createCatalog } from "../src/catalog.ts";
 import { invalidValue } from "../src/errors.ts";
+import { newFacts } from "../src/facts.ts";
 import { createComplete } from "../src/pipeline/complete.ts";
 import { interleave } from "../src/pipeline/concurrently.ts";
+import { createLeadsOf } from "../src/pipeline/leads.ts";
 import { createSend } from "../src/pipeline/send.ts";
 import { createSettle } from "../src/pipeline/settle.ts";
 import { createAnthropicProvider } from "../src/providers/anthropic.ts";
@@ -158,9 +160,12 @@ function completeAt(upstream: Upstream) {
   const providers = new Map([["far", provider]]);
   const [clock, random] = [() => now, () => 0];
   const targets = createTargets({ failures: 5, openMs: 1000, retryShare: 0, clock });
-  const send = createSend({ targets, attempts: 1, clock, random });
+  const send = createSend({ targets, attempts: 1, hedge: undefined, clock, random });
   const settle = createSettle({ ledger, clock, onUsed: () => {}, onError: () => {} });
-  const complete = createComplete({ catalog, providers, targets, send, ledger, settle, clock, random });
+  const complete = createComplete({
+    ...{ leadsOf: createLeadsOf({ catalog, providers, targets, random }), send, ledger, settle, clock },
+    priorityOf: () => 0,
+  });
   return (form: Form, request: JsonObject | Request, signal = new AbortController().signal): Promise<Answer> => {
     const call: Call<typeof CreateCompletionRequestSchema> = {
       id: "req_1",
@@ -170,6 +175,7 @@ function completeAt(upstream: Upstream) {
       caller: { ...nobody, rights: "key", accountId: "acc_1", keyId: "key_1", mustPay: false },
       request: request instanceof Wire ? request : fromJson({ model, ...request }),
       signal,
+      facts: newFacts(),
     };
     return complete("completions", form, call);
   };
@@ -549,7 +555,7 @@ test("a stream that was accepted beside a refused one is begun and closed, so th
     return { kind: "stream", frames: endless(prompt) };
   };
   const speaks = { chat: speak } as unknown as Provider["speaks"];
-  const complete = completeAt({ ...family, providerAt: () => ({ speaks, close: async () => {} }) });
+  const complete = completeAt({ ...family, providerAt: () => ({ kind: "openai", speaks, close: async () => {} }) });
   await expect(complete("stream", { prompt: prompts })).rejects.toMatchObject({ status: 400 });
   expect(seen.sort()).toEqual(["a is closed", "b is closed", "d is closed"]);
 });

@@ -210,6 +210,16 @@ describe("where a model has another target", () => {
     expect(seen).toEqual([batch, batch]);
   });
 
+  test("no more than a mebibyte of it is held back, however quickly nothing is said", async () => {
+    const batch = [Wire.ofJson(ChatCompletionChunkSchema, { id: "x".repeat(100_000) })];
+    let asked = 0;
+    async function* frames() {
+      for (; ; asked++) yield batch;
+    }
+    const { kind } = await holdHead({ kind: "stream", frames: frames() }, () => asked > 100);
+    expect([kind, asked]).toEqual(["stream", 10]);
+  });
+
   test("the caller's leaving ends the attempt, and no other is made", async () => {
     const leave = new AbortController();
     const asked = fetch(`${gateway.baseUrl}/chat/completions`, {
@@ -279,4 +289,40 @@ describe("where a model has one target", () => {
     expect(last.headers.get("retry-after")).toBe("5");
     expect(first.received.length - before).toBeLessThanOrEqual(7);
   });
+});
+
+test("a refusal after attempts says where the call went and how long it took; one before them does not", async () => {
+  await start([at("first", 0), at("second", 1)]);
+  first.script = failures["refuses with 500"];
+  second.script = failures["refuses with 500"];
+  const refused = await ask();
+  expect(told(refused)).toEqual([502, "second", "3"]);
+  expect(refused.headers.get("x-gateway-model")).toBe("m");
+  expect(refused.headers.get("server-timing")).toMatch(/^queue;dur=0\.00, upstream;dur=[\d.]+, gateway;dur=[\d.]+$/);
+  second.script = (exchange) => exchange.json(400, { error: { message: "no such thing" } });
+  expect(told(await ask())).toEqual([400, "second", "2"]);
+  expect(told(await ask({ model: "n" }))).toEqual([404, null, null]);
+});
+
+test("while a target that was left alone answers its trial slowly, another call a second tries it, too", async () => {
+  await start([at("first")], { breaker: { failures: 1, openMs: 5000 }, retries: { attempts: 1, share: 0 } });
+  first.script = failures["refuses with 500"];
+  expect((await ask()).status).toBe(502);
+  now += 5000;
+  first.script = undefined;
+  const trial = ask();
+  const slow = await first.next();
+  const refused = await ask();
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+  now += 1000;
+  const another = ask();
+  const quick = await first.next();
+  quick.json(200, answer);
+  expect((await another).status).toBe(200);
+  slow.json(200, answer);
+  expect((await trial).status).toBe(200);
+  expect(gateway.logged()).toContain(
+    '"upstream":"first","model":"far","msg":"a target is left alone: it keeps failing"',
+  );
+  expect(gateway.logged()).toContain('"msg":"a target takes calls again"');
 });

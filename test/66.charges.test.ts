@@ -24,7 +24,7 @@ import { Wire } from "../src/wire/wire.ts";
 import { Running, root, temporaryFolder } from "./support/command.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { type HeardAnswer, type Hearing, hear } from "./support/hear.ts";
-import { cost, paidModels } from "./support/paid-models.ts";
+import { cost, paidModel, paidModels, price } from "./support/paid-models.ts";
 import { type Books, openAccount, openBooks, type Payer, type Standing } from "./support/payer.ts";
 import {
   eventStream,
@@ -51,7 +51,8 @@ let books: Books;
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
+  const config = paidModels(upstream.baseUrl);
+  gateway = await startTestGateway({ ...config, models: [...(config.models ?? []), ...dearModels] });
   books = openBooks(gateway.databasePath);
 });
 
@@ -345,6 +346,51 @@ describe("answered, usage told: its parts, each at its price", () => {
       expect(toldCost(answer)).toEqual({ cost: formatDecimal(charge.cost), usage });
     });
   }
+});
+
+/** Models for twice the price of the others, at the same upstreams. */
+const dearModels = (["openai", "anthropic"] as const).map((vendor) => {
+  const twice = Object.entries(price).map(([part, amount]) => [part, 2 * (amount ?? 0)]);
+  return paidModel(`dear-${vendor}`, vendor, { price: Object.fromEntries(twice) });
+});
+
+describe("answered by a fallback: the attempt that answered, at its model's price", () => {
+  /** What a first attempt may bring before it fails: none of it is charged. */
+  const failures: Readonly<Record<string, (vendor: Vendor, stream: boolean) => Script>> = {
+    refuses: () => (exchange) => exchange.json(500, {}),
+    "tells its input and breaks off": (vendor, stream) => async (exchange) => {
+      if (!stream) return exchange.destroy();
+      const [opening = ""] = streams[vendor](true).begin.split(/(?<=\n\n)/);
+      exchange.head(200, eventStream);
+      await exchange.write(opening);
+      exchange.destroy();
+    },
+  };
+  const other: Readonly<Record<Vendor, Vendor>> = { openai: "anthropic", anthropic: "openai" };
+  const cheap: Readonly<Record<Vendor, string>> = { openai: "gpt", anthropic: "claude" };
+  const steps = ways.flatMap((way) =>
+    Object.entries(failures).flatMap(([how, failing]) =>
+      [way.vendor, other[way.vendor]].flatMap((before) => [
+        { ...way, how, failing, before, from: `dear-${before}`, to: cheap[way.vendor], times: 1 },
+        { ...way, how, failing, before, from: cheap[before], to: `dear-${way.vendor}`, times: 2 },
+      ]),
+    ),
+  );
+  test.each(steps)("$name: $to, where $from $how", async ({ family, vendor, stream, before, failing, ...step }) => {
+    const { from, to, times } = step;
+    upstream.script = (exchange) => {
+      const { model } = JSON.parse(exchange.body.toString()) as { model: string };
+      (model === `v-${from}` ? failing(before, stream) : answering(vendor, true))(exchange);
+    };
+    const { payer, answer, atEnd } = await ask(request(family, vendor, stream, { model: from, models: [to] }));
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining(said)]);
+    expect(answer.headers).toMatchObject({ "x-gateway-model": to, "x-gateway-attempts": "2" });
+    const charge = charges[vendor];
+    expectBooks(payer, atEnd, { ...charge, cost: times * charge.cost });
+    expect(atEnd.requests).toMatchObject([{ operation: family, model: to, upstream: vendor }]);
+    expect(JSON.parse(atEnd.requests[0]?.tried ?? "null")).toMatchObject([{ upstream: before, model: from }]);
+    expect(toldCost(answer).cost).toBe(formatDecimal(times * charge.cost));
+  });
 });
 
 describe("answered to the end by an upstream that never says so: as it was told", () => {

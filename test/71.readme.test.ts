@@ -48,6 +48,12 @@ test("the curl line answers", async () => {
   expect(JSON.parse(answer).choices[0].message.content).toMatch(simulator);
 });
 
+test("the line that asks beforehand explains", async () => {
+  const told = JSON.parse(await runShell(snippet("sh", "/v1/explain")));
+  expect(told).toMatchObject({ operation: "messages", models: [{ model: "embedded-chat" }] });
+  expect(told).not.toHaveProperty("refusal");
+});
+
 test("the openai snippet streams an answer", async () => {
   expect(await runTypeScript(snippet("ts", 'from "openai"'))).toMatch(simulator);
 });

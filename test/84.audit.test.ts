@@ -12,6 +12,7 @@ import { type Answer, type Call, type Caller, nobody } from "../src/call.ts";
 import { askerOf } from "../src/commands/operator.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { invalidValue, missingField, rateLimited, signInFailed } from "../src/errors.ts";
+import { newFacts } from "../src/facts.ts";
 import { newId } from "../src/ids.ts";
 import { audit } from "../src/pipeline/audit.ts";
 import { accessOf } from "../src/pipeline/authorize.ts";
@@ -251,6 +252,7 @@ describe("the step that writes them", () => {
     const call = {
       ...{ id: "req_1", method, caller, header: () => undefined, signal: new AbortController().signal },
       ...{ request: Wire.ofJson(method.input, request), peer: { address: "192.0.2.1", rootUrl: "" } },
+      facts: newFacts(),
     } as Call;
     const [outcome] = await Promise.allSettled([audit(handle, [method], options)(call)]);
     return { acts, errors, outcome: outcome as PromiseSettledResult<Answer> };
@@ -354,7 +356,7 @@ test("the contract has every RPC audited that changes something, and tells no fi
   const services = [AccountService, InferenceService, KeyService, OperatorService, SessionService, UsageService];
   const methods = services.flatMap((service) => service.methods);
   const looks =
-    /^(?:List|Get|Describe|Export|Reconcile|Count|Stream|Create(?:Chat|Message|Response|Completion|Emb|Speech))/;
+    /^(?:List|Get|Describe|Explain|Export|Reconcile|Count|Stream|Create(?:Chat|Message|Response|Completion|Emb|Speech))/;
   const unaudited = methods.filter((method) => !accessOf(method).audit && !looks.test(method.name));
   // A stored answer is content; and a second factor that is begun does nothing before it is enabled.
   expect(unaudited.map(({ name }) => name)).toEqual(["DeleteResponse", "BeginSecondFactor"]);

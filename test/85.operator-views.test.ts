@@ -3,18 +3,20 @@
  * session calls models by a key of its account.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { UpstreamHealthSchema } from "../gen/modelgateway/v1/operator_pb.ts";
 import type { Answer } from "../src/call.ts";
+import { createCatalog } from "../src/catalog.ts";
 import { cancelled, upstreamFailed, upstreamRefused, upstreamTimeout } from "../src/errors.ts";
 import { newId } from "../src/ids.ts";
 import { createHealth, type Fared } from "../src/providers/health.ts";
 import type { Attempt, Provider } from "../src/providers/provider.ts";
 import { issueKey } from "../src/services/issue-key.ts";
-import { healthOf } from "../src/services/upstream-message.ts";
+import { healthOf, upstreamMessage, upstreamStates } from "../src/services/upstream-message.ts";
 import { openDatabase } from "../src/storage/database.ts";
 import { type AllFilter, allQuery } from "../src/storage/requests.ts";
 import { now, startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { attemptFacts } from "./support/meter.ts";
 import { paidModels } from "./support/paid-models.ts";
 import { openAccount } from "./support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
@@ -186,6 +188,33 @@ describe("calls of all accounts", () => {
     expect(await reasonOf("OperatorService.GetAnyRequest", { id }, bearer(gateway.apiKey))).toBe("PERMISSION_DENIED");
   });
 
+  test("are told with the models of their attempts, and what was lost by those that were overtaken", async () => {
+    const id = "req_hedged";
+    const tried = JSON.stringify([
+      { upstream: "far", model: "gpt", at: now, ms: 12, failure: "it answered with status 500" },
+      { upstream: "near", at: now, ms: 15, failure: "another attempt was quicker", lost: 7 },
+    ]);
+    const usage = { input: 1, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 };
+    const { accountId, keyId, apiKey } = openAccount(gateway, { admin: true });
+    const names = { id, account_id: accountId, key_id: keyId, operation: "chat", model: "claude", upstream: "near" };
+    const times = { created_at: now, duration_ms: 30, first_byte_ms: 20, tried, cached: 1 };
+    gateway.storage.ledger.settle({ ...names, outcome: 1, ...usage, estimated: 0, cost: 7, ...times }, "led_hedged");
+    for (const [rpc, headers] of [
+      ["OperatorService.GetAnyRequest", bearer(operatorKey)],
+      ["UsageService.GetRequest", bearer(apiKey)],
+    ] as const) {
+      const { request } = await ask(rpc, { id }, headers);
+      expect(request).toMatchObject({
+        ...{ model: "claude", cost: "7", cached: true },
+        tried: [
+          { upstream: "far", model: "gpt" },
+          { upstream: "near", lostCost: "7", overtaken: true },
+        ],
+      });
+      expect(request).not.toHaveProperty("tried.0.overtaken");
+    }
+  });
+
   test("are looked for by key or model within an account only", async () => {
     expect(await reasonOf("OperatorService.ListAllRequests", { filter: { keyId: "key_1" } })).toBe("INVALID_VALUE");
     expect(await reasonOf("OperatorService.ListAllRequests", { filter: { model: "gpt" } })).toBe("INVALID_VALUE");
@@ -233,7 +262,8 @@ test("the limits in force are told as they are configured, and the operator key 
     ],
     ...{ unit: "JPY", maxKeysPerAccount: 5000, maxBodyBytes: String(16 * 1024 * 1024), bodyTimeoutSeconds: 60 },
     ...{ responsesKeepHours: 24, responsesMaxPerAccount: 1000, registration: "invitation", durability: "process" },
-    operatorKey: true,
+    // What is off, or none, is not told.
+    ...{ operatorKey: true, attempts: 1, breakerFailures: 2 ** 32 - 1, breakerOpenSeconds: 0.001 },
     rpcRates: [
       { rpc: "KeyService.ListKeys", perSecond: 1 },
       { rpc: "KeyService.CreateKey", perSecond: 10 },
@@ -243,6 +273,25 @@ test("the limits in force are told as they are configured, and the operator key 
     ],
   });
   expect(JSON.stringify(told)).not.toContain(operatorKey);
+});
+
+test("what bounds failing over, the cache and how long calls are kept is told, too", async () => {
+  const other = await startTestGateway({
+    operatorKey,
+    retries: { attempts: 4, share: 0.2 },
+    breaker: { failures: 6, openMs: 7500 },
+    hedging: { afterMs: 2500, share: 0.05 },
+    cache: { maxBytes: 2 ** 33, keepMs: 90_000, priceShare: 0.1 },
+    retention: { requestsMs: 36 * 3_600_000, auditMs: 400 * 86_400_000 },
+  });
+  const { json } = await askRpc(other, "OperatorService.DescribeLimits", {}, bearer(operatorKey));
+  expect(json).toMatchObject({
+    ...{ attempts: 4, retryShare: 0.2, breakerFailures: 6, breakerOpenSeconds: 7.5 },
+    ...{ hedgeAfterSeconds: 2.5, hedgeShare: 0.05 },
+    ...{ cacheMaxBytes: String(2 ** 33), cacheSeconds: 90, cachePriceShare: 0.1 },
+    ...{ requestsKeepDays: 1.5, auditKeepDays: 400 },
+  });
+  await other.close();
 });
 
 describe("an upstream", () => {
@@ -271,7 +320,7 @@ describe("an upstream", () => {
     expect((await late).status).toBe(502);
     const standing = await listed("openai");
     expect(standing).toMatchObject({ attempts: 4, failures: 1, health: "UPSTREAM_HEALTH_POOR" });
-    expect(standing).toMatchObject({ lastFailure: "it answered with an error", firstByteP50Ms: expect.any(Number) });
+    expect(standing).toMatchObject({ lastFailure: "it answered with status 500", firstByteP50Ms: expect.any(Number) });
     expect(standing).not.toHaveProperty("running");
     expect(JSON.stringify(standing)).not.toContain("own words");
   });
@@ -311,6 +360,63 @@ describe("an upstream", () => {
   });
 });
 
+describe("an upstream that is busy or failing", () => {
+  let other: TestGateway;
+  const listed = async (name: string) => {
+    const { json } = await askRpc(other, "OperatorService.ListUpstreams", {}, bearer(operatorKey));
+    return (json.upstreams as JsonObject[]).find((one) => one.name === name) as JsonObject;
+  };
+  const chatThere = (model: string) =>
+    fetch(`${other.baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...bearer(other.apiKey) },
+      body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }] }),
+    });
+
+  beforeAll(async () => {
+    const config = paidModels(upstream.baseUrl);
+    const queue = { max_concurrent: 1, max_queued: 5, max_wait_seconds: 60 };
+    const upstreams = config.upstreams?.map((one) => (one.name === "openai" ? { ...one, queue } : one)) ?? [];
+    const breaker = { failures: 1, openMs: 5000 };
+    other = await startTestGateway({ ...config, upstreams, breaker, operatorKey });
+  });
+  afterAll(() => other.close());
+
+  test("is told with the calls that wait for a place there", async () => {
+    expect(await listed("openai")).toMatchObject({ maxConcurrent: 1 });
+    expect(await listed("openai")).not.toHaveProperty("queued");
+    expect(await listed("anthropic")).not.toHaveProperty("maxConcurrent");
+    const calls = [chatThere("gpt"), chatThere("gpt-free"), chatThere("gpt")];
+    const exchange = await upstream.next();
+    await vi.waitFor(async () => expect(await listed("openai")).toMatchObject({ running: 1, queued: 2 }));
+    answerAll();
+    exchange.json(200, answer);
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(await listed("openai")).not.toHaveProperty("queued");
+  });
+
+  test("is told with those of its models that are left alone, by their names there", async () => {
+    upstream.script = (exchange) => exchange.json(500, {});
+    await (await chatThere("gpt")).arrayBuffer();
+    answerAll();
+    await (await chatThere("gpt-free")).arrayBuffer();
+    expect(await listed("openai")).toMatchObject({ resting: ["v-gpt"] });
+    expect(await listed("anthropic")).not.toHaveProperty("resting");
+  });
+
+  test("is told with whether its checks pass, where they are made", () => {
+    const seen = { fared: createHealth(() => now).fared, queued: () => 0, maxConcurrent: () => undefined };
+    const upstreams = ["up", "down", "unchecked"].map((name) => ({ name, kind: "openai", base_url: "" }));
+    const checks: Readonly<Record<string, boolean>> = { up: true, down: false };
+    const states = upstreamStates(upstreams, createCatalog([]), {
+      ...seen,
+      restMs: () => 0,
+      passesChecks: (name) => checks[name],
+    });
+    expect(states.map((one) => upstreamMessage(one).passesChecks)).toEqual([true, false, undefined]);
+  });
+});
+
 test("the embedded models are an upstream without an address, where they are served", async () => {
   const embedded = await startTestGateway({ operatorKey });
   const { json } = await askRpc(embedded, "OperatorService.ListUpstreams", {}, bearer(operatorKey));
@@ -336,7 +442,11 @@ describe("the health of an upstream", () => {
     const { speaks } = health.watch("far", provider);
     const attempt = (how: () => Promise<Answer>, by: Partial<Attempt> = {}): Promise<Answer> => {
       outcome = how;
-      return (speaks.chat as unknown as (attempt: unknown) => Promise<Answer>)({ signal, ...by });
+      return (speaks.chat as unknown as (attempt: unknown) => Promise<Answer>)({
+        signal,
+        facts: attemptFacts(),
+        ...by,
+      });
     };
     const answers = async (ms = 0): Promise<Answer> => {
       clock.at += ms;
@@ -349,7 +459,7 @@ describe("the health of an upstream", () => {
 
   test("is graded by the share of failures, and by the last attempt where most failed", () => {
     const grade = (attempts: number, failures: number, lastFailed: boolean) =>
-      UpstreamHealthSchema.value[healthOf({ attempts, failures, lastFailed })]?.localName;
+      UpstreamHealthSchema.value[healthOf({ attempts, failures, lastFailed, passesChecks: undefined })]?.localName;
     expect(grade(0, 0, false)).toBe("UNKNOWN");
     expect(grade(100, 9, true)).toBe("GOOD");
     expect(grade(100, 10, false)).toBe("POOR");
@@ -366,12 +476,13 @@ describe("the health of an upstream", () => {
       [upstreamFailed("it broke off its answer"), "it broke off its answer"],
       [
         upstreamFailed("it cannot be reached", Object.assign(new Error("at 10.1.2.3"), { code: "ECONNREFUSED" })),
-        "ECONNREFUSED",
+        "it cannot be reached (ECONNREFUSED)",
       ],
       [upstreamTimeout(), "did not answer in time"],
       [upstreamRefused(429, words, undefined, {}), "it answered with status 429"],
       [upstreamRefused(503, words, undefined, {}), "it answered with status 503"],
       [upstreamRefused(502, words, undefined, {}), "it answered with an error"],
+      [upstreamRefused(502, { ...words, fault: "it answered with status 500" }, undefined, {}), "status 500"],
       [upstreamRefused(400, words, undefined, {}), undefined],
       [upstreamRefused(404, words, undefined, {}), undefined],
       [cancelled(), undefined],
@@ -384,7 +495,7 @@ describe("the health of an upstream", () => {
       const { attempts, failures, lastFailure } = fared();
       expect([attempts, failures]).toEqual([before.attempts + 1, before.failures + (told === undefined ? 0 : 1)]);
       if (told !== undefined) expect(lastFailure).toEqual({ words: expect.stringContaining(told), at: clock.at });
-      expect(lastFailure?.words).not.toMatch(/own words|10\.1\.2\.3/);
+      expect(lastFailure?.words).not.toMatch(/own words|10\.1\.2\.3|Try again/);
     }
     await attempt(() => answers());
     expect(fared()).toMatchObject({ lastFailed: false, running: 0 });

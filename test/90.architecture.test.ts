@@ -59,30 +59,22 @@ function partOf(path: string): string {
 const arrows: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["commands", "config", "storage/database.ts"],
   commands: [
-    ...[
-      "gateway.ts",
-      "config",
-      "services",
-      "storage",
-      "limits",
-      "pipeline/audit.ts",
-      "pipeline/serve.ts",
-      "providers/index.ts",
-    ],
-    ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "ids.ts", "secrets.ts", "wire"],
+    ...["gateway.ts", "config", "services", "storage", "pipeline/audit.ts", "pipeline/serve.ts", "providers/index.ts"],
+    ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "facts.ts", "ids.ts", "secrets.ts", "wire"],
   ],
-  "gateway.ts": [
-    ...["transport", "pipeline", "services", "families", "providers", "targets", "ledger", "limits", "storage"],
-    "config",
-    ...["call.ts", "catalog.ts", "errors.ts", "ids.ts", "secrets.ts", "wire"],
+  "gateway.ts": ["composition", "transport", "retention.ts", "catalog.ts (types)", "errors.ts"],
+  composition: [
+    ...["transport", "pipeline", "services", "providers", "targets", "telemetry", "ledger", "limits", "config"],
+    ...["storage (types)", "call.ts (types)", "catalog.ts", "ids.ts"],
   ],
   transport: ["call.ts", "errors.ts", "ids.ts", "wire"],
   services: [
-    ...["pipeline", "families", "limits", "storage", "tokens"],
+    ...["pipeline", "families", "limits", "storage"],
     ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "ids.ts", "secrets.ts", "wire"],
   ],
   pipeline: [
-    ...["families", "providers/provider.ts", "providers/operations.ts", "providers/fault.ts", "storage (types)"],
+    ...["families", "providers/provider.ts", "providers/operations.ts", "providers/fault.ts"],
+    ...["providers/timeouts.ts (types)", "storage (types)"],
     ...[
       "tokens",
       "targets",
@@ -92,12 +84,13 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
       "catalog.ts",
       "decimal.ts",
       "errors.ts",
+      "facts.ts",
       "secrets.ts",
       "wire",
     ],
   ],
   families: ["providers/operations.ts", "call.ts", "errors.ts", "wire"],
-  providers: ["config", "tokens", "call.ts", "errors.ts", "wire"],
+  providers: ["config", "tokens", "call.ts", "errors.ts", "facts.ts (types)", "wire"],
   tokens: ["errors.ts", "wire"],
   ledger: [
     ...["storage/ledger.ts (types)", "providers/provider.ts (types)", "providers/operations.ts (types)"],
@@ -108,21 +101,26 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   "catalog.ts": ["config (types)", "ledger/price.ts (types)", "errors.ts"],
   storage: [],
   config: ["limits/tiers.ts", "decimal.ts"],
-  "call.ts": ["limits/tiers.ts (types)", "wire"],
+  "call.ts": ["facts.ts (types)", "limits/tiers.ts (types)", "wire"],
+  "facts.ts": ["ledger/price.ts (types)"],
+  telemetry: ["pipeline/observe.ts (types)", "call.ts (types)", "errors.ts", "facts.ts (types)"],
   "errors.ts": ["refusal.ts", "wire/fault.ts"],
   "refusal.ts": [],
+  "retention.ts": ["storage (types)", "ids.ts"],
   wire: ["decimal.ts"],
   "decimal.ts": [],
   "ids.ts": [],
   "secrets.ts": [],
 };
 
-function mayImport(from: string, { target, typesOnly }: Import): boolean {
-  if (partOf(target) === partOf(from)) return true;
-  return (arrows[partOf(from)] ?? []).some((entry) => {
-    const [open, condition] = entry.split(" ") as [string, string?];
-    return (target === open || target.startsWith(`${open}/`)) && (condition === undefined || typesOnly);
-  });
+function mayImport(from: string, found: Import): boolean {
+  if (partOf(found.target) === partOf(from)) return true;
+  return (arrows[partOf(from)] ?? []).some((entry) => fits(entry, found));
+}
+
+function fits(arrow: string, { target, typesOnly }: Import): boolean {
+  const [open, condition] = arrow.split(" ") as [string, string?];
+  return (target === open || target.startsWith(`${open}/`)) && (condition === undefined || typesOnly);
 }
 
 function faults(check: (source: Source, found: Import) => boolean): string[] {
@@ -151,6 +149,14 @@ describe("imports", () => {
     expect(faults(({ path }, found) => isOurs(found) && !mayImport(path, found))).toEqual([]);
   });
 
+  test("go where every arrow points: one that is not needed is not there", () => {
+    const unused = Object.entries(arrows).flatMap(([part, entries]) => {
+      const found = sources.filter(({ path }) => partOf(path) === part).flatMap(({ imports }) => imports);
+      return entries.filter((entry) => !found.some((one) => fits(entry, one))).map((entry) => `${part} → ${entry}`);
+    });
+    expect(unused).toEqual([]);
+  });
+
   test("have an arrow for every part of src, and no arrow for a part that is gone", () => {
     expect([...new Set(sources.map(({ path }) => partOf(path)))].sort()).toEqual(Object.keys(arrows).sort());
   });
@@ -170,6 +176,10 @@ describe("imports", () => {
 
   test("reach the composition of the gateway from the command line alone", () => {
     expect(faults(({ path }, { target }) => target === "gateway.ts" && partOf(path) !== "commands")).toEqual([]);
+    const root = ["gateway.ts", "composition"];
+    expect(faults(({ path }, { target }) => partOf(target) === "composition" && !root.includes(partOf(path)))).toEqual(
+      [],
+    );
     expect(faults((_, { target }) => target === "main.ts")).toEqual([]);
   });
 

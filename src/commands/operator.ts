@@ -12,6 +12,7 @@ import {
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { here, operatorCaller } from "../call.ts";
 import type { Config } from "../config/config.ts";
+import { newFacts } from "../facts.ts";
 import { newId } from "../ids.ts";
 import { audit } from "../pipeline/audit.ts";
 import { createHandle, serve } from "../pipeline/serve.ts";
@@ -56,6 +57,7 @@ export function askerOf(storage: Storage, config: Config): Ask {
       method,
       header: (name) => (name === "idempotency-key" ? idempotencyKey : undefined),
       caller: operatorCaller,
+      facts: newFacts(),
       peer: here,
       request: request as unknown as Wire,
       signal: new AbortController().signal,

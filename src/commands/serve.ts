@@ -20,6 +20,10 @@ export async function serve(args: readonly string[]): Promise<void> {
     const root = config.publicUrls.root ?? rootUrl(gateway);
     console.log(`model-gateway serves at ${rootUrl(gateway)}`);
     console.log(`Its dashboard is at ${root}/dashboard`);
+    const { metricsPort: port } = gateway;
+    if (config.metrics && port !== undefined) {
+      console.log(`Metrics are read at ${rootUrl({ ...config.metrics, port })}/metrics`);
+    }
     const link = issueSetUpLink(storage, Date.now());
     if (!link) return;
     console.log("Nobody operates this gateway yet. Open this address within 24 hours to become its first user:");
@@ -60,21 +64,28 @@ async function start(config: Config, storage: Storage, log: Logger): Promise<Gat
   try {
     return await startGateway({ config, storage, log });
   } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException;
+    const { code, syscall, purpose } = error as NodeJS.ErrnoException & { readonly purpose?: "metrics" };
     if (!code || (syscall !== "listen" && syscall !== "getaddrinfo")) throw error;
-    const why = reasons[code] ?? code;
-    throw new StartError(`cannot listen on ${config.host}, port ${config.port}: ${why}`, { cause: error });
+    const at = purpose && config.metrics ? { ...config.metrics, ...metricsWords } : { ...config, ...ownWords };
+    const why = reasons(at)[code] ?? code;
+    throw new StartError(`cannot listen on ${at.host}, port ${at.port}${at.what}: ${why}`, { cause: error });
   }
 }
 
+/** What is listened for, and what sets where. */
+const ownWords = { what: "", hostName: "HOST", portName: "PORT" };
+const metricsWords = { what: " for metrics", hostName: "`metrics.host`", portName: "METRICS_PORT" };
+
 /** What to do about an address that cannot be listened on. */
-const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: "the port is taken. Stop what uses it, or set PORT to another",
-  EACCES: "ports below 1024 are not for everyone. Set PORT to a higher one",
-  EADDRNOTAVAIL: "this machine does not have that address. Set HOST to one that it has, or to 0.0.0.0 for all",
-  ENOTFOUND: "there is no such host. Set HOST to an address of this machine",
-  EAI_AGAIN: "the name cannot be looked up. Set HOST to an address of this machine",
-};
+function reasons({ hostName, portName }: typeof ownWords): Readonly<Record<string, string>> {
+  return {
+    EADDRINUSE: `the port is taken. Stop what uses it, or set ${portName} to another`,
+    EACCES: `ports below 1024 are not for everyone. Set ${portName} to a higher one`,
+    EADDRNOTAVAIL: `this machine does not have that address. Set ${hostName} to one that it has, or to 0.0.0.0 for all`,
+    ENOTFOUND: `there is no such host. Set ${hostName} to an address of this machine`,
+    EAI_AGAIN: `the name cannot be looked up. Set ${hostName} to an address of this machine`,
+  };
+}
 
 /** One Ctrl-C may arrive several times: from the terminal, from npm, and from `bin/model-gateway.js`. */
 const echoMs = 500;

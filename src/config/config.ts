@@ -11,16 +11,8 @@ import { defaultTiers, type Tier } from "../limits/tiers.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
 import { settingsOf, upstreamsOf } from "./environment.ts";
 import { checkReferences } from "./references.ts";
-import {
-  catalogueSchema,
-  type FileConfig,
-  fileSchema,
-  type ModelConfig,
-  servedBy,
-  type TierConfig,
-  type UpstreamConfig,
-  vendorsSchema,
-} from "./schema.ts";
+import { type FileConfig, fileSchema, type TierConfig } from "./schema.ts";
+import { catalogueSchema, type ModelConfig, servedBy, type UpstreamConfig, vendorsSchema } from "./schema-models.ts";
 
 export type { Environment, ModelConfig, UpstreamConfig };
 
@@ -57,6 +49,16 @@ export interface Config {
   readonly retries: { readonly attempts: number; readonly share: number };
   /** After how many failures in a row a target is left alone, and for how long. */
   readonly breaker: { readonly failures: number; readonly openMs: number };
+  /** Calls that are not streamed are made once more where no answer came after so long: this part of them at most. */
+  readonly hedging: { readonly afterMs: number; readonly share: number } | undefined;
+  /** Answers are kept for the same request of the same account; undefined: none is. */
+  readonly cache: CacheConfig | undefined;
+  /** Where metrics are read; undefined: nowhere. `isAsked` says that somebody asked for the address. */
+  readonly metrics: { readonly host: string; readonly port: number; readonly isAsked: boolean } | undefined;
+  /** Where traces and metrics are sent by OTLP over HTTP; undefined: nowhere. */
+  readonly telemetry: { readonly endpoint: string; readonly headers: Readonly<Record<string, string>> } | undefined;
+  /** For how long calls and acts are kept one by one; undefined: for good. */
+  readonly retention: { readonly requestsMs: number | undefined; readonly auditMs: number | undefined };
   /** Who may register in the dashboard. */
   readonly registration: "open" | "invitation" | "closed";
   readonly maxKeysPerAccount: number;
@@ -65,6 +67,14 @@ export interface Config {
   readonly models: readonly ModelConfig[];
   /** The built-in models that the file does not replace, served or not, as the catalogue has them. */
   readonly catalogue: readonly ModelConfig[];
+}
+
+export interface CacheConfig {
+  readonly maxBytes: number;
+  /** How long an answer is kept at most. */
+  readonly keepMs: number;
+  /** Which part of its cost at first an answer costs that was kept, 0 to 1. */
+  readonly priceShare: number;
 }
 
 export class ConfigError extends Error {
@@ -89,13 +99,17 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
   const written = (file ? load(file, fileSchema, environment, faults, checkReferences) : undefined) ?? nothing;
   const settings = settingsOf(environment, faults);
   const upstreams = file ? written.upstreams : upstreamsOf(vendors, environment, faults);
+  const [port, metrics] = [settings.port ?? written.port ?? 8080, metricsOf(written.metrics, settings.metricsPort)];
+  if (port !== 0 && metrics?.isAsked && metrics.port === port) {
+    faults.push({ file: file ?? "environment", message: `the port ${port} is given twice: for calls and for metrics` });
+  }
   if (faults.length > 0) throw new ConfigError(faults);
   const taken = new Set(written.models.flatMap(({ id, aliases }) => [id, ...aliases]));
   const catalogue = builtIn.filter(({ id }) => !taken.has(id));
   const models = [...written.models, ...catalogue].map((model) => servable(withTargets(model, upstreams), upstreams));
   return Object.freeze({
     host: settings.host ?? written.host ?? "127.0.0.1",
-    port: settings.port ?? written.port ?? 8080,
+    port,
     dataDir: settings.dataDir ?? written.data_dir ?? "./data",
     logLevel: settings.logLevel ?? written.log_level ?? "info",
     maxBodyBytes: written.max_body_bytes ?? 16 * 1024 * 1024,
@@ -118,12 +132,34 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     operatorKey: written.operator_key,
     retries: { attempts: written.retries?.attempts ?? 3, share: written.retries?.share ?? 0.15 },
     breaker: { failures: written.breaker?.failures ?? 5, openMs: (written.breaker?.open_seconds ?? 5) * 1000 },
+    hedging: written.hedging && { afterMs: written.hedging.after_seconds * 1000, share: written.hedging.share },
+    cache: written.cache && cacheOf(written.cache),
+    metrics,
+    telemetry: settings.telemetry ?? written.telemetry,
+    retention: {
+      requestsMs: daysMs(written.retention?.requests_days),
+      auditMs: daysMs(written.retention?.audit_days),
+    },
     registration: written.registration ?? "invitation",
     maxKeysPerAccount: written.max_keys_per_account ?? 5000,
     upstreams,
     models: models.filter(({ targets }) => targets.length > 0),
     catalogue,
   });
+}
+
+function cacheOf({ max_bytes, seconds, price_share }: NonNullable<FileConfig["cache"]>): CacheConfig {
+  return { maxBytes: max_bytes, keepMs: seconds * 1000, priceShare: price_share };
+}
+
+function metricsOf(written: FileConfig["metrics"], port: number | "off" | undefined): Config["metrics"] {
+  if (port === "off" || (port === undefined && written?.enabled === false)) return undefined;
+  const { host = "127.0.0.1", port: ownPort = 9464 } = written ?? {};
+  return { host, port: port ?? ownPort, isAsked: written !== undefined || port !== undefined };
+}
+
+function daysMs(days: number | undefined): number | undefined {
+  return days === undefined ? undefined : days * 86_400_000;
 }
 
 function tierOf({ name, recharge, requests_per_minute, tokens_per_minute }: TierConfig): Tier {
@@ -168,7 +204,7 @@ function faultsOf(issue: z.core.$ZodIssue, file: string, document: YamlDocument)
   }
   if (document.isUnset(path)) return [];
   const absent = issue.code === "invalid_type" && issue.message.endsWith("received undefined");
-  const message = absent ? "is missing" : issue.message;
+  const message = issue.code === "invalid_key" ? issue.issues[0]?.message : absent ? "is missing" : issue.message;
   return [{ file, line: document.lineOf(path), message: `${pathText(path)}${message}` }];
 }
 

@@ -10,7 +10,8 @@
 import type { Logger } from "pino";
 import { request } from "undici";
 import { type Config, type ModelConfig, servable, targetAt, type UpstreamConfig } from "./config.ts";
-import { modelIdSchema, modelKind } from "./schema.ts";
+import { modelKind } from "./schema-models.ts";
+import { modelIdSchema } from "./values.ts";
 
 /** What every model has that is known by its name only. */
 const family = "openai-compatible";

@@ -3,19 +3,25 @@
  * A variable that is empty counts as not set.
  */
 import type { Environment, Fault } from "./document.ts";
-import { credentialSchema, logLevels, type UpstreamConfig, urlSchema, type VendorConfig } from "./schema.ts";
+import { logLevels } from "./schema.ts";
+import type { UpstreamConfig, VendorConfig } from "./schema-models.ts";
+import { credentialSchema, headerNameSchema, urlSchema } from "./values.ts";
 
 export interface EnvironmentSettings {
   readonly host: string | undefined;
   readonly port: number | undefined;
   readonly dataDir: string | undefined;
   readonly logLevel: string | undefined;
+  readonly metricsPort: number | "off" | undefined;
+  readonly telemetry: { readonly endpoint: string; readonly headers: Readonly<Record<string, string>> } | undefined;
 }
 
-export function settingsOf({ HOST, PORT, DATA_DIR, LOG_LEVEL }: Environment, faults: Fault[]): EnvironmentSettings {
+export function settingsOf(environment: Environment, faults: Fault[]): EnvironmentSettings {
+  const { HOST, PORT, DATA_DIR, LOG_LEVEL, METRICS_PORT } = environment;
   const fault = (message: string) => void faults.push({ file: "environment", message });
-  if (PORT && !(/^\d{1,5}$/.test(PORT) && Number(PORT) <= 65535)) {
-    fault("PORT: expected a whole number from 0 to 65535");
+  if (PORT && !isPort(PORT)) fault("PORT: expected a whole number from 0 to 65535");
+  if (METRICS_PORT && METRICS_PORT !== "off" && !isPort(METRICS_PORT)) {
+    fault("METRICS_PORT: expected a whole number from 0 to 65535, or off");
   }
   if (LOG_LEVEL && !(logLevels as readonly string[]).includes(LOG_LEVEL)) {
     fault(`LOG_LEVEL: expected one of ${logLevels.join(", ")}`);
@@ -25,7 +31,38 @@ export function settingsOf({ HOST, PORT, DATA_DIR, LOG_LEVEL }: Environment, fau
     port: PORT ? Number(PORT) : undefined,
     dataDir: DATA_DIR || undefined,
     logLevel: LOG_LEVEL || undefined,
+    metricsPort: METRICS_PORT === "off" ? "off" : METRICS_PORT ? Number(METRICS_PORT) : undefined,
+    telemetry: telemetryOf(environment, faults),
   };
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65535;
+}
+
+/** By the variables that OpenTelemetry names: `OTEL_EXPORTER_OTLP_ENDPOINT`, and headers as `name=value,name=value`. */
+function telemetryOf(environment: Environment, faults: Fault[]): EnvironmentSettings["telemetry"] {
+  const endpoint = checked(environment, "OTEL_EXPORTER_OTLP_ENDPOINT", urlSchema, faults);
+  if (!endpoint) return undefined;
+  const written = checked(environment, "OTEL_EXPORTER_OTLP_HEADERS", credentialSchema, faults) ?? "";
+  const pairs = written.split(",").flatMap((pair) => {
+    if (pair.trim() === "") return [];
+    const at = pair.indexOf("=");
+    const name = pair.slice(0, Math.max(0, at)).trim();
+    if (headerNameSchema.safeParse(name).success) return [[name, decoded(pair.slice(at + 1).trim())] as const];
+    faults.push({ file: "environment", message: "OTEL_EXPORTER_OTLP_HEADERS: expected name=value,name=value" });
+    return [];
+  });
+  return { endpoint, headers: Object.fromEntries(pairs) };
+}
+
+/** Values may be percent-encoded, as the specification has it; what is not is taken as it stands. */
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
 }
 
 /** Returns an upstream for every vendor whose key or address the environment has. */

@@ -5,7 +5,7 @@
  * kinds of fault are told in one go.
  */
 import type { Fault, Path, YamlDocument } from "./document.ts";
-import { servedBy } from "./schema.ts";
+import { servedBy } from "./schema-models.ts";
 
 /** The name under which the embedded models are served. */
 export const embeddedUpstream = "embedded";

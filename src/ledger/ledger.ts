@@ -21,6 +21,8 @@ export interface LedgerOptions {
 
 export interface Ledger {
   hold(init: Omit<HoldInit, "node" | "expiresAt">): Promise<Held>;
+  /** Gives back what a call has reserved, which may then reserve anew. */
+  free(requestId: string): Promise<void>;
   /** Says that a call runs which will be settled. Returns what says that it has been. */
   begin(): () => void;
   /** Charges a call and frees its hold, once; undefined where that was done before. */
@@ -130,6 +132,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   sweeper.unref();
   return {
     hold: (init) => inTurn(() => store.hold({ ...init, node, expiresAt: init.now + holdMs })),
+    free: (requestId) => inTurn(() => store.free(requestId)),
     begin,
     settle,
     touch: (keyId, now) => void inTurn(() => store.touch(keyId, now)).catch(onError),

@@ -42,6 +42,11 @@ export function costOf(price: Price, used: CallUsage): number {
   return Number((parts + 999_999n) / 1_000_000n);
 }
 
+/** Returns a part of a cost, to a millionth of it: `share` is from 0 to 1. */
+export function partOf(cost: number, share: number): number {
+  return Number((product(cost, Math.round(share * 1_000_000)) + 999_999n) / 1_000_000n);
+}
+
 /** Returns how many output tokens this much money buys. Infinite where output costs nothing. */
 export function outputFor(price: Price, money: number): number {
   return price.output === 0 ? Number.POSITIVE_INFINITY : Number((BigInt(money) * 1_000_000n) / BigInt(price.output));

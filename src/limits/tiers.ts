@@ -28,3 +28,11 @@ export function tierOf(tiers: readonly Tier[], recharged: number): Tier {
 export function nextTier(tiers: readonly Tier[], recharged: number): Tier | undefined {
   return tiers[tiers.indexOf(tierOf(tiers, recharged)) + 1];
 }
+
+/** Returns who goes first where calls wait: 0 for the highest tier, and up to 9 for the lowest and for who has none. */
+export function priorityOf(tiers: readonly Tier[], tier: Tier | undefined): number {
+  const rank = tier === undefined ? 0 : Math.max(0, tiers.indexOf(tier));
+  return lastPriority - Math.round((lastPriority * rank) / Math.max(1, tiers.length - 1));
+}
+
+const lastPriority = 9;

@@ -9,12 +9,11 @@
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { type Audit as AuditOption, Caller as Least } from "../../gen/modelgateway/v1/access_pb.ts";
 import { type Answer, type Call, type Handler, here } from "../call.ts";
-import { asRefusal, Reason } from "../errors.ts";
+import { asRefusal, Reason, reasonWord } from "../errors.ts";
 import type { NewAct } from "../storage/acts.ts";
 import type { Storage } from "../storage/storage.ts";
 import { Wire } from "../wire/wire.ts";
 import { accessOf } from "./authorize.ts";
-import { reasonWord } from "./observe.ts";
 
 export interface AuditOptions {
   readonly storage: Pick<Storage, "acts" | "accounts" | "users">;

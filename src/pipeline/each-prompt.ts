@@ -23,6 +23,12 @@ type Completion = Output<"completions", Form>;
 /** How many prompts of a call are with the upstream at a time. */
 const atOnce = 4;
 
+/**
+ * How many of a stream's prompts are waited for until their upstreams accept: what these refuse can then be told with its
+ * status. Where there is a queue the others may wait for the very place that the first gives back when it has been read.
+ */
+const acceptedFirst = (hasQueue: boolean) => (hasQueue ? 1 : atOnce);
+
 /** Returns of how many calls to the upstream a call consists. Throws a Refusal. */
 export function partsOf<O extends Operation>(way: readonly Translation[], call: Call<Input<O>>): number {
   if (way[0]?.from !== "completions") return 1;
@@ -30,12 +36,21 @@ export function partsOf<O extends Operation>(way: readonly Translation[], call: 
   return promptTexts(request.message().prompt).length;
 }
 
-/** Throws a Refusal. `way` is what lies between the call and its upstream. */
+/** Returns the first of the calls to the upstream that a call consists of. Throws a Refusal. */
+export function firstPart(way: readonly Translation[], call: Call): Call {
+  if (way[0]?.from !== "completions") return call;
+  const request = call.request as Wire<Input<"completions">>;
+  const [prompt = "", ...others] = promptTexts(request.message().prompt);
+  return others.length === 0 ? call : { ...call, request: request.with({ prompt }) as Wire<DescMessage> };
+}
+
+/** Throws a Refusal. `way` is what lies between the call and its upstream, and `hasQueue` says that one of them has one. */
 export async function eachPrompt<O extends Operation, F extends Form>(
   way: readonly Translation[],
   form: F,
   call: Call<Input<O>>,
   ask: Ask<Input<O>, Output<O, F>>,
+  hasQueue = false,
 ): Promise<Answer<Output<O, F>>> {
   if (way[0]?.from !== "completions") return ask(call);
   const request = call.request as Wire<DescMessage> as Wire<Input<"completions">>;
@@ -48,7 +63,9 @@ export async function eachPrompt<O extends Operation, F extends Form>(
   const askFor = (text: string) =>
     ask({ ...call, request: rest.with({ prompt: text }) as Wire<DescMessage> as Wire<Input<O>>, signal });
   const several: Several = { prompts, n, askFor: askFor as Several["askFor"], stop: () => stopping.abort() };
-  return (form === "whole" ? whole(several) : streamed(several)) as Promise<Answer<Output<O, F>>>;
+  return (form === "whole" ? whole(several) : streamed(several, acceptedFirst(hasQueue))) as Promise<
+    Answer<Output<O, F>>
+  >;
 }
 
 interface Several {
@@ -69,8 +86,7 @@ async function whole({ prompts, n, askFor, stop }: Several): Promise<Answer<Comp
   return { kind: "whole", body: joinedCompletion(bodies, n), ...headersOf(answers) };
 }
 
-/** The first few are waited for until their upstreams accept: what these refuse can then be told with its status. */
-async function streamed({ prompts, n, askFor, stop }: Several): Promise<Answer<Completion>> {
+async function streamed({ prompts, n, askFor, stop }: Several, few: number): Promise<Answer<Completion>> {
   const accepted: Answer<Completion>[] = [];
   const accept = async (prompt: string) => {
     const answer = await askFor(prompt);
@@ -78,7 +94,7 @@ async function streamed({ prompts, n, askFor, stop }: Several): Promise<Answer<C
     return answer;
   };
   try {
-    const first = await allOf(prompts.slice(0, atOnce), atOnce, accept, stop);
+    const first = await allOf(prompts.slice(0, few), few, accept, stop);
     const frames = prompts.map((prompt, i) => (first[i] ? framesOf(first[i]) : later(() => askFor(prompt))));
     return { kind: "stream", frames: joined(frames, n, stop), ...headersOf(first) };
   } catch (error) {

@@ -1,6 +1,7 @@
 /**
  * Holds a stream's head back until its first content, so that an upstream that fails before it can still be replaced by
- * another: nothing has been told to the caller then. Not for ever: who hears nothing for long takes the line for dead.
+ * another: nothing has been told to the caller then. Not for ever: who hears nothing for long takes the line for dead, and
+ * what says nothing at length fills the memory.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, Frames } from "../call.ts";
@@ -8,10 +9,12 @@ import type { Wire } from "../wire/wire.ts";
 
 /** For how long, at most, in milliseconds. */
 const longestMs = 10_000;
+/** How much of it, at most, in bytes. */
+const mostBytes = 1024 * 1024;
 
 type Batch<O extends DescMessage> = readonly Wire<O>[];
 
-/** Resolves when content has come, the stream has ended, or it took too long. Throws what the stream throws before that. */
+/** Resolves when content has come, the stream has ended, or it took too long or too much. Throws what the stream throws before that. */
 export async function holdHead<O extends DescMessage>(
   answer: Answer<O>,
   hasContent: () => boolean,
@@ -19,22 +22,25 @@ export async function holdHead<O extends DescMessage>(
   if (answer.kind === "whole") return answer;
   const frames = answer.frames[Symbol.asyncIterator]();
   const head: Batch<O>[] = [];
+  let bytes = 0;
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, longestMs, undefined);
   try {
     for (;;) {
       const next = frames.next();
       const step = await Promise.race([next, late]);
-      if (!step) return { ...answer, frames: replay(head, frames, next) };
+      if (!step) return { ...answer, frames: resumed(head, frames, next) };
       if (!step.done) head.push(step.value);
-      if (step.done || hasContent()) return { ...answer, frames: replay(head, frames) };
+      if (step.done || hasContent()) return { ...answer, frames: resumed(head, frames) };
+      for (const frame of step.value) bytes += frame.bytes().length;
+      if (bytes > mostBytes) return { ...answer, frames: resumed(head, frames) };
     }
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function* replay<O extends DescMessage>(
+async function* resumed<O extends DescMessage>(
   head: readonly Batch<O>[],
   frames: AsyncIterator<Batch<O>>,
   pending?: Promise<IteratorResult<Batch<O>>>,

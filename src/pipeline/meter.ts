@@ -19,6 +19,8 @@ export interface Measured {
   readonly estimated: boolean;
   /** Whether the model gave up with nothing put out. */
   readonly isNothing: boolean;
+  /** Whether it gave up at all. */
+  readonly gaveUp: boolean;
 }
 
 /** Measures one request to an upstream. */
@@ -50,13 +52,16 @@ export function createMeter(parts: number, countInput: CountInput): CallMeter {
         ...meter,
         // Of speech nothing is counted, and its first bytes are content.
         hasContent: () => isUncounted(operation) || state.text !== "" || state.ended || state.gaveUp,
-        drop: () => void attempts.splice(attempts.indexOf(attempted), 1),
+        drop() {
+          const at = attempts.indexOf(attempted);
+          if (at !== -1) attempts.splice(at, 1);
+        },
       };
     },
     isOver: () => attempts.length === parts && attempts.every(({ state }) => state.ended),
     async measure(complete) {
       const measured = await Promise.all(attempts.map((attempted) => measure(attempted, complete, countInput)));
-      return measured.reduce(sum, { used: nothingUsed, estimated: false, isNothing: true });
+      return measured.reduce(sum, { used: nothingUsed, estimated: false, isNothing: true, gaveUp: false });
     },
   };
 }
@@ -117,6 +122,7 @@ async function measure(attempted: Attempted, complete: boolean, countInput: Coun
     used: { ...nothingUsed, ...told, input, output },
     estimated: estimated && !isUncounted(operation),
     isNothing,
+    gaveUp: state.gaveUp,
   };
 }
 
@@ -149,5 +155,6 @@ function sum(a: Measured, b: Measured): Measured {
     used: used as unknown as CallUsage,
     estimated: a.estimated || b.estimated,
     isNothing: a.isNothing && b.isNothing,
+    gaveUp: a.gaveUp || b.gaveUp,
   };
 }

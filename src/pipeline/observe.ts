@@ -1,55 +1,70 @@
 /**
- * Writes one log line a call, when the last of its answer has been handed over: what was called, by which key, how
- * it ended, what lay behind a failure, and how long it took. Never what was asked or answered, and never a credential.
+ * Sees every call begin and end, and tells those who tell of it: the log, the metrics, the traces. A call ends when the
+ * last of its answer has been handed over, or when it is refused.
  */
-import type { Logger } from "pino";
-import type { Arrival, Caller, Frames, Way } from "../call.ts";
-import { asRefusal, Reason } from "../errors.ts";
+import type { Answer, Arrival, Asked, Call, Caller, Frames, Handler, Way } from "../call.ts";
+import { asRefusal, type Refusal } from "../errors.ts";
+import { type Facts, newFacts } from "../facts.ts";
+
+/** A call that is over. */
+export interface Ended {
+  readonly arrival: Arrival;
+  /** Undefined where it was refused before its caller was known. */
+  readonly caller: Caller | undefined;
+  readonly facts: Facts;
+  /** Milliseconds since 1970. */
+  readonly begunAt: number;
+  readonly endedAt: number;
+  /** What it ended with, if not well. */
+  readonly refusal: Refusal | undefined;
+}
+
+/** Tells of calls. It never throws, and nobody waits for it. */
+export interface Observer {
+  /** Sees a call begin that was admitted, before anything is found out about it. */
+  began?(call: Call): void;
+  ended(call: Ended): void;
+}
 
 export interface ObserveOptions {
-  readonly log: Logger;
+  readonly observers: readonly Observer[];
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
 
 /** Wraps the way of calls. */
-export function observe(way: Omit<Way, "abandon">, { log, clock }: ObserveOptions): Way {
-  const write = ({ id, method }: Arrival, caller: Caller | undefined, begun: number, error?: unknown) => {
+export function observe(
+  way: { readonly admit: Way["admit"]; readonly handle: Handler },
+  { observers, clock }: ObserveOptions,
+): Way {
+  const tell = (arrival: Arrival, caller: Caller | undefined, facts: Facts, begunAt: number, error?: unknown) => {
     const refusal = error === undefined ? undefined : asRefusal(error);
-    const line = {
-      request_id: id,
-      rpc: method.name,
-      account_id: caller?.accountId,
-      key_id: caller?.keyId,
-      status: refusal?.status ?? 200,
-      reason: refusal && reasonWord(refusal.reason),
-      duration_ms: clock() - begun,
-    };
-    if (refusal?.reason === Reason.INTERNAL) log.error({ ...line, err: refusal.cause }, "call failed");
-    else log.info({ ...line, cause: causeWords(refusal?.cause) }, "call");
+    const ended = { arrival, caller, facts, begunAt, endedAt: clock(), refusal };
+    for (const observer of observers) observer.ended(ended);
   };
   return {
     async admit(arrival) {
-      const begun = clock();
+      const begunAt = clock();
       try {
         return await way.admit(arrival);
       } catch (error) {
-        write(arrival, undefined, begun, error);
+        tell(arrival, undefined, newFacts(), begunAt, error);
         throw error;
       }
     },
-    abandon: (arrival, caller, error) => write(arrival, caller, clock(), error),
-    async handle(call) {
-      const begun = clock();
+    abandon: (arrival, caller, error) => tell(arrival, caller, newFacts(), clock(), error),
+    async handle(asked: Asked): Promise<Answer> {
+      const begunAt = clock();
+      const call: Call = { ...asked, facts: newFacts() };
+      const end = (error?: unknown) => tell(asked, asked.caller, call.facts, begunAt, error);
+      for (const observer of observers) observer.began?.(call);
       try {
         const answer = await way.handle(call);
-        if (answer.kind === "stream") {
-          return { ...answer, frames: watched(answer.frames, (error) => write(call, call.caller, begun, error)) };
-        }
-        write(call, call.caller, begun);
+        if (answer.kind === "stream") return { ...answer, frames: watched(answer.frames, end) };
+        end();
         return answer;
       } catch (error) {
-        write(call, call.caller, begun, error);
+        end(error);
         throw error;
       }
     },
@@ -66,19 +81,4 @@ async function* watched(frames: Frames, ended: (error?: unknown) => void): Frame
   } finally {
     ended(failure);
   }
-}
-
-/** What the engine says of a value may quote it: of such an error only the name is told. */
-function causeWords(cause: unknown): string | undefined {
-  if (!(cause instanceof Error)) return typeof cause === "string" ? cause : undefined;
-  const { name, message, code } = cause as NodeJS.ErrnoException;
-  const mayQuote = cause instanceof TypeError || cause instanceof SyntaxError || cause instanceof RangeError;
-  return (mayQuote ? undefined : message) || code || name;
-}
-
-const words = new Map(Object.entries(Reason).map(([word, number]) => [number as Reason, word]));
-
-/** The word of a reason, as the contract has it. */
-export function reasonWord(reason: Reason): string {
-  return words.get(reason) ?? "UNSPECIFIED";
 }

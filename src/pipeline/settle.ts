@@ -1,30 +1,28 @@
 /**
  * Charges a call for what it used, once, however it ends: the table of charges.
  *
- * Whole answers are settled before they are handed over. A stream is settled before the batch that holds its end, or, if
- * it breaks off or its caller leaves, then: by what had been used up to there. A caller who leaves before the first
- * byte, and a call that never brought one, cost nothing. The caller's leaving does not hinder the settlement.
+ * One that breaks off, or whose caller leaves, is charged by what had been used up to there. A caller who leaves before the
+ * first byte, and a call that never brought one, cost nothing.
  */
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
-import type { Answer, AnswerHeaders, Call, Caller, Frames } from "../call.ts";
-import type { Model, Target } from "../catalog.ts";
+import type { Answer, AnswerHeaders, Call, Caller } from "../call.ts";
 import { formatDecimal } from "../decimal.ts";
+import type { AttemptFacts } from "../facts.ts";
 import type { Charged, Ledger } from "../ledger/ledger.ts";
 import { type CallUsage, costOf, nothingUsed } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
+import { type Charge, chargeOnce } from "./charge-once.ts";
+import type { Lead } from "./leads.ts";
 import type { CallMeter } from "./meter.ts";
-import { charactersOf } from "./reserve.ts";
-import type { Tried } from "./send.ts";
+import { charactersOf } from "./need.ts";
+import { triedOf } from "./tried.ts";
 
 /** A call whose cost was reserved. */
 export interface Running {
   readonly call: Call;
   readonly asked: Operation;
-  readonly model: Model;
-  /** Where it went last. */
-  readonly target: () => Target;
-  /** Where it was tried before that. */
-  readonly tried: readonly Tried[];
+  /** Where it went last; without facts where nothing was sent. */
+  readonly reached: () => { readonly lead: Lead; readonly facts: AttemptFacts | undefined };
   readonly meter: CallMeter;
   /** Milliseconds since 1970. */
   readonly arrivedAt: number;
@@ -46,115 +44,48 @@ export interface SettleOptions {
 export type Settle = <A extends Answer>(running: Running, work: () => Promise<A>) => Promise<A>;
 
 export function createSettle(options: SettleOptions): Settle {
-  return async <A extends Answer>(running: Running, work: () => Promise<A>) => {
-    const settlement = settling(running, options);
-    const { signal } = running.call;
-    let answer: A;
-    try {
-      answer = await work();
-    } catch (error) {
-      await settlement.end(signal.aborted ? Outcome.LEFT : Outcome.FAILED);
-      throw error;
-    }
-    if (answer.kind === "whole") {
-      if (!signal.aborted) settlement.began();
-      await settlement.end(signal.aborted ? Outcome.LEFT : Outcome.ANSWERED);
-      return { ...answer, headers: { ...answer.headers, ...settlement.costHeaders() } };
-    }
-    // Frames that nobody began to read have no end of their own.
-    signal.addEventListener("abort", () => void settlement.endUnread(), { once: true });
-    const frames = settled(answer.frames, running, settlement);
-    return { ...answer, frames, trailers: settlement.costHeaders };
+  return (running, work) => {
+    const { call, arrivedAt, meter } = running;
+    const { isOver } = meter;
+    return chargeOnce({ call, arrivedAt, isOver, charge: chargeOf(running, options) }, work, options);
   };
 }
 
-interface Settling {
-  /** Notes that the caller gets its first byte. */
-  began(): void;
-  /** Ends a call whose caller left before it asked for the first byte. */
-  endUnread(): Promise<void>;
-  /** Charges the call, unless that was done. */
-  end(outcome: Outcome): Promise<void>;
-  /** Returns what the answer tells of its cost. */
-  costHeaders(): AnswerHeaders;
-}
-
-function settling(running: Running, { ledger, clock, onUsed, onError }: SettleOptions): Settling {
-  let firstByteAt: number | undefined;
-  let ending: Promise<void> | undefined;
-  let headers: AnswerHeaders = {};
-
-  async function charge(outcome: Outcome): Promise<void> {
-    if (!running.isReserved()) return;
-    const endedAt = clock();
+function chargeOf(running: Running, { ledger, onUsed }: SettleOptions): Charge {
+  return async (outcome, endedAt, firstByteAt) => {
+    if (!running.isReserved()) return {};
     const isAnswered = outcome === Outcome.ANSWERED;
     const hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
-    const { used, estimated, isNothing } = hasCost ? await running.meter.measure(isAnswered) : unmeasured;
-    const { call, asked, model, tried, arrivedAt } = running;
+    const { used, estimated, isNothing, gaveUp } = hasCost ? await running.meter.measure(isAnswered) : unmeasured;
+    const { call, asked, arrivedAt } = running;
+    const { lead, facts: last } = running.reached();
+    const { model, target } = lead;
     const whole = { ...used, characters: hasCost ? charactersOf(asked, call.request) : 0 };
+    const cost = model.price && !isNothing ? costOf(model.price, whole) : 0;
     const charged = await ledger.settle({
       id: call.id,
       account_id: call.caller.accountId,
       key_id: call.caller.keyId,
       operation: asked,
       model: model.id,
-      upstream: running.target().upstream,
-      tried: tried.length === 0 ? null : JSON.stringify(tried),
+      upstream: target.upstream,
+      tried: triedOf(call.facts.attempts, last, { model: model.id, cost }),
       outcome,
       ...columnsOf(whole),
       estimated: estimated ? 1 : 0,
-      cost: model.price && !isNothing ? costOf(model.price, whole) : 0,
+      cost,
       created_at: arrivedAt,
       duration_ms: Math.max(0, endedAt - arrivedAt),
       first_byte_ms: firstByteAt === undefined ? null : Math.max(0, firstByteAt - arrivedAt),
     });
-    onUsed(running.call.caller, tokensOf(whole));
-    headers = headersOf(whole, estimated, charged);
-  }
-
-  const isOver = ledger.begin();
-  const end = (outcome: Outcome) => {
-    ending ??= charge(outcome).finally(isOver);
-    return ending;
-  };
-  return {
-    began() {
-      firstByteAt ??= clock();
-    },
-    async endUnread() {
-      if (firstByteAt === undefined) await end(Outcome.LEFT).catch(onError);
-    },
-    end,
-    costHeaders: () => headers,
+    Object.assign(call.facts, { outcome, used: whole, cost: charged?.cost ?? 0, waived: charged?.waived ?? 0 });
+    if (gaveUp) call.facts.gaveUp = true;
+    onUsed(call.caller, tokensOf(whole));
+    return headersOf(whole, estimated, charged);
   };
 }
 
-const unmeasured = { used: nothingUsed, estimated: false, isNothing: true };
-
-async function* settled(frames: Frames, { call, meter }: Running, settlement: Settling): Frames {
-  let hasBegun = false;
-  let outcome: Outcome = Outcome.LEFT;
-  try {
-    for await (const batch of frames) {
-      hasBegun = true;
-      // Who has left does not get it any more.
-      if (!call.signal.aborted) {
-        settlement.began();
-        if (meter.isOver()) await settlement.end(Outcome.ANSWERED);
-      }
-      yield batch;
-    }
-    if (!call.signal.aborted) {
-      settlement.began();
-      outcome = Outcome.ANSWERED;
-    }
-  } catch (error) {
-    if (!call.signal.aborted) outcome = hasBegun ? Outcome.BROKEN : Outcome.FAILED;
-    throw error;
-  } finally {
-    await settlement.end(outcome);
-  }
-}
+const unmeasured = { used: nothingUsed, estimated: false, isNothing: true, gaveUp: false };
 
 function tokensOf({ input, cacheRead, cacheWrite, cacheWriteHour, output }: CallUsage): number {
   return input + cacheRead + cacheWrite + cacheWriteHour + output;

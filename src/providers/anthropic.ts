@@ -18,26 +18,31 @@ import {
 } from "../errors.ts";
 import { meterEvents, meterMessage } from "./anthropic-usage.ts";
 import { overflowWords } from "./context-overflow.ts";
-import { type Dialect, type Follower, speakOver } from "./dialect.ts";
+import { checkOver, type Dialect, type Follower, speakOver } from "./dialect.ts";
 import type { Operation } from "./operations.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
+import type { Timeouts } from "./timeouts.ts";
 import { createUpstream } from "./upstream.ts";
-import { named, parsedBody, retryHeaders, type UpstreamError } from "./upstream-error.ts";
+import { named, parsedBody, refusalOfStatus, retryHeaders, type UpstreamError } from "./upstream-error.ts";
 
 export interface AnthropicOptions {
   /** With the version: `https://api.anthropic.com/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
+  readonly timeouts?: Timeouts;
 }
 
-export function createAnthropicProvider({ baseUrl, apiKey }: AnthropicOptions): Provider {
-  const upstream = createUpstream(baseUrl);
-  const dialect = anthropicDialect(apiKey);
+export function createAnthropicProvider({ baseUrl, apiKey, timeouts }: AnthropicOptions): Provider {
+  const upstream = createUpstream(baseUrl, timeouts);
+  const credential: Record<string, string> = apiKey ? { "x-api-key": apiKey } : {};
+  const dialect = anthropicDialect(credential);
   return {
+    kind: "anthropic",
     speaks: {
       messages: withoutSampling(speakOver(upstream, dialect, "/messages")),
       count_tokens: withoutSampling(speakOver(upstream, dialect, "/messages/count_tokens")),
     },
+    check: checkOver(upstream, { ...credential, "anthropic-version": defaultVersion }),
     close: () => upstream.close(),
   };
 }
@@ -66,8 +71,7 @@ function withoutSampling<O extends Operation>(speak: Speak<O>): Speak<O> {
   };
 }
 
-function anthropicDialect(apiKey: string | undefined): Dialect {
-  const credential: Record<string, string> = apiKey ? { "x-api-key": apiKey } : {};
+function anthropicDialect(credential: Record<string, string>): Dialect {
   return {
     headers({ header }) {
       const beta = header("anthropic-beta");
@@ -119,15 +123,19 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded_error: 503,
 };
 
+/** The vendor's own status for what others say by 503. */
+const overloaded = 529;
+
 function refusalOfError({ status, body, retryAfter, model }: UpstreamError): Refusal {
   const json = parsedBody(body);
-  if (!json) return upstreamFailed(`it answered with status ${status}`);
+  const isWorded = typeof (json?.error as JsonObject | null | undefined)?.type === "string";
+  if (!json || !isWorded) return refusalOfStatus(status === overloaded ? 503 : status, retryAfter);
   if (isAboutModel(json)) return upstreamLacksModel(`status ${status}${named(model)}`);
   return refusalOfWords(json, body, status, retryAfter);
 }
 
 /** The type tells more than the status: proxies on the way change the status. */
-function refusalOfWords(json: JsonObject, body: Buffer, answered = 502, retryAfter?: string): Refusal {
+function refusalOfWords(json: JsonObject, body: Buffer, answered?: number, retryAfter?: string): Refusal {
   const error = json.error as JsonObject | undefined;
   const type = String(error?.type);
   if (type === "authentication_error" || type === "permission_error") {
@@ -137,8 +145,9 @@ function refusalOfWords(json: JsonObject, body: Buffer, answered = 502, retryAft
   if (type === "timeout_error") return upstreamTimeout();
   if (typeof error?.message !== "string") return upstreamFailed("it answered with an error");
   const { message } = error;
-  const words = { message, param: undefined, ...overflowWords({ message }) };
-  const status = statuses[type] ?? (answered < 500 ? answered : 502);
+  const status = statuses[type] ?? (answered !== undefined && answered < 500 ? answered : 502);
+  const fault = status === 502 && answered !== undefined ? `it answered with status ${answered}` : undefined;
+  const words = { message, param: undefined, fault, ...overflowWords({ message }) };
   return upstreamRefused(status, words, { family: Family.ANTHROPIC, body }, retryHeaders(status, retryAfter));
 }
 

@@ -9,10 +9,11 @@
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, Frames } from "../call.ts";
 import { Refusal, upstreamFailed } from "../errors.ts";
+import type { AttemptFacts } from "../facts.ts";
 import { SseReader } from "../wire/sse.ts";
 import { Wire } from "../wire/wire.ts";
 import { type Form, type Operation, type Output, operations } from "./operations.ts";
-import type { Attempt, Meter, Speak } from "./provider.ts";
+import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
 import { readWhole, type Upstream, type UpstreamReply } from "./upstream.ts";
 import type { UpstreamError } from "./upstream-error.ts";
 
@@ -53,7 +54,7 @@ export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dial
     const desc = operations[attempt.operation][attempt.form] as Output<O, F>;
     return attempt.form === "stream"
       ? streamAnswer(reply, desc, dialect, attempt)
-      : wholeAnswer(reply, desc, dialect, attempt.meter);
+      : wholeAnswer(reply, desc, dialect, attempt);
   };
 }
 
@@ -64,23 +65,46 @@ export async function postAttempt(
   path: string,
   attempt: Attempt,
 ): Promise<UpstreamReply> {
+  const { facts, signal, timeouts } = attempt;
   const strict = attempt.header("x-gateway-strict");
   const headers = {
+    ...attempt.traceHeaders,
     ...dialect.headers(attempt),
     ...(strict === undefined ? {} : { "x-gateway-strict": strict }),
     "content-type": "application/json",
-    "user-agent": "model-gateway",
+    ...from,
     "x-request-id": attempt.id,
   };
-  const reply = await upstream.post(path, headers, dialect.body(attempt), attempt.signal);
+  const reply = await waited(facts, upstream.post(path, headers, dialect.body(attempt), { signal, timeouts }));
   if (reply.status === 200) return reply;
   const retryAfter = reply.headers["retry-after"];
   throw dialect.refusal({
     status: reply.status,
-    body: await readWhole(reply.body, maxErrorBytes),
+    body: await waited(facts, readWhole(reply.body, maxErrorBytes)),
     retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
     model: attempt.model,
   });
+}
+
+const from = { "user-agent": "model-gateway" };
+
+/** Counts the time until this is there for the upstream's. */
+export async function waited<T>(facts: AttemptFacts, coming: Promise<T>): Promise<T> {
+  const begunAt = performance.now();
+  try {
+    return await coming;
+  } finally {
+    facts.waitedMs += performance.now() - begunAt;
+  }
+}
+
+/** Returns how to ask an upstream whether it is well: any answer of success says so. */
+export function checkOver(upstream: Upstream, headers: Record<string, string>): NonNullable<Provider["check"]> {
+  return async (path, signal) => {
+    const { status, body } = await upstream.get(path, { ...headers, ...from }, { signal });
+    if (status < 200 || status > 299) throw upstreamFailed(`it answered with status ${status}`);
+    for await (const _ of body);
+  };
 }
 
 /** Returns what the upstream says of its answer that its caller's caller should know. */
@@ -93,9 +117,9 @@ async function wholeAnswer<O extends DescMessage>(
   reply: UpstreamReply,
   desc: O,
   dialect: Dialect,
-  meter: Meter,
+  { facts, meter }: Attempt,
 ): Promise<Answer<O>> {
-  const answer = Wire.ofBytes(desc, await readWhole(reply.body, maxAnswerBytes), true);
+  const answer = Wire.ofBytes(desc, await waited(facts, readWhole(reply.body, maxAnswerBytes)), true);
   dialect.measure(readJson(answer, dialect), meter);
   return { kind: "whole", body: answer, ...passedOn(reply) };
 }

@@ -6,27 +6,51 @@ import { Reason, Refusal } from "../errors.ts";
 /** Returns what failed by the upstream's fault, in the gateway's own words; undefined where nothing did. */
 export function faultOf(error: unknown): string | undefined {
   if (!(error instanceof Refusal)) return undefined;
-  const { reason, status, message, cause } = error;
-  // The message is the upstream's own, and so is the status but for 502, which stands for any error of its.
+  const { reason, status, fault = answered(status), cause } = error;
   if (reason === Reason.UPSTREAM_REFUSED) {
-    if (status === 502) return "it answered with an error";
-    return status >= 500 || status === 408 || status === 429 ? `it answered with status ${status}` : undefined;
+    return status >= 500 || status === 408 || status === 429 ? fault : undefined;
   }
-  if (reason !== Reason.UPSTREAM_FAILED && reason !== Reason.UPSTREAM_TIMEOUT) return undefined;
-  if (typeof cause === "string") return cause;
+  if (!failing.has(reason)) return undefined;
   const code = (cause as NodeJS.ErrnoException | undefined)?.code;
-  return typeof code === "string" ? `${message} (${code})` : message;
+  return typeof code === "string" ? `${fault} (${code})` : fault;
 }
+
+/** The status is the upstream's own but for 502, which stands for any error of its. */
+function answered(status: number): string {
+  return status === 502 ? "it answered with an error" : `it answered with status ${status}`;
+}
+
+const failing: ReadonlySet<Reason> = new Set([Reason.UPSTREAM_FAILED, Reason.UPSTREAM_TIMEOUT, Reason.UPSTREAM_BUSY]);
 
 /** Whether it has too much to do: that is no sign that it is broken. */
 export function isBusy(error: unknown): boolean {
-  return error instanceof Refusal && error.status === 429;
+  return error instanceof Refusal && (error.status === 429 || error.reason === Reason.UPSTREAM_BUSY);
 }
 
-/** Whether the same request would meet the same failure at this upstream: the gateway's own configuration is wrong. */
-export function isLasting(error: unknown): boolean {
-  return error instanceof Refusal && error.headers["x-should-retry"] === "false";
+/** Whether the failure tells how the upstream fares. That a caller would not wait long tells nothing, or any might close it. */
+export function isTelling(error: unknown): boolean {
+  return !(error instanceof Refusal && error.isCallersBound);
 }
+
+/**
+ * Whether the same request would meet the same failure at this upstream: the gateway's own configuration is wrong, or the
+ * call has waited there for a place already.
+ */
+export function isLasting(error: unknown): boolean {
+  if (!(error instanceof Refusal)) return false;
+  return error.reason === Reason.UPSTREAM_BUSY || error.headers["x-should-retry"] === "false";
+}
+
+/** Whether the gateway would not, or could not, ask for the call what another model might do. */
+export function isOwnRefusal(error: unknown): boolean {
+  return error instanceof Refusal && ownRefusals.has(error.reason);
+}
+
+const ownRefusals: ReadonlySet<Reason> = new Set([
+  Reason.INSUFFICIENT_CREDIT,
+  Reason.MODEL_UNPRICED,
+  Reason.WOULD_BE_DROPPED,
+]);
 
 /** Returns when the upstream wants to be asked again, in milliseconds from now; 0 where it did not say. */
 export function askedToWaitMs(error: unknown): number {

@@ -3,11 +3,12 @@
  *
  * Of each upstream the last attempts are kept in a ring of fixed size, so that an attempt costs the same whether an upstream
  * is asked once a day or a thousand times a second. Nothing that an upstream said is kept: what failed is told in the
- * gateway's own words. Who leaves, and whose request is refused, is no fault of the upstream's.
+ * gateway's own words. Who leaves, and whose request is refused, is no fault of the upstream's. What becomes of an attempt is
+ * written into its facts, too.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, Frames } from "../call.ts";
-import { faultOf } from "./fault.ts";
+import { faultOf, isTelling } from "./fault.ts";
 import type { Operation } from "./operations.ts";
 import type { Attempt, Provider, Speak } from "./provider.ts";
 
@@ -103,13 +104,19 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
     const begunAt = clock();
     let firstByte = -1;
     let isOver = false;
+    const { facts } = attempt;
     const came = () => {
-      if (firstByte < 0) firstByte = Math.max(0, clock() - begunAt);
+      if (firstByte >= 0) return;
+      firstByte = Math.max(0, clock() - begunAt);
+      facts.firstByteMs = firstByte;
     };
     const end = (error?: unknown) => {
       if (isOver) return;
       isOver = true;
-      record.ended(clock(), firstByte, attempt.signal.aborted ? undefined : faultOf(error));
+      facts.endedAt = clock();
+      const failure = attempt.signal.aborted ? undefined : faultOf(error);
+      if (failure !== undefined) facts.failure = failure;
+      record.ended(facts.endedAt, firstByte, isTelling(error) ? failure : undefined);
     };
     record.began();
     try {

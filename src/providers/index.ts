@@ -8,11 +8,27 @@ import { maxOutputTokens } from "./embedded/chat.ts";
 import { createEmbeddedProvider } from "./embedded/index.ts";
 import { createOpenAiProvider } from "./openai.ts";
 import type { Provider } from "./provider.ts";
+import { defaultTimeouts, type Timeouts } from "./timeouts.ts";
 
 const kinds: Readonly<Record<UpstreamConfig["kind"], (config: UpstreamConfig) => Provider>> = {
-  anthropic: ({ base_url, api_key }) => createAnthropicProvider({ baseUrl: base_url, apiKey: api_key }),
-  openai: ({ base_url, api_key }) => createOpenAiProvider({ baseUrl: base_url, apiKey: api_key }),
+  anthropic: (config) => createAnthropicProvider(optionsOf(config)),
+  openai: (config) => createOpenAiProvider(optionsOf(config)),
 };
+
+function optionsOf({ base_url, api_key, timeouts }: UpstreamConfig) {
+  return { baseUrl: base_url, apiKey: api_key, timeouts: timeoutsOf(timeouts) };
+}
+
+function timeoutsOf(written: UpstreamConfig["timeouts"] = {}): Timeouts {
+  const ms = (seconds: number | undefined, part: keyof Timeouts) =>
+    seconds === undefined ? defaultTimeouts[part] : seconds * 1000;
+  return {
+    connectMs: ms(written.connect_seconds, "connectMs"),
+    firstByteMs: ms(written.first_byte_seconds, "firstByteMs"),
+    idleMs: ms(written.idle_seconds, "idleMs"),
+    totalMs: ms(written.total_seconds, "totalMs"),
+  };
+}
 
 /** The models that need no upstream, for a fresh machine and for tests. They cost nothing, which is a price. */
 export const embeddedModels: readonly ModelConfig[] = [

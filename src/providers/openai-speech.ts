@@ -8,7 +8,7 @@ import { create } from "@bufbuild/protobuf";
 import { SpeechChunkSchema, SpeechSchema } from "../../gen/modelgateway/v1/speech_pb.ts";
 import type { Answer, Frames } from "../call.ts";
 import { Wire } from "../wire/wire.ts";
-import { type Dialect, passedOn, postAttempt } from "./dialect.ts";
+import { type Dialect, passedOn, postAttempt, waited } from "./dialect.ts";
 import type { Attempt } from "./provider.ts";
 import { readWhole, type Upstream, type UpstreamReply } from "./upstream.ts";
 
@@ -27,7 +27,7 @@ export function speakSpeech(upstream: Upstream, dialect: Dialect) {
     if (attempt.form === "stream") {
       return { kind: "stream", frames: chunksOf(reply, contentType, attempt), ...passedOn(reply) };
     }
-    const audio = await readWhole(reply.body, maxAudioBytes);
+    const audio = await waited(attempt.facts, readWhole(reply.body, maxAudioBytes));
     const body = Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType, audio }));
     return { kind: "whole", body, ...passedOn(reply) };
   };

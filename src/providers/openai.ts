@@ -6,10 +6,11 @@
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Wire } from "../wire/wire.ts";
-import { type Dialect, type Follower, speakOver } from "./dialect.ts";
+import { checkOver, type Dialect, type Follower, speakOver } from "./dialect.ts";
 import { speakSpeech } from "./openai-speech.ts";
 import { meterAnswer, meterChoice, tellUsage } from "./openai-usage.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
+import type { Timeouts } from "./timeouts.ts";
 import { createUpstream } from "./upstream.ts";
 import { refusalOfAnswer, refusalOfErrorIn } from "./upstream-error.ts";
 
@@ -17,12 +18,15 @@ export interface OpenAiOptions {
   /** With the version: `https://api.openai.com/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
+  readonly timeouts?: Timeouts;
 }
 
-export function createOpenAiProvider({ baseUrl, apiKey }: OpenAiOptions): Provider {
-  const upstream = createUpstream(baseUrl);
-  const dialect = openAiDialect(apiKey);
+export function createOpenAiProvider({ baseUrl, apiKey, timeouts }: OpenAiOptions): Provider {
+  const upstream = createUpstream(baseUrl, timeouts);
+  const credential: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
+  const dialect = openAiDialect(credential);
   return {
+    kind: "openai",
     speaks: {
       chat: speakOver(upstream, dialect, "/chat/completions"),
       completions: speakOver(upstream, dialect, "/completions"),
@@ -30,12 +34,12 @@ export function createOpenAiProvider({ baseUrl, apiKey }: OpenAiOptions): Provid
       // The form of the answer follows the attempt's, which types cannot say of a branch.
       speech: speakSpeech(upstream, dialect) as Speak<"speech">,
     },
+    check: checkOver(upstream, credential),
     close: () => upstream.close(),
   };
 }
 
-function openAiDialect(apiKey: string | undefined): Dialect {
-  const credential: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
+function openAiDialect(credential: Record<string, string>): Dialect {
   return {
     headers: ({ form }) => ({ ...credential, accept: form === "stream" ? "text/event-stream" : "application/json" }),
     body: requestBody,

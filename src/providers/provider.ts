@@ -4,9 +4,11 @@
  * A provider speaks some operations and leaves out the others: what a vendor lacks is absent, not stubbed. It
  * answers or throws a Refusal; it never retries, and it keeps nothing between calls that a caller could notice.
  */
-import type { Answer, Arrival } from "../call.ts";
+import type { Answer, AnswerHeaders, Arrival } from "../call.ts";
+import type { AttemptFacts } from "../facts.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { Form, Input, Operation, Output } from "./operations.ts";
+import type { Timeouts } from "./timeouts.ts";
 
 /** What an attempt used, in parts that do not overlap. */
 export interface Usage {
@@ -48,9 +50,17 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
   readonly model: string;
   /** The caller's headers, for those that its family passes on. */
   readonly header: Arrival["header"];
+  /** Headers that tell the upstream where the attempt belongs among traces. */
+  readonly traceHeaders: AnswerHeaders;
   /** Aborted when nobody waits for the answer any more. The provider stops at once. */
   readonly signal: AbortSignal;
+  /** Bounds that the caller set: of these and the upstream's own the shorter one holds. */
+  readonly timeouts: Partial<Timeouts>;
+  /** Who goes first where calls wait for a place at the upstream: 0 (first) to 9. */
+  readonly priority: number;
   readonly meter: Meter;
+  /** Takes how long it was waited for the upstream. */
+  readonly facts: AttemptFacts;
 }
 
 /**
@@ -60,12 +70,18 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
 export type Speak<O extends Operation> = <F extends Form>(attempt: Attempt<O, F>) => Promise<Answer<Output<O, F>>>;
 
 export interface Provider {
+  /** The API that it speaks: openai, anthropic, embedded. */
+  readonly kind: string;
   readonly speaks: { readonly [O in Operation]?: Speak<O> };
+  /** Whether calls may have to wait for one another there. */
+  readonly hasQueue?: boolean;
   /**
    * Loads what the first calls of these models, by their names at the upstream, would wait for. Resolves when nothing
    * is left to load. What fails is left to those calls.
    */
   warm?(models: readonly string[]): Promise<void>;
+  /** Asks the upstream for this path, to see whether it is well. Throws a Refusal where it is not. */
+  check?(path: string, signal: AbortSignal): Promise<void>;
   /** Waits for what runs, then lets go of every connection. */
   close(): Promise<void>;
 }

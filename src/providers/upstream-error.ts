@@ -25,28 +25,43 @@ export interface UpstreamError {
   readonly retryAfter: string | undefined;
   /** The model's name at the upstream, where it is known. */
   readonly model?: string;
+  /** Whether the status is what its words mean, and not what it came with. */
+  readonly isMeant?: boolean;
 }
 
 /** Returns the refusal for an error answer of the OpenAI family. */
-export function refusalOfAnswer({ status, body, retryAfter, model }: UpstreamError): Refusal {
+export function refusalOfAnswer({ status, body, retryAfter, model, isMeant }: UpstreamError): Refusal {
   const json = parsedBody(body);
   if (isAboutModel(status, json)) return upstreamLacksModel(`status ${status}${named(model)}`);
-  if (status === 401 || status === 403) return upstreamRefusedCredential(`status ${status}`);
-  if (status === 408 || status === 504) return upstreamTimeout();
-  const isCallers = (status >= 400 && status < 500) || status === 503;
-  const headers = retryHeaders(status, retryAfter);
   const words = errorWords(json);
-  if (words) return upstreamRefused(isCallers ? status : 502, words, { family: Family.OPENAI, body }, headers);
+  if (!words || status === 401 || status === 403 || isLate(status)) return refusalOfStatus(status, retryAfter);
+  const told = isCallers(status) ? status : 502;
+  const fault = told === status || isMeant ? undefined : `it answered with status ${status}`;
+  return upstreamRefused(told, { ...words, fault }, { family: Family.OPENAI, body }, retryHeaders(status, retryAfter));
+}
+
+/** Returns the refusal for an error answer of which only the status is understood: a proxy's on the way, say. */
+export function refusalOfStatus(status: number, retryAfter: string | undefined): Refusal {
+  if (status === 401 || status === 403) return upstreamRefusedCredential(`status ${status}`);
+  if (isLate(status)) return upstreamTimeout();
+  if (!isCallers(status)) return upstreamFailed(`it answered with status ${status}`);
   const message = `The upstream of this model answered with status ${status}.`;
-  return isCallers
-    ? upstreamRefused(status, { message, param: undefined }, undefined, headers)
-    : upstreamFailed(`it answered with status ${status}`);
+  return upstreamRefused(status, { message, param: undefined }, undefined, retryHeaders(status, retryAfter));
+}
+
+function isLate(status: number): boolean {
+  return status === 408 || status === 504;
+}
+
+function isCallers(status: number): boolean {
+  return (status >= 400 && status < 500) || status === 503;
 }
 
 /** Returns the refusal for an error of the OpenAI family in the place of an answer. */
 export function refusalOfErrorIn(json: JsonObject, body: Buffer): Refusal {
   if (!errorWords(json)) return upstreamFailed("it answered with an error");
-  return refusalOfAnswer({ status: statusMeant(json.error as JsonObject), body, retryAfter: undefined });
+  const status = statusMeant(json.error as JsonObject);
+  return refusalOfAnswer({ status, body, retryAfter: undefined, isMeant: true });
 }
 
 /** Names the model at fault in the log: it is the operator's own word. */

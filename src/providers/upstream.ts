@@ -1,17 +1,35 @@
 /**
- * One upstream over HTTP: a pool of connections, and POST with a body known in full.
+ * One upstream over HTTP: a pool of connections, POST with a body known in full, and GET.
  *
  * The answer's bytes are pulled: while nobody asks for more, reading from the upstream stops after
  * `highWaterBytes`, so a slow caller slows its upstream and fills no memory. When the signal fires the exchange is
- * broken off at once, also while it still waits for a connection.
+ * broken off at once, also while it still waits for a connection; and so it is when it takes longer than it may. What may
+ * take long is left to undici's own timers, which cost nothing but are coarse; what may not has a timer of its own.
  */
 import { type Dispatcher, Pool } from "undici";
-import { cancelled, type Refusal, upstreamFailed, upstreamTimeout } from "../errors.ts";
+import { cancelled, type Refusal, upstreamFailed } from "../errors.ts";
+import {
+  type Bound,
+  type Bounds,
+  coarsely,
+  createBounds,
+  defaultTimeouts,
+  type Timeouts,
+  timedOut,
+} from "./timeouts.ts";
 
 export interface Upstream {
   /** Sends a request below the base address. Resolves with the head. Throws a Refusal. */
-  post(path: string, headers: Record<string, string>, body: Buffer, signal: AbortSignal): Promise<UpstreamReply>;
+  post(path: string, headers: Record<string, string>, body: Buffer, waiting: Waiting): Promise<UpstreamReply>;
+  get(path: string, headers: Record<string, string>, waiting: Waiting): Promise<UpstreamReply>;
   close(): Promise<void>;
+}
+
+/** For how long the answer is waited for. */
+export interface Waiting {
+  readonly signal: AbortSignal;
+  /** Bounds that hold where they are shorter than the upstream's own. */
+  readonly timeouts?: Partial<Timeouts>;
 }
 
 export interface UpstreamReply {
@@ -22,25 +40,29 @@ export interface UpstreamReply {
 }
 
 const highWaterBytes = 256 * 1024;
-const connectTimeoutMs = 10_000;
-const firstByteTimeoutMs = 600_000;
-const idleTimeoutMs = 300_000;
 const releaseTimeoutMs = 1000;
 
-export function createUpstream(baseUrl: string): Upstream {
+export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTimeouts): Upstream {
   const { origin, pathname } = new URL(baseUrl);
   const pool = new Pool(origin, {
-    connectTimeout: connectTimeoutMs,
-    headersTimeout: firstByteTimeoutMs,
-    bodyTimeout: idleTimeoutMs,
+    connectTimeout: coarsely(timeouts.connectMs),
+    headersTimeout: coarsely(timeouts.firstByteMs),
+    bodyTimeout: coarsely(timeouts.idleMs),
   });
   const prefix = pathname.replace(/\/$/, "");
+  const boundsFor = createBounds(timeouts);
+  const send = (request: Dispatcher.DispatchOptions, { signal, timeouts: wanted = {} }: Waiting) => {
+    const bounds = boundsFor(wanted);
+    const { totalMs } = bounds;
+    if (totalMs && totalMs.ms <= 0) return Promise.reject(timedOut("totalMs", totalMs));
+    const exchange = new Exchange(signal, bounds, timeouts);
+    // It answers false where the request waits for a connection that others wait for, too.
+    if (!pool.dispatch(request, exchange)) exchange.waitForConnection();
+    return exchange.reply;
+  };
   return {
-    post(path, headers, body, signal) {
-      const exchange = new Exchange(signal);
-      pool.dispatch({ method: "POST", path: `${prefix}${path}`, headers, body }, exchange);
-      return exchange.reply;
-    },
+    post: (path, headers, body, waiting) => send({ method: "POST", path: `${prefix}${path}`, headers, body }, waiting),
+    get: (path, headers, waiting) => send({ method: "GET", path: `${prefix}${path}`, headers }, waiting),
     close: () => pool.close(),
   };
 }
@@ -49,6 +71,12 @@ export function createUpstream(baseUrl: string): Upstream {
 class Exchange implements Dispatcher.DispatchHandler {
   readonly reply: Promise<UpstreamReply>;
   readonly #signal: AbortSignal;
+  readonly #bounds: Bounds;
+  /** The upstream's own. */
+  readonly #timeouts: Timeouts;
+  /** Fires when what comes next does not, where undici does not see to that. */
+  #next: NodeJS.Timeout | undefined;
+  readonly #end: NodeJS.Timeout | undefined;
   #resolve!: (reply: UpstreamReply) => void;
   #reject!: (error: Error) => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -61,33 +89,61 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Wakes the reader that waits for bytes. */
   #wake: (() => void) | undefined;
 
-  constructor(signal: AbortSignal) {
+  constructor(signal: AbortSignal, bounds: Bounds, timeouts: Timeouts) {
     this.#signal = signal;
+    this.#bounds = bounds;
+    this.#timeouts = timeouts;
     this.reply = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
     signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.#expect("connectMs");
+    if (bounds.totalMs) this.#end = setTimeout(this.#onTimeout, bounds.totalMs.ms, "totalMs", bounds.totalMs);
     if (signal.aborted) this.#onAbort();
   }
 
-  readonly #onAbort = () => {
-    this.#fail(cancelled());
-    this.#controller?.abort(new Error("the caller went away"));
+  readonly #onAbort = () => this.#leave(cancelled());
+
+  readonly #onTimeout = (part: keyof Timeouts, bound: Bound) => {
+    // Who does not read on keeps the upstream from telling more.
+    if (part === "idleMs" && this.#controller?.paused) return;
+    this.#leave(timedOut(part, bound));
   };
+
+  /** Breaks the exchange off. */
+  #leave(why: Refusal): void {
+    this.#fail(why);
+    this.#controller?.abort(why);
+  }
+
+  #expect(part: keyof Timeouts, bound: Bound | undefined = this.#bounds[part]): void {
+    clearTimeout(this.#next);
+    this.#next = bound && setTimeout(this.#onTimeout, bound.ms, part, bound);
+  }
+
+  /** Bounds the wait for a connection where undici bounds only the making of each. */
+  waitForConnection(): void {
+    if (this.#controller || this.#failure || this.#bounds.connectMs) return;
+    this.#expect("connectMs", { ms: this.#timeouts.connectMs, isCallers: false });
+  }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     // It may have waited for a connection while its caller left.
     if (this.#failure) controller.abort(this.#failure);
+    else this.#expect("firstByteMs");
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: UpstreamReply["headers"]): void {
-    if (status >= 200) this.#resolve({ status, headers, body: this.#body() });
+    if (status < 200) return;
+    this.#expect("idleMs");
+    this.#resolve({ status, headers, body: this.#body() });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#released) return;
+    this.#next?.refresh();
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes >= highWaterBytes) controller.pause();
@@ -97,27 +153,35 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     this.#ended = true;
     clearTimeout(this.#released);
-    this.#signal.removeEventListener("abort", this.#onAbort);
+    this.#letGo();
     this.#wake?.();
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(refusalOf(error));
+    this.#fail(refusalOf(error, this.#timeouts));
   }
 
   #fail(refusal: Refusal): void {
     if (this.#ended || this.#failure) return;
     this.#failure = refusal;
-    this.#signal.removeEventListener("abort", this.#onAbort);
+    this.#letGo();
     this.#reject(refusal);
     this.#wake?.();
+  }
+
+  #letGo(): void {
+    this.#signal.removeEventListener("abort", this.#onAbort);
+    clearTimeout(this.#next);
+    clearTimeout(this.#end);
+    this.#next = undefined;
   }
 
   async *#body(): AsyncGenerator<readonly Buffer[]> {
     try {
       for (;;) {
-        if (this.#failure) throw this.#failure;
+        // What came before a failure is the caller's.
         if (this.#chunks.length > 0) yield this.#take();
+        else if (this.#failure) throw this.#failure;
         else if (this.#ended) return;
         else await new Promise<void>((resolve) => (this.#wake = resolve));
       }
@@ -140,17 +204,23 @@ class Exchange implements Dispatcher.DispatchHandler {
     const chunks = this.#chunks;
     this.#chunks = [];
     this.#bytes = 0;
-    if (this.#controller?.paused) this.#controller.resume();
+    if (this.#controller?.paused && !this.#failure) {
+      this.#next?.refresh();
+      this.#controller.resume();
+    }
     return chunks;
   }
 }
 
-function refusalOf(error: Error & { code?: string }): Refusal {
+function refusalOf(error: Error & { code?: string }, timeouts: Timeouts): Refusal {
+  const late = (part: keyof Timeouts) => timedOut(part, { ms: timeouts[part], isCallers: false });
   switch (error.code) {
-    case "UND_ERR_HEADERS_TIMEOUT":
-    case "UND_ERR_BODY_TIMEOUT":
-      return upstreamTimeout();
     case "UND_ERR_CONNECT_TIMEOUT":
+      return late("connectMs");
+    case "UND_ERR_HEADERS_TIMEOUT":
+      return late("firstByteMs");
+    case "UND_ERR_BODY_TIMEOUT":
+      return late("idleMs");
     case "ECONNREFUSED":
     case "ENOTFOUND":
     case "EHOSTUNREACH":

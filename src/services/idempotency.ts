@@ -7,10 +7,10 @@
 import { hash } from "node:crypto";
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Call } from "../call.ts";
-import { idempotencyConflict, invalidValue } from "../errors.ts";
+import { idempotencyConflict } from "../errors.ts";
+import { idempotencyKeyOf } from "../pipeline/idempotency-key.ts";
 import type { IdempotencyStore, Occasion } from "../storage/idempotency.ts";
-import type { JsonValue } from "../wire/json.ts";
-import { Wire } from "../wire/wire.ts";
+import { canonicalText } from "../wire/canonical.ts";
 
 /** Does the work unless the call repeats another. Returns the id of what was made, now or then. Throws a Refusal. */
 export function makeOnce<I extends DescMessage>(
@@ -27,24 +27,8 @@ export function makeOnce<I extends DescMessage>(
 }
 
 function occasionOf<I extends DescMessage>({ header, method, caller, request }: Call<I>): Occasion | undefined {
-  const key = header("idempotency-key");
+  const key = idempotencyKeyOf(header);
   if (key === undefined) return undefined;
-  if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
-    throw invalidValue("idempotency-key", "expected a header of 1 to 255 printable ASCII characters");
-  }
   const scope = `${caller.accountId || caller.rights} ${method.name}`;
-  return { scope, key, fingerprint: fingerprintOf(request) };
-}
-
-/** Reads the message, not the bytes: however it was written, and through whichever door, the same request is the same. */
-function fingerprintOf<I extends DescMessage>(request: Wire<I>): string {
-  const json = Wire.ofMessage(request.desc, request.message()).json();
-  return hash("sha256", JSON.stringify(sorted(json)), "hex");
-}
-
-function sorted(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const keys = Object.keys(value).sort();
-  return Object.fromEntries(keys.map((key) => [key, sorted(value[key] as JsonValue)]));
+  return { scope, key, fingerprint: hash("sha256", canonicalText(request.desc, request.message()), "hex") };
 }

@@ -7,21 +7,25 @@ import type { Catalog, Model } from "../catalog.ts";
 import { encodeVectors, formatAskedFor } from "../families/embeddings-encoding.ts";
 import type { Complete } from "../pipeline/complete.ts";
 import { Wire } from "../wire/wire.ts";
+import { type ExplainParts, explainMethod } from "./explain.ts";
 import { getModel, listModels } from "./models.ts";
-import { type ResponsesParts, responseMethods } from "./responses.ts";
+import { prepareResponse, type ResponsesParts, responseMethods } from "./responses.ts";
 
 export interface InferenceParts {
   readonly responses: Omit<ResponsesParts, "complete">;
   readonly catalog: Catalog;
   readonly complete: Complete;
+  readonly explain: ExplainParts;
   /** What is meant where a request names no model and need not; else the catalogue's first of the kind. */
   readonly defaultModels: { readonly completion?: string | undefined; readonly embedding?: string | undefined };
 }
 
 export function inferenceService(parts: InferenceParts): ServiceImplementation<typeof InferenceService> {
   const { catalog, complete, defaultModels, responses } = parts;
-  const completion = defaultModels.completion ?? firstOf(catalog, "chat");
-  const embedding = defaultModels.embedding ?? firstOf(catalog, "embedding");
+  const defaults: Defaults = {
+    completions: { model: defaultModels.completion ?? firstOf(catalog, "chat"), prompt: "" },
+    embeddings: { model: defaultModels.embedding ?? firstOf(catalog, "embedding"), input: "" },
+  };
   return {
     createChatCompletion: (call) => complete("chat", "whole", call),
     streamChatCompletion: (call) => complete("chat", "stream", call),
@@ -29,15 +33,15 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
     streamMessage: (call) => complete("messages", "stream", call),
     countMessageTokens: (call) => complete("count_tokens", "whole", call),
     createCompletion(call) {
-      const filled = withDefaults(call, { model: completion, prompt: "" });
+      const filled = withDefaults(call, defaults.completions);
       return complete("completions", "whole", filled);
     },
     streamCompletion(call) {
-      const filled = withDefaults(call, { model: completion, prompt: "" });
+      const filled = withDefaults(call, defaults.completions);
       return complete("completions", "stream", filled);
     },
     async createEmbeddings(call) {
-      const filled = withDefaults(call, { model: embedding, input: "" });
+      const filled = withDefaults(call, defaults.embeddings);
       const answer = await complete("embeddings", "whole", filled);
       if (answer.kind !== "whole") return answer;
       return { ...answer, body: encodeVectors(answer.body, formatAskedFor(call.request)) };
@@ -47,6 +51,10 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
     async streamSpeech(call) {
       return named(await complete("speech", "stream", call));
     },
+    explainCall: explainMethod(parts.explain, async (asked, call) => {
+      if (asked === "responses") return prepareResponse(call, responses);
+      return asked in defaults ? withDefaults(call, defaults[asked as keyof Defaults]) : call;
+    }),
     listModels: async ({ request, caller }) => listModels(catalog, caller, request.message()),
     getModel: async ({ request, caller }) => getModel(catalog, caller, request.message().id ?? ""),
   };
@@ -55,6 +63,9 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
 function firstOf(catalog: Catalog, kind: Model["kind"]): string {
   return catalog.list().find((model) => model.kind === kind)?.id ?? "";
 }
+
+/** By the operation: what stands for what its request lacks. */
+type Defaults = Readonly<Record<"completions" | "embeddings", Readonly<Record<string, string>>>>;
 
 /** What SPEC calls optional is never refused for being absent: these values stand for it. */
 function withDefaults<I extends DescMessage>(call: Call<I>, values: Readonly<Record<string, string>>): Call<I> {

@@ -12,8 +12,8 @@ import type { RequestFilter } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { ServiceImplementation } from "../call.ts";
 import { invalidValue, resourceNotFound } from "../errors.ts";
 import { accessOf } from "../pipeline/authorize.ts";
-import { tierMessage } from "./account-message.ts";
 import { actMessage } from "./act-message.ts";
+import { limitsMessage } from "./limits-message.ts";
 import type { OperatorParts } from "./operator.ts";
 import { knownAccount } from "./operator-accounts.ts";
 import { pageOf } from "./page.ts";
@@ -53,18 +53,7 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
       return whole(ListUpstreamsResponseSchema, { upstreams: upstreams().map(upstreamMessage) });
     },
     async describeLimits() {
-      const { tiers, unit, maxKeysPerAccount, maxBodyBytes, bodyTimeoutMs, responses, registration } = config;
-      return whole(DescribeLimitsResponseSchema, {
-        tiers: tiers.map(tierMessage),
-        unit: unit.code,
-        ...{ maxKeysPerAccount, registration, durability: config.durability },
-        rpcRates: ratesOf(services),
-        maxBodyBytes: BigInt(maxBodyBytes),
-        bodyTimeoutSeconds: bodyTimeoutMs / 1000,
-        responsesKeepHours: responses.keepMs / 3_600_000,
-        responsesMaxPerAccount: responses.maxPerAccount,
-        operatorKey: config.operatorKey !== undefined,
-      });
+      return whole(DescribeLimitsResponseSchema, limitsMessage(config, ratesOf(services)));
     },
     async listAudit({ request }) {
       const message = request.message();

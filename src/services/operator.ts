@@ -8,7 +8,7 @@ import { operatorAccounts } from "./operator-accounts.ts";
 import { operatorMoney } from "./operator-money.ts";
 import { operatorUsers } from "./operator-users.ts";
 import { operatorViews } from "./operator-views.ts";
-import type { UpstreamStanding } from "./upstream-message.ts";
+import type { UpstreamState } from "./upstream-message.ts";
 
 /** What the configuration sets and the operator is told of. */
 export interface InForce {
@@ -21,6 +21,11 @@ export interface InForce {
   readonly responses: { readonly keepMs: number; readonly maxPerAccount: number };
   readonly registration: string;
   readonly durability: string;
+  readonly retries: { readonly attempts: number; readonly share: number };
+  readonly breaker: { readonly failures: number; readonly openMs: number };
+  readonly hedging: { readonly afterMs: number; readonly share: number } | undefined;
+  readonly cache: { readonly maxBytes: number; readonly keepMs: number; readonly priceShare: number } | undefined;
+  readonly retention: { readonly requestsMs: number | undefined; readonly auditMs: number | undefined };
   /** Undefined where there is none. It is never told. */
   readonly operatorKey: string | undefined;
 }
@@ -29,7 +34,7 @@ export interface OperatorParts {
   readonly storage: Storage;
   readonly config: InForce;
   /** Tells how the upstreams fare, in the configuration's order. */
-  readonly upstreams: () => readonly UpstreamStanding[];
+  readonly upstreams: () => readonly UpstreamState[];
   /** All that is served. */
   readonly services: readonly DescService[];
   /** Milliseconds since 1970. */

@@ -9,7 +9,7 @@ import type {
   UsageSchema,
   UsageSumSchema,
 } from "../../gen/modelgateway/v1/usage_pb.ts";
-import type { Tried } from "../pipeline/send.ts";
+import type { Tried } from "../pipeline/tried.ts";
 import type { Hold } from "../storage/holds.ts";
 import type { Request, UsageSum } from "../storage/requests.ts";
 
@@ -25,15 +25,18 @@ export function requestMessage(request: Request): MessageInitShape<typeof Reques
     durationMs: request.duration_ms,
     ...(first_byte_ms === null ? {} : { firstByteMs: first_byte_ms }),
     tried: triedOf(request),
+    cached: request.cached === 1,
   };
 }
 
-/** As `Tried` in pipeline/send.ts was written down. */
+/** As `Tried` in pipeline/tried.ts was written down. */
 function triedOf({ tried }: Request): MessageInitShape<typeof FailedAttemptSchema>[] {
   const list = tried === null ? [] : (JSON.parse(tried) as readonly Tried[]);
-  return list.map(({ upstream, at, ms, failure }) => ({
-    ...{ upstream, durationMs: Math.max(0, Math.round(ms)), failure },
+  return list.map(({ upstream, model = "", at, ms, failure, lost }) => ({
+    ...{ upstream, model, durationMs: Math.max(0, Math.round(ms)), failure },
     at: timestampFromMs(at),
+    lostCost: BigInt(lost ?? 0),
+    overtaken: lost !== undefined,
   }));
 }
 

@@ -29,6 +29,7 @@ const columns: Readonly<Record<string, (request: Request) => string | number>> =
   waived: ({ waived }) => formatDecimal(waived),
   duration_ms: ({ duration_ms }) => duration_ms,
   first_byte_ms: ({ first_byte_ms }) => first_byte_ms ?? "",
+  cached: ({ cached }) => String(cached === 1),
 };
 
 const outcomes: ReadonlyMap<number, string> = new Map(

@@ -71,13 +71,22 @@ export function responseMethods(
 }
 
 /** Refuses what the gateway does not do, and resolves what refers to kept responses. */
-async function prepared({ request, caller }: CreateCall, { store, clock }: ResponsesParts): Promise<Resolved> {
+async function prepared(
+  { request, caller }: CreateCall,
+  { store, clock }: Pick<ResponsesParts, "store" | "clock">,
+): Promise<Resolved> {
   const { conversation, background } = request.message();
   if (conversation.case !== undefined) {
     throw invalidValue("conversation", "the gateway keeps no conversations; use previous_response_id");
   }
   if (background) throw invalidValue("background", "every response is answered in the foreground");
   return resolve(request, caller.accountId, store, clock());
+}
+
+/** Returns a call for a response as it goes to the model: it refers to nothing any more. Throws a Refusal. */
+export async function prepareResponse(call: Call, parts: Pick<ResponsesParts, "store" | "clock">): Promise<Call> {
+  const { request } = await prepared(call as unknown as CreateCall, parts);
+  return { ...call, request: request as unknown as Call["request"] };
 }
 
 /** Passes a stream on, and keeps the response that it ends in before its end is told. */

@@ -4,7 +4,7 @@
  */
 import type { Insertable, Selectable } from "kysely";
 import type { Database, Engine } from "./database.ts";
-import type { ActTable } from "./schema.ts";
+import type { ActTable } from "./schema-people.ts";
 
 export type NewAct = Insertable<ActTable>;
 

@@ -15,6 +15,8 @@ import * as responses from "./migrations/0002-responses.ts";
 import * as money from "./migrations/0003-money.ts";
 import * as dashboard from "./migrations/0004-dashboard.ts";
 import * as attempts from "./migrations/0005-attempts.ts";
+import * as replays from "./migrations/0006-replays.ts";
+import * as retention from "./migrations/0007-retention.ts";
 import type { Tables } from "./schema.ts";
 
 export type Database = Kysely<Tables>;
@@ -56,6 +58,8 @@ const migrations: MigrationProvider = {
     "0003-money": money,
     "0004-dashboard": dashboard,
     "0005-attempts": attempts,
+    "0006-replays": replays,
+    "0007-retention": retention,
   }),
 };
 

@@ -8,10 +8,21 @@ export type Hold = Selectable<HoldTable>;
 export interface HoldStore {
   /** Lists an account's holds whose deadline has not passed, newest first. */
   list(accountId: string, now: number, limit: number): Hold[];
+  /** How many holds there are, of all accounts and processes, and what they come to in millionths of the unit. */
+  total(): HoldTotal;
+}
+
+export interface HoldTotal {
+  readonly count: number;
+  readonly amount: number;
 }
 
 export function holdStore(db: Database, engine: Engine): HoldStore {
+  const total = engine.prepare<[], HoldTotal>(
+    "SELECT count(*) AS count, coalesce(sum(amount), 0) AS amount FROM holds",
+  );
   return {
+    total: () => total.get() as HoldTotal,
     list: (accountId, now, limit) =>
       engine.all(
         db

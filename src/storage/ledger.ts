@@ -8,6 +8,7 @@
  */
 import type { Selectable } from "kysely";
 import type { Engine } from "./database.ts";
+import { type RequestRow, requestRow, type UsageRow, usageRow } from "./ledger-rows.ts";
 import type { RequestTable } from "./schema.ts";
 
 export interface HoldInit {
@@ -33,7 +34,8 @@ export type Held =
   | { readonly kind: "short"; readonly of: "balance" | "limit"; readonly available: number };
 
 /** A call that is over; `cost` is what it should be charged. */
-export type Settlement = Omit<Selectable<RequestTable>, "waived" | "tried"> & Partial<Pick<RequestTable, "tried">>;
+export type Settlement = Omit<Selectable<RequestTable>, "waived" | "tried" | "cached"> &
+  Partial<Pick<Selectable<RequestTable>, "tried" | "cached">>;
 
 export interface Charged {
   readonly cost: number;
@@ -45,8 +47,6 @@ export interface Charged {
 const charge = 4;
 const lost = 5;
 
-const hourMs = 3_600_000;
-
 /** What may be held of an account before a call, and by one, at most: both together can be counted exactly. */
 const most = 4e15;
 
@@ -54,6 +54,10 @@ export interface LedgerStore {
   transact<T>(work: () => T): T;
   /** Reserves as much as is wanted, or as there is, if that is enough. */
   hold(init: HoldInit): Held;
+  /** Tells what is left of a key's limit or of its account's balance, whichever is less; infinite where neither bounds it. */
+  left(keyId: string): { readonly of: "limit" | "balance"; readonly available: number };
+  /** Frees a call's hold, if it has one. */
+  free(requestId: string): void;
   /** Charges a call, and frees its hold. A call that was settled before is left as it is: undefined. */
   settle(settlement: Settlement, entryId: string): Charged | undefined;
   /** Moves on the deadlines of this process's holds. */
@@ -93,15 +97,15 @@ export function ledgerStore(engine: Engine): LedgerStore {
   const freeAccount = engine.prepare<[held: number, spent: number, accountId: string]>(
     "UPDATE accounts SET held = held - ?, balance = balance - ? WHERE id = ?",
   );
-  const deleteHold = engine.prepare<[requestId: string], { amount: number }>(
-    "DELETE FROM holds WHERE request_id = ? RETURNING amount",
+  const deleteHold = engine.prepare<[requestId: string], FreedHold>(
+    "DELETE FROM holds WHERE request_id = ? RETURNING amount, key_id, account_id",
   );
   const outcomeOf = engine.prepare<[id: string], { outcome: number }>("SELECT outcome FROM requests WHERE id = ?");
   const deleteRequest = engine.prepare<[id: string]>("DELETE FROM requests WHERE id = ?");
   const insertRequest = engine.prepare<RequestRow>(
     `INSERT INTO requests (id, account_id, key_id, operation, model, upstream, outcome, input, cache_read, cache_write,
-       output, reasoning, characters, estimated, cost, waived, created_at, duration_ms, first_byte_ms, tried)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       output, reasoning, characters, estimated, cost, waived, created_at, duration_ms, first_byte_ms, tried, cached)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const insertCharge = engine.prepare<[string, string, number, string, string, number]>(
     `INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
@@ -146,8 +150,7 @@ export function ledgerStore(engine: Engine): LedgerStore {
     return { kind: "short", of: left.of, available };
   }
 
-  /** What is left of the key's limit or of its account's balance, whichever is less. */
-  function leftOf(keyId: string): { of: "limit" | "balance"; available: number } {
+  function leftOf(keyId: string): ReturnType<LedgerStore["left"]> {
     const left = credit.get(keyId);
     const ofLimit = left?.ofLimit ?? Number.POSITIVE_INFINITY;
     const ofBalance = left?.ofBalance ?? Number.POSITIVE_INFINITY;
@@ -175,6 +178,13 @@ export function ledgerStore(engine: Engine): LedgerStore {
   return {
     transact: engine.transact,
     hold,
+    left: leftOf,
+    free(requestId) {
+      const freed = deleteHold.get(requestId);
+      if (!freed) return;
+      freeKey.run(freed.amount, 0, freed.key_id);
+      freeAccount.run(freed.amount, 0, freed.account_id);
+    },
     settle,
     renew: (node, expiresAt) => void renewHolds.run(expiresAt, node),
     lapse(now) {
@@ -209,6 +219,12 @@ interface Credit {
   readonly ofBalance: number | null;
 }
 
+interface FreedHold {
+  readonly amount: number;
+  readonly key_id: string;
+  readonly account_id: string;
+}
+
 interface LapsedHold {
   readonly request_id: string;
   readonly account_id: string;
@@ -217,24 +233,4 @@ interface LapsedHold {
   readonly model: string;
   readonly amount: number;
   readonly created_at: number;
-}
-
-type RequestRow = ReturnType<typeof requestRow>;
-type UsageRow = ReturnType<typeof usageRow>;
-
-function requestRow(call: Settlement, cost: number, waived: number) {
-  return [
-    ...([call.id, call.account_id, call.key_id, call.operation, call.model, call.upstream] as const),
-    ...([call.outcome, call.input, call.cache_read, call.cache_write, call.output, call.reasoning] as const),
-    ...([call.characters, call.estimated, cost, waived, call.created_at, call.duration_ms] as const),
-    ...([call.first_byte_ms, call.tried ?? null] as const),
-  ] as const;
-}
-
-function usageRow(call: Settlement, cost: number) {
-  const hour = Math.floor(call.created_at / hourMs) * hourMs;
-  return [
-    ...([call.account_id, hour, call.key_id, call.model, call.input, call.cache_read, call.cache_write] as const),
-    ...([call.output, call.reasoning, call.characters, cost] as const),
-  ] as const;
 }

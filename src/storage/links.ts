@@ -6,7 +6,7 @@
  */
 import type { Insertable, Selectable } from "kysely";
 import type { Database, Engine } from "./database.ts";
-import type { LinkTable } from "./schema.ts";
+import type { LinkTable } from "./schema-people.ts";
 
 export type Link = Selectable<LinkTable>;
 export type NewLink = Insertable<LinkTable>;

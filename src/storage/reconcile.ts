@@ -1,6 +1,8 @@
 /**
  * The proof that no money was lost or made: every sum that is kept is summed again from what it stands for.
  *
+ * What follows from calls is proved as far back as they are kept (`retention.ts`), and the ledger to its beginning.
+ *
  * It reads one state of the database and changes nothing. What differs is named, and left as it is. It takes seconds for
  * every million calls, so the gateway has it done by a thread of its own.
  */
@@ -76,13 +78,15 @@ const proofs: readonly string[] = [
   `SELECT 'cost of ' || coalesce(c.request_id, c.id) AS what, 0 AS written, -c.amount AS derived
    FROM ledger_entries c LEFT JOIN requests r
      ON r.id = c.request_id AND r.account_id = c.account_id AND r.key_id = c.key_id
-   WHERE c.kind = ${charge} AND r.id IS NULL`,
+   WHERE c.kind = ${charge} AND r.id IS NULL
+     AND coalesce(c.request_id >= (SELECT id FROM kept_from WHERE kind = 'requests'), 1)`,
   // As above, and the words are made of what differs alone: there are many hours.
   `SELECT 'usage of ' || key_id || ' with ' || model || ' from '
        || strftime('%Y-%m-%dT%H:00Z', hour / 1000, 'unixepoch') AS what, written, derived
    FROM (SELECT key_id, model, hour, sum(written) AS written, sum(derived) AS derived
      FROM (SELECT account_id, key_id, model, hour, cost AS written, 0 AS derived FROM usage_hours
        UNION ALL SELECT account_id, key_id, model, created_at - created_at % ${hourMs}, 0, cost FROM requests)
+     WHERE hour >= coalesce((SELECT at FROM kept_from WHERE kind = 'requests'), 0)
      GROUP BY account_id, hour, key_id, model HAVING sum(written) <> sum(derived))`,
 ];
 

@@ -1,14 +1,17 @@
 /** The tables, as Kysely sees them. Times are milliseconds since 1970; booleans are 0 and 1; money is in millionths. */
 import type { ColumnType, Generated } from "kysely";
+import type { ActTable, LinkTable, SessionTable, UserTable } from "./schema-people.ts";
 
 /** Written once, never changed. */
-type Fixed<T> = ColumnType<T, T, never>;
+export type Fixed<T> = ColumnType<T, T, never>;
 
 export interface Tables {
   accounts: AccountTable;
   users: UserTable;
   api_keys: ApiKeyTable;
   responses: ResponseTable;
+  replays: ReplayTable;
+  replay_sizes: ReplaySizeTable;
   holds: HoldTable;
   ledger_entries: LedgerEntryTable;
   requests: RequestTable;
@@ -34,76 +37,6 @@ export interface AccountTable {
   /** Whether the balance may go below zero. */
   postpaid: Generated<number>;
   suspended_at: number | null;
-}
-
-/** Who signs in to the dashboard, for which account. */
-export interface UserTable {
-  id: Fixed<string>;
-  account_id: Fixed<string>;
-  /** In lower case; unique. */
-  email: string;
-  /** argon2id in the PHC string format. */
-  password_hash: string;
-  created_at: Fixed<number>;
-  /** Whether the user operates the gateway. */
-  is_operator: Generated<number>;
-  /** The secret of the authenticator app, in base32; null where sign-in asks for no code. */
-  totp_secret: string | null;
-  /** One that was made and not yet proved. */
-  totp_pending: string | null;
-  /** The time step of the code that was used last: none signs in twice. */
-  totp_step: Generated<number>;
-  /** SHA-256 of the recovery codes that are left, in hex, as a JSON list. */
-  recovery_hashes: string | null;
-}
-
-/** A sign-in that lasts. */
-export interface SessionTable {
-  id: Fixed<string>;
-  user_id: Fixed<string>;
-  /** SHA-256 of what the cookie holds, in hex; unique. */
-  token_hash: Fixed<string>;
-  address: Fixed<string>;
-  user_agent: Fixed<string>;
-  created_at: Fixed<number>;
-  last_seen_at: number;
-  expires_at: Fixed<number>;
-}
-
-/** A one-time link. */
-export interface LinkTable {
-  id: Fixed<string>;
-  /** A number of the proto's LinkKind. */
-  kind: Fixed<number>;
-  /** SHA-256 of its secret, in hex; unique. */
-  token_hash: Fixed<string>;
-  /** The account that it invites to. */
-  account_id: Fixed<string | null>;
-  /** The user whose password it sets. */
-  user_id: Fixed<string | null>;
-  /** Whom it invites, in lower case. */
-  email: Fixed<string | null>;
-  created_at: Fixed<number>;
-  expires_at: Fixed<number>;
-  used_at: number | null;
-}
-
-/** What somebody did to the gateway or an account. Rows are only ever added. */
-export interface ActTable {
-  id: Fixed<string>;
-  created_at: Fixed<number>;
-  /** `KeyService.CreateKey`. */
-  action: Fixed<string>;
-  /** user, key, operator_key, command_line or nobody. */
-  actor_kind: Fixed<string>;
-  actor_id: Fixed<string>;
-  account_id: Fixed<string>;
-  subject: Fixed<string>;
-  /** A JSON object. */
-  details: Fixed<string>;
-  /** A word of the proto's Reason; empty where it was done. */
-  refused: Fixed<string>;
-  address: Fixed<string>;
 }
 
 /** What a request is authenticated by. */
@@ -192,6 +125,8 @@ export interface RequestTable extends UsageColumns {
   first_byte_ms: number | null;
   /** The attempts that failed before the last, as a JSON list; null where there were none. */
   tried: string | null;
+  /** Whether the answer came from the cache, and no upstream was asked. */
+  cached: Generated<number>;
 }
 
 /** What a key used of a model from one hour to the next. */
@@ -245,4 +180,31 @@ export interface ResponseTable {
   input: Fixed<string | null>;
   /** The response as it was answered, as JSON. */
   response: Fixed<string>;
+}
+
+/** What was answered under an Idempotency-Key, or is about to be. */
+export interface ReplayTable {
+  account_id: Fixed<string>;
+  /** SHA-256 of the key and what it is for, in hex. */
+  key_hash: Fixed<string>;
+  /** SHA-256 of the key and the request, in hex. */
+  request_hash: string;
+  /** The call that is, or was, made. */
+  request_id: string;
+  /** The process that makes it, and that moves its deadline on while the call runs. */
+  node: string;
+  created_at: number;
+  expires_at: number;
+  /** 0: the call runs. 1: its answer is kept. 2: it was answered, and the answer was too long to be kept. */
+  state: number;
+  /** How long the answer is, in bytes. */
+  size: number;
+  /** The answer, encrypted with what only a repetition of the request brings. */
+  answer: Buffer | null;
+}
+
+/** How long all answers together are that are kept of an account, in bytes: the sum of `size` of its replays. */
+export interface ReplaySizeTable {
+  account_id: Fixed<string>;
+  size: number;
 }

@@ -5,7 +5,7 @@
  */
 import type { Insertable, Selectable } from "kysely";
 import type { Database, Engine } from "./database.ts";
-import type { SessionTable } from "./schema.ts";
+import type { SessionTable } from "./schema-people.ts";
 
 export type Session = Selectable<SessionTable>;
 

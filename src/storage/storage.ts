@@ -11,8 +11,10 @@ import { type LinkStore, linkStore } from "./links.ts";
 import type { Reconciliation } from "./reconcile.ts";
 import { reconcileApart } from "./reconcile-thread.ts";
 import { type RedeemCodeStore, redeemCodeStore } from "./redeem-codes.ts";
+import { type ReplayStore, replayStore } from "./replays.ts";
 import { type RequestStore, requestStore } from "./requests.ts";
 import { type ResponseStore, responseStore } from "./responses.ts";
+import { type RetentionStore, retentionStore } from "./retention.ts";
 import { type SessionStore, sessionStore } from "./sessions.ts";
 import { type UserStore, userStore } from "./users.ts";
 
@@ -29,7 +31,9 @@ export interface Storage {
   readonly redeemCodes: RedeemCodeStore;
   readonly requests: RequestStore;
   readonly responses: ResponseStore;
+  readonly replays: ReplayStore;
   readonly acts: ActStore;
+  readonly retention: RetentionStore;
   /** Runs work of several stores in one transaction. What it waits for is no part of it. */
   transact<T>(work: () => T): T;
   /** Proves that the sums of money hold. */
@@ -54,7 +58,9 @@ export async function openStorage(path: string, durability?: Durability): Promis
     redeemCodes: redeemCodeStore(db, engine, entries),
     requests: requestStore(db, engine),
     responses: responseStore(db, engine),
+    replays: replayStore(engine),
     acts: actStore(db, engine),
+    retention: retentionStore(engine),
     transact: engine.transact,
     reconcile: () => reconcileApart(path),
     close: () => db.destroy(),

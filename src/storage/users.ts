@@ -6,7 +6,7 @@
  */
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Database, Engine } from "./database.ts";
-import type { UserTable } from "./schema.ts";
+import type { UserTable } from "./schema-people.ts";
 
 export type User = Selectable<UserTable>;
 export type NewUser = Insertable<UserTable>;

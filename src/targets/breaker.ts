@@ -2,8 +2,9 @@
  * Leaves a target alone that keeps failing, and comes back to it slowly.
  *
  * So many failures without a success between them open the breaker: for a while nothing is sent there. Then one call tries
- * it. Where that goes well the target takes calls again, at first a tenth of its share and all of it half a minute later;
- * where it fails, it is left alone as long again. Who leaves a call has proved nothing, nor has a target that is busy.
+ * it, and each second another while that is not answered. Where that goes well the target takes calls again, at first a tenth
+ * of its share and all of it half a minute later; where it fails, it is left alone as long again. Who leaves a call has proved
+ * nothing, nor has a target that is busy.
  */
 export interface BreakerOptions {
   /** How many failures in a row open it. */
@@ -12,6 +13,8 @@ export interface BreakerOptions {
   readonly openMs: number;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** Told when it opens, and when it is closed again. */
+  readonly onChange: (isOpen: boolean) => void;
 }
 
 export interface Breaker {
@@ -27,34 +30,42 @@ export interface Breaker {
   ended(how: "well" | "badly" | "unproved"): void;
 }
 
+/** What is dead fails at once; what answers slowly must not keep everybody out that long. */
+const betweenTrialsMs = 1000;
 const leastShare = 0.1;
 const slowStartMs = 30_000;
 
-export function createBreaker({ failures: most, openMs, clock }: BreakerOptions): Breaker {
+export function createBreaker({ failures: most, openMs, clock, onChange }: BreakerOptions): Breaker {
   let failures = 0;
   let openedAt: number | undefined;
-  /** Whether a call tries a target that was left alone. */
-  let trying = false;
+  /** When a call last began to try a target that was left alone; undefined where none tries it. */
+  let triedAt: number | undefined;
   let closedAt = Number.NEGATIVE_INFINITY;
-  const restMs = () => (openedAt === undefined ? 0 : Math.max(0, openedAt + openMs - clock()));
+  const restMs = () => {
+    if (openedAt === undefined) return 0;
+    const until = triedAt === undefined ? openedAt + openMs : triedAt + Math.min(openMs, betweenTrialsMs);
+    return Math.max(0, until - clock());
+  };
   return {
-    isOpen: () => openedAt !== undefined && (trying || restMs() > 0),
-    restMs: () => (trying ? openMs : restMs()),
+    isOpen: () => restMs() > 0,
+    restMs,
     share: () => Math.min(1, leastShare + (clock() - closedAt) / slowStartMs),
     began() {
-      if (openedAt !== undefined) trying = true;
+      if (openedAt !== undefined) triedAt = clock();
     },
     ended(how) {
-      if (how === "unproved") {
-        trying = false;
-      } else if (how === "well") {
+      const isTrial = triedAt !== undefined;
+      triedAt = undefined;
+      if (how === "unproved") return;
+      if (how === "well") {
         failures = 0;
-        if (openedAt !== undefined) closedAt = clock();
+        if (openedAt === undefined) return;
+        closedAt = clock();
         openedAt = undefined;
-        trying = false;
-      } else if (++failures >= most || trying) {
+        onChange(false);
+      } else if (++failures >= most || isTrial) {
+        if (openedAt === undefined) onChange(true);
         openedAt = clock();
-        trying = false;
       }
     },
   };

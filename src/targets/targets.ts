@@ -1,35 +1,56 @@
 /**
- * How each target stands in this process: whether it is left alone, and how many retries it may still be sent.
+ * How each target stands in this process: how busy it is, whether it is left alone, and how many retries it may still be
+ * sent; and of each upstream, whether its health checks pass.
  */
 import type { Target } from "../catalog.ts";
 import { type Breaker, type BreakerOptions, createBreaker } from "./breaker.ts";
+import { createLoad, type Load } from "./load.ts";
 import { createRetryBudget, type RetryBudget } from "./retry-budget.ts";
 
 export interface TargetState {
   readonly breaker: Breaker;
   readonly budget: RetryBudget;
+  readonly load: Load;
 }
 
-export interface TargetsOptions extends BreakerOptions {
+export interface TargetsOptions extends Omit<BreakerOptions, "onChange"> {
   /** Which part of what a target is sent may be retries. */
   readonly retryShare: number;
+  /** Told when a target begins to be left alone, and when that is over. */
+  readonly onResting?: (target: Target, isResting: boolean) => void;
 }
 
 export interface Targets {
   of(target: Target): TargetState;
+  /** For how long a target is left alone yet, in milliseconds; 0 where it may be asked now. */
+  restMs(target: Target): number;
+  /** Notes how a health check of an upstream ended. */
+  checked(upstream: string, passes: boolean): void;
+  /** Whether an upstream's health checks pass; undefined where it is not checked, or was not yet. */
+  passesChecks(upstream: string): boolean | undefined;
 }
 
 /** Targets are known by themselves: the catalogue makes each once. */
-export function createTargets({ retryShare, ...options }: TargetsOptions): Targets {
+export function createTargets({ retryShare, onResting = () => {}, ...options }: TargetsOptions): Targets {
   const states = new Map<Target, TargetState>();
+  const checks = new Map<string, boolean>();
+  const of = (target: Target) => {
+    let state = states.get(target);
+    if (!state) {
+      const load = createLoad(options.clock);
+      const breaker = createBreaker({ ...options, onChange: (isOpen) => onResting(target, isOpen) });
+      state = { breaker, budget: createRetryBudget(retryShare), load };
+      states.set(target, state);
+    }
+    return state;
+  };
   return {
-    of(target) {
-      let state = states.get(target);
-      if (!state) {
-        state = { breaker: createBreaker(options), budget: createRetryBudget(retryShare) };
-        states.set(target, state);
-      }
-      return state;
+    of,
+    restMs(target) {
+      const { breaker } = of(target);
+      return breaker.isOpen() ? breaker.restMs() : 0;
     },
+    checked: (upstream, passes) => void checks.set(upstream, passes),
+    passesChecks: (upstream) => checks.get(upstream),
   };
 }

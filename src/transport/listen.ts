@@ -118,9 +118,15 @@ function trackSessions(http2: ReturnType<typeof createHttp2Server>): Set<ServerH
 /** Reads until the preface is told from anything else, gives the bytes back to the socket, once, and decides. */
 function sniff(socket: Socket, timeoutMs: number, decide: (isHttp2: boolean) => void): void {
   let seen: Buffer = Buffer.alloc(0);
-  const timer = setTimeout(() => socket.destroy(), timeoutMs);
-  const drop = () => {
+  let late: NodeJS.Immediate | undefined;
+  // After a while in which the process was busy timers fire first: what has come meanwhile is read before the cut.
+  const timer = setTimeout(() => (late = setImmediate(() => socket.destroy())), timeoutMs);
+  const rest = () => {
     clearTimeout(timer);
+    clearImmediate(late);
+  };
+  const drop = () => {
+    rest();
     socket.destroy();
   };
   const onReadable = () => {
@@ -129,7 +135,7 @@ function sniff(socket: Socket, timeoutMs: number, decide: (isHttp2: boolean) => 
     const length = Math.min(seen.length, preface.length);
     const same = seen.compare(preface, 0, length, 0, length) === 0;
     if (same && length < preface.length) return;
-    clearTimeout(timer);
+    rest();
     socket.off("readable", onReadable);
     socket.off("error", drop);
     socket.off("end", drop);

@@ -89,6 +89,9 @@ const openaiCodes: Readonly<Partial<Record<Reason, string>>> = {
   [Reason.RATE_LIMITED]: "rate_limit_exceeded",
   [Reason.IDEMPOTENCY_CONFLICT]: "conflict",
   [Reason.CONFLICT]: "conflict",
+  [Reason.UPSTREAM_BUSY]: "service_unavailable",
+  [Reason.IDEMPOTENCY_RUNNING]: "conflict",
+  [Reason.NOT_CACHED]: "not_cached",
 };
 
 /** What it calls an upstream's refusal in another family's words. */

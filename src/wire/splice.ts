@@ -1,6 +1,6 @@
 /**
  * Replaces top-level members of a JSON object in its text, and leaves every other byte as it came: numbers of any
- * length, key order, white space and signatures over the text survive.
+ * length, key order, white space and signatures over the text survive. And takes one out, as it came.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 
@@ -21,29 +21,57 @@ export function spliceMembers(
   bytes: Buffer,
   changes: Readonly<Record<string, JsonValue | undefined>>,
 ): Buffer | undefined {
+  const written = membersOf(bytes);
+  if (!written) return undefined;
   const members: Buffer[] = [];
-  const seen = new Set<string>();
   const start = bytes.indexOf(openBrace) + 1;
-  let from = start; // A member reaches from one comma to the next, white space included.
-  for (let at = skipSpace(bytes, from); bytes[at] !== closeBrace; at = skipSpace(bytes, from)) {
-    const keyEnd = endOfString(bytes, at);
-    const key = bytes.toString("utf8", at + 1, keyEnd - 1);
-    if (key.includes("\\") || seen.has(key)) return undefined;
-    seen.add(key);
-    const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
-    const valueEnd = endOfValue(bytes, valueStart);
-    const to = skipSpace(bytes, valueEnd);
+  let end = start;
+  for (const [key, { from, valueStart, valueEnd, to }] of written) {
+    end = to;
     if (!Object.hasOwn(changes, key)) {
       members.push(bytes.subarray(from, to));
     } else if (changes[key] !== undefined) {
       members.push(Buffer.concat([bytes.subarray(from, valueStart), json(changes[key]), bytes.subarray(valueEnd, to)]));
     }
-    from = bytes[to] === comma ? to + 1 : to;
   }
   for (const [key, value] of Object.entries(changes)) {
-    if (!seen.has(key) && value !== undefined) members.push(Buffer.concat([json(key), colon, json(value)]));
+    if (!written.has(key) && value !== undefined) members.push(Buffer.concat([json(key), colon, json(value)]));
   }
-  return Buffer.concat([bytes.subarray(0, start), ...joined(members), bytes.subarray(from)]);
+  return Buffer.concat([bytes.subarray(0, start), ...joined(members), bytes.subarray(end)]);
+}
+
+/**
+ * Returns the text of one member's value as it came. The bytes must be a valid JSON object. Returns undefined where there is
+ * no such member, or a key is written twice or with escapes.
+ */
+export function valueText(bytes: Buffer, wanted: string): Buffer | undefined {
+  const found = membersOf(bytes)?.get(wanted);
+  return found && bytes.subarray(found.valueStart, found.valueEnd);
+}
+
+/** Where a member stands: from one comma to the next, white space included. */
+interface Member {
+  readonly from: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+  readonly to: number;
+}
+
+/** Returns the members by their keys, in their order; undefined where a key is written twice or with escapes. */
+function membersOf(bytes: Buffer): Map<string, Member> | undefined {
+  const members = new Map<string, Member>();
+  let from = bytes.indexOf(openBrace) + 1;
+  for (let at = skipSpace(bytes, from); bytes[at] !== closeBrace; at = skipSpace(bytes, from)) {
+    const keyEnd = endOfString(bytes, at);
+    const key = bytes.toString("utf8", at + 1, keyEnd - 1);
+    if (key.includes("\\") || members.has(key)) return undefined;
+    const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+    const valueEnd = endOfValue(bytes, valueStart);
+    const to = skipSpace(bytes, valueEnd);
+    members.set(key, { from, valueStart, valueEnd, to });
+    from = bytes[to] === comma ? to + 1 : to;
+  }
+  return members;
 }
 
 const colon = Buffer.from(":");

@@ -5,12 +5,25 @@
  * as JSON and goes on as JSON is never rebuilt, and an RPC call pays for JSON only if its upstream speaks it.
  * A Wire is never changed: `with` makes another.
  */
-import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
+import {
+  type DescMessage,
+  fromBinary,
+  type JsonObject,
+  type JsonValue,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { WireFault } from "./fault.ts";
-import { jsonType, parseJson } from "./json.ts";
+import { binaryOptions, jsonType, parseJson } from "./json.ts";
 import { readMessage } from "./read.ts";
 import { spliceMembers } from "./splice.ts";
 import { writeMessage } from "./write.ts";
+
+/** One form of a payload in bytes: JSON text, or protobuf of one that was a message and never became JSON. */
+export interface Encoded {
+  readonly isJson: boolean;
+  readonly bytes: Uint8Array;
+}
 
 export class Wire<D extends DescMessage = DescMessage> {
   readonly desc: D;
@@ -43,6 +56,20 @@ export class Wire<D extends DescMessage = DescMessage> {
     const wire = new Wire(desc, false);
     wire.#message = message;
     return wire;
+  }
+
+  /** Takes an answer as it was encoded. */
+  static ofEncoded<D extends DescMessage>(desc: D, { isJson, bytes }: Encoded): Wire<D> {
+    if (!isJson) return Wire.ofMessage(desc, fromBinary(desc, bytes, binaryOptions));
+    return Wire.ofBytes(desc, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), true);
+  }
+
+  /** Returns it in bytes, by the shortest way. */
+  encoded(): Encoded {
+    const isJson = this.#bytes !== undefined || this.#json !== undefined;
+    return isJson || !this.#message
+      ? { isJson: true, bytes: this.bytes() }
+      : { isJson: false, bytes: toBinary(this.desc, this.#message) };
   }
 
   /** Returns the JSON text. */

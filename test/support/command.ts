@@ -59,7 +59,8 @@ export class Running {
   constructor(program: string, args: readonly string[], env: Variables, options: SpawnOptions = {}) {
     this.child = spawn(program, args, {
       cwd: root,
-      env: { PATH: systemPath, HOME: process.env.HOME, ...env } as NodeJS.ProcessEnv,
+      // Several run at once: each has its metrics at a free port.
+      env: { PATH: systemPath, HOME: process.env.HOME, METRICS_PORT: "0", ...env } as NodeJS.ProcessEnv,
       stdio: ["ignore", "pipe", "pipe"],
       ...options,
     });

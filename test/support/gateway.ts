@@ -1,5 +1,6 @@
 /**
- * A gateway as operators run it, on a free port and with a database of its own, for one test file.
+ * A gateway as operators run it, on a free port and with a database of its own, for one test file. Closed, it is searched for
+ * what it must not leave behind.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,11 +11,15 @@ import { startGateway } from "../../src/gateway.ts";
 import { newId } from "../../src/ids.ts";
 import { issueKey } from "../../src/services/issue-key.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
+import { expectNothingLeft, remember } from "./left-behind.ts";
+import "./overhear.ts";
 
 export interface TestGateway {
   readonly rootUrl: string;
   readonly baseUrl: string;
   readonly port: number;
+  /** Where metrics are read; undefined where they are not. */
+  readonly metricsPort: number | undefined;
   readonly apiKey: string;
   readonly keyId: string;
   readonly accountId: string;
@@ -29,10 +34,14 @@ export interface TestGateway {
 /** The moment at which every test gateway stands still, so that two of them answer alike. */
 export const now = Date.UTC(2026, 0, 2, 3, 4, 5);
 
-/** One attempt a call, and no target is left alone: what an upstream does is what its caller sees. */
-const once: Pick<Config, "retries" | "breaker"> = {
+/**
+ * One attempt a call, and no target is left alone: what an upstream does is what its caller sees. Metrics are at a free port,
+ * for who wants to read them.
+ */
+const once: Pick<Config, "retries" | "breaker" | "metrics"> = {
   retries: { attempts: 1, share: 0 },
   breaker: { failures: Number.MAX_SAFE_INTEGER, openMs: 1 },
+  metrics: { host: "127.0.0.1", port: 0, isAsked: true },
 };
 
 /** How the test's account stands. Unless a test says otherwise it is of the fastest tier, and billed afterwards. */
@@ -65,6 +74,7 @@ export async function startTestGateway(
   const permissions = models && JSON.stringify(models);
   const named = { accountId, name: "test", admin, now };
   const issued = issueKey(storage.keys, { ...named, creditLimit, models: permissions });
+  rememberSecrets(config);
   const lines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
   const gateway = await startGateway({ config, storage, log, clock, random: () => 0 });
@@ -73,6 +83,7 @@ export async function startTestGateway(
     rootUrl,
     baseUrl: `${rootUrl}/v1`,
     port: gateway.port,
+    metricsPort: gateway.metricsPort,
     apiKey: issued.secret,
     keyId: issued.key.id,
     accountId,
@@ -80,11 +91,30 @@ export async function startTestGateway(
     databasePath,
     logged: () => lines.join(""),
     async close() {
+      // Draining begins at once; what metrics tell is read meanwhile, for they are there until its end.
+      const scraping = metricsAt(gateway.metricsPort).catch(() => "");
       await gateway.close();
+      const metrics = await scraping;
       await storage.close();
-      await rm(dataDir, { recursive: true });
+      try {
+        expectNothingLeft({ log: lines.join(""), metrics, databasePath });
+      } finally {
+        await rm(dataDir, { recursive: true });
+      }
     },
   };
+}
+
+/** What the configuration holds that nobody may read anywhere else. */
+function rememberSecrets({ upstreams, operatorKey = "", telemetry }: Config): void {
+  const headers = Object.values(telemetry?.headers ?? {});
+  for (const secret of [...upstreams.map(({ api_key = "" }) => api_key), operatorKey, ...headers]) {
+    remember("a credential", secret);
+  }
+}
+
+async function metricsAt(port: number | undefined): Promise<string> {
+  return port === undefined ? "" : (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
 }
 
 function record({ entries }: Storage, accountId: string, kind: 1 | 3, amount: number): void {

@@ -5,7 +5,8 @@
  *   …ask the provider…
  *   expect(meter.kept).toEqual({ used: { input: 9, … }, text: "Hello", hasGivenUp: false, hasEnded: true });
  */
-import type { Meter, Usage } from "../../src/providers/provider.ts";
+import type { AttemptFacts } from "../../src/facts.ts";
+import type { Attempt, Meter, Usage } from "../../src/providers/provider.ts";
 
 export interface RecordingMeter extends Meter {
   readonly kept: {
@@ -34,4 +35,14 @@ export function recordingMeter(): RecordingMeter {
       kept.hasEnded = true;
     },
   };
+}
+
+/** What an attempt is told besides the request, where a test asks for nothing of it. */
+export function unbounded(): Pick<Attempt, "traceHeaders" | "timeouts" | "priority" | "facts"> {
+  return { traceHeaders: {}, timeouts: {}, priority: 0, facts: attemptFacts() };
+}
+
+/** The facts of an attempt of which nothing is known yet. */
+export function attemptFacts(): AttemptFacts {
+  return { upstream: "far", kind: "openai", model: "m", modelId: "m", begunAt: 0, sentAt: 0, queuedMs: 0, waitedMs: 0 };
 }

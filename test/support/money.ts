@@ -8,6 +8,7 @@ import { type Answer, type Call, type Caller, here, nobody, operatorCaller } fro
 import { createCatalog } from "../../src/catalog.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { asRefusal, type Refusal } from "../../src/errors.ts";
+import { newFacts } from "../../src/facts.ts";
 import { createMemoryLimiter } from "../../src/limits/memory.ts";
 import { defaultTiers } from "../../src/limits/tiers.ts";
 import { createLimit } from "../../src/pipeline/limit.ts";
@@ -69,6 +70,7 @@ export async function openBank(): Promise<Bank> {
       caller: callerOf(as.account),
       request,
       signal: new AbortController().signal,
+      facts: newFacts(),
     };
     return (implementations[name] as (call: Call) => Promise<Answer>)(call);
   }

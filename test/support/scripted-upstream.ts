@@ -47,7 +47,7 @@ export interface ScriptedUpstream {
   readonly baseUrl: string;
   readonly port: number;
   /** Every request received so far, those included that a script has answered. */
-  readonly received: readonly ScriptedExchange[];
+  readonly received: ScriptedExchange[];
   /** Answers every request from now on; while undefined, `next` hands them out. */
   script: ((exchange: ScriptedExchange) => void) | undefined;
   /** Returns the next request that no script answers and nobody has taken. Waits for it. */

@@ -1,6 +1,7 @@
 /** How a call ended, as an icon and a word; and that it has not ended yet. */
 import { Group, Text } from "@mantine/core";
 import {
+  IconBolt,
   IconCircleCheck,
   IconCircleX,
   IconGhost,
@@ -9,7 +10,7 @@ import {
   IconUserMinus,
 } from "@tabler/icons-react";
 import type { ComponentType } from "react";
-import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import { Outcome, type Request } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { useWords, words } from "../language/language.tsx";
 
 const said = words(
@@ -20,12 +21,14 @@ const said = words(
     left: "Caller left",
     lost: "Lost",
     running: "Under way",
+    cached: "Cached",
     answeredMeans: "Answered to the end.",
     failedMeans: "The upstream returned nothing. Not charged.",
     brokenMeans: "The upstream broke off after the answer had begun. Charged up to then.",
     leftMeans: "The caller went away. Charged for what had come; nothing before the first byte.",
     lostMeans: "The gateway stopped during the call. Not charged.",
     runningMeans: "The most that it may cost is reserved.",
+    cachedMeans: "Answered from the cache. No upstream was asked.",
   },
   {
     answered: "已完成",
@@ -34,12 +37,14 @@ const said = words(
     left: "调用方离开",
     lost: "丢失",
     running: "进行中",
+    cached: "缓存命中",
     answeredMeans: "已完整应答。",
     failedMeans: "上游没有返回任何内容，不收费。",
     brokenMeans: "应答开始后上游中断，按已产生的用量收费。",
     leftMeans: "调用方已断开：首字节之前不收费，之后按已产生的用量收费。",
     lostMeans: "调用期间网关停止运行，不收费。",
     runningMeans: "已预留可能产生的最高费用。",
+    cachedMeans: "应答来自缓存，未调用上游。",
   },
 );
 
@@ -56,8 +61,9 @@ export type OutcomeWord = keyof typeof outcomes;
 
 type Icon = ComponentType<{ readonly size?: number; readonly color?: string }>;
 
-const icons: Readonly<Record<OutcomeWord | "running", readonly [icon: Icon, color: string]>> = {
+const icons: Readonly<Record<OutcomeWord | "running" | "cached", readonly [icon: Icon, color: string]>> = {
   answered: [IconCircleCheck, "var(--mantine-color-teal-7)"],
+  cached: [IconBolt, "var(--mantine-color-teal-7)"],
   failed: [IconCircleX, "var(--mantine-color-red-7)"],
   broken: [IconPlugConnectedX, "var(--mantine-color-orange-7)"],
   left: [IconUserMinus, "var(--mantine-color-dimmed)"],
@@ -74,17 +80,25 @@ export function useOutcomeNames(): Readonly<Record<OutcomeWord, string>> {
   return useWords(said);
 }
 
-/** Returns what an outcome means, and what is charged then. */
-export function useOutcomeMeaning(outcome: Outcome): string {
+/** A call that ended, or one that is under way. */
+type Ended = Pick<Request, "outcome" | "cached">;
+
+function wordOf(call: Ended | undefined): keyof typeof icons | undefined {
+  if (!call) return "running";
+  return call.cached && call.outcome === Outcome.ANSWERED ? "cached" : outcomeWord(call.outcome);
+}
+
+/** Returns what the outcome of a call means, and what is charged then. */
+export function useOutcomeMeaning(call: Ended): string {
   const t = useWords(said);
-  const word = outcomeWord(outcome);
+  const word = wordOf(call);
   return word ? t[`${word}Means`] : "";
 }
 
 /** `of` is unset for a call that is under way. */
-export function OutcomeMark({ of }: { readonly of: Outcome | undefined }) {
+export function OutcomeMark({ of }: { readonly of: Ended | undefined }) {
   const t = useWords(said);
-  const word = of === undefined ? "running" : outcomeWord(of);
+  const word = wordOf(of);
   if (!word) return null;
   const [Icon, color] = icons[word];
   return (

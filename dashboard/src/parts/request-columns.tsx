@@ -81,7 +81,7 @@ export function useRequestColumns({
       ),
       running: ({ createdAt }) => createdAt && format.exactly(createdAt),
     },
-    { name: "outcome", head: t.outcome, ended: ({ outcome }) => <OutcomeMark of={outcome} />, running: underWay },
+    { name: "outcome", head: t.outcome, ended: (request) => <OutcomeMark of={request} />, running: underWay },
     { name: "model", head: t.model, ...both(({ model }) => <Clipped text={model} />) },
     {
       name: "key",

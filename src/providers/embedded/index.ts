@@ -25,6 +25,7 @@ export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
   const chat = (attempt: Attempt<"chat">) => answerChat(attempt, options);
   return {
     // The form of the answer follows the attempt's, which types cannot say of a branch.
+    kind: "embedded",
     speaks: {
       chat: chat as Speak<"chat">,
       embeddings: embed as Speak<"embeddings">,

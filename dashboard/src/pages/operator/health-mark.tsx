@@ -1,4 +1,4 @@
-/** How an upstream fares, as an icon and a word. */
+/** How an upstream fares, and whether its health checks pass: as an icon and a word. */
 import { Group, Text } from "@mantine/core";
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconCircleX } from "@tabler/icons-react";
 import { UpstreamHealth } from "../../../../gen/modelgateway/v1/operator_pb.ts";
@@ -14,6 +14,9 @@ const said = words(
     poorMeans: "One attempt in ten failed, or more.",
     failing: "Failing",
     failingMeans: "More than half of the attempts failed, the last among them.",
+    passes: "Passing",
+    fails: "Failing",
+    failsMeans: "It is passed over where a model has another target.",
   },
   {
     unknown: "空闲",
@@ -24,6 +27,9 @@ const said = words(
     poorMeans: "失败率达到或超过十分之一。",
     failing: "故障",
     failingMeans: "超过一半的尝试失败，且最近一次也失败。",
+    passes: "通过",
+    fails: "未通过",
+    failsMeans: "模型有其他目标时会跳过此上游。",
   },
 );
 
@@ -50,6 +56,17 @@ export function HealthMark({ of }: { readonly of: UpstreamHealth }) {
       <Text size="sm" fw={600} style={{ whiteSpace: "nowrap" }}>
         {t[name]}
       </Text>
+    </Group>
+  );
+}
+
+export function CheckMark({ passes }: { readonly passes: boolean }) {
+  const t = useWords(said);
+  const [Icon, color] = looks[passes ? "good" : "failing"];
+  return (
+    <Group component="span" gap={4} wrap="nowrap" title={passes ? undefined : t.failsMeans}>
+      <Icon size={16} color={`var(--mantine-color-${color}-6)`} aria-hidden />
+      {passes ? t.passes : t.fails}
     </Group>
   );
 }

@@ -7,6 +7,8 @@ import { useWords, words } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
+import { FailingOverSettings } from "./failing-over-settings.tsx";
+import { KeepingSettings } from "./keeping-settings.tsx";
 import { RateTable, TierTable } from "./limit-tables.tsx";
 import { SettingList } from "./setting-list.tsx";
 
@@ -20,6 +22,9 @@ const said = words(
     tiersAbout: "What an account may do in a minute. Its tier follows from what it has recharged, less refunds.",
     rates: "Rates of single RPCs",
     ratesAbout: "How often an account may make these calls, besides the limit of its tier.",
+    failing: "Failing over",
+    failingAbout: "What is done where an upstream fails before anything of its answer has come.",
+    keeping: "Cache and retention",
     rest: "Everything else",
   },
   {
@@ -31,6 +36,9 @@ const said = words(
     tiersAbout: "账户每分钟的用量上限。等级由累计充值（扣除退款）决定。",
     rates: "单个 RPC 的频率",
     ratesAbout: "除等级限制外，每个账户调用以下 RPC 的频率上限。",
+    failing: "故障转移",
+    failingAbout: "上游在返回任何内容之前失败时的处理方式。",
+    keeping: "缓存与保留",
     rest: "其他",
   },
 );
@@ -53,6 +61,12 @@ export function LimitsPage() {
             </Section>
             <Section title={t.rates} about={t.ratesAbout}>
               <RateTable rates={limits.rpcRates} />
+            </Section>
+            <Section title={t.failing} about={t.failingAbout}>
+              <FailingOverSettings of={limits} />
+            </Section>
+            <Section title={t.keeping}>
+              <KeepingSettings of={limits} />
             </Section>
             <Section title={t.rest}>
               <SettingList of={limits} />

@@ -1,10 +1,9 @@
 /** Limits that are a single value each. */
-import { Group, Stack, Text } from "@mantine/core";
-import type { ReactNode } from "react";
 import type { DescribeLimitsResponse } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useLanguage, useWords, words } from "../../language/language.tsx";
-import classes from "./setting-list.module.css";
+import { useWords, words } from "../../language/language.tsx";
+import { useMeasures } from "./measures.ts";
+import { Setting, Settings } from "./setting.tsx";
 
 const said = words(
   {
@@ -48,41 +47,20 @@ const said = words(
 export function SettingList({ of }: { readonly of: DescribeLimitsResponse }) {
   const t = useWords(said);
   const format = useFormat();
-  const { language } = useLanguage();
-  const decimal = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
-  const unit = (value: number, name: string) =>
-    new Intl.NumberFormat(language, {
-      style: "unit",
-      unit: name,
-      unitDisplay: "long",
-      maximumFractionDigits: 1,
-    }).format(value);
+  const { unit, seconds, bytes } = useMeasures();
   const registration = { open: t.open, invitation: t.invitation, closed: t.closed }[of.registration];
   const durability = { process: t.process, power: t.power }[of.durability];
   return (
-    <Stack component="dl" gap={0} m={0}>
+    <Settings>
       <Setting name={t.registration}>{registration ?? of.registration}</Setting>
       <Setting name={t.operatorKey}>{of.operatorKey ? t.yes : t.no}</Setting>
       <Setting name={t.keys}>{format.count(of.maxKeysPerAccount)}</Setting>
-      <Setting name={t.body}>{`${decimal.format(Number(of.maxBodyBytes) / 1_048_576)} MiB`}</Setting>
-      <Setting name={t.bodyTime}>{unit(of.bodyTimeoutSeconds, "second")}</Setting>
+      <Setting name={t.body}>{bytes(of.maxBodyBytes)}</Setting>
+      <Setting name={t.bodyTime}>{seconds(of.bodyTimeoutSeconds)}</Setting>
       <Setting name={t.keep}>{unit(of.responsesKeepHours, "hour")}</Setting>
       <Setting name={t.kept}>{format.count(of.responsesMaxPerAccount)}</Setting>
       <Setting name={t.durability}>{durability ?? of.durability}</Setting>
       <Setting name={t.unit}>{of.unit}</Setting>
-    </Stack>
-  );
-}
-
-function Setting({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <Group justify="space-between" py="xs" gap="xs" className={classes.setting}>
-      <Text component="dt" size="sm" c="dimmed">
-        {name}
-      </Text>
-      <Text component="dd" size="sm" fw={500} m={0}>
-        {children}
-      </Text>
-    </Group>
+    </Settings>
   );
 }

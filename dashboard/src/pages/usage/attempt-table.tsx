@@ -1,9 +1,12 @@
-/** Which upstreams were asked for one call, in order, and how each fared: those that failed, and the last. */
-import { Table, Text } from "@mantine/core";
-import { Outcome, type Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+/** Which upstreams were asked for one call, in order, and how each fared: those that failed or were overtaken, and the last. */
+import { Group, Table, Text } from "@mantine/core";
+import { IconPlayerTrackNext } from "@tabler/icons-react";
+import type { ReactNode } from "react";
+import { type FailedAttempt, Outcome, type Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { useWords, words } from "../../language/language.tsx";
 import { OutcomeMark } from "../../parts/outcome.tsx";
+import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 
 const said = words(
@@ -13,19 +16,30 @@ const said = words(
     outcome: "Outcome",
     firstByte: "First byte",
     duration: "Duration",
+    overtaken: "Overtaken",
+    quicker: "Another attempt was quicker.",
+    lost: (amount: string) => `Its upstream may charge the gateway about ${amount} for it. Not charged to the account.`,
   },
-  { asked: "调用过的上游", upstream: "上游", outcome: "结果", firstByte: "首字节", duration: "耗时" },
+  {
+    asked: "调用过的上游",
+    upstream: "上游",
+    outcome: "结果",
+    firstByte: "首字节",
+    duration: "耗时",
+    overtaken: "已放弃",
+    quicker: "另一次尝试更快返回。",
+    lost: (amount: string) => `上游可能就此向网关收取约 ${amount}，不计入账户费用。`,
+  },
 );
 
-export function AttemptTable({
-  request: { upstream, outcome, firstByteMs, durationMs, tried },
-}: {
-  readonly request: Request;
-}) {
+export function AttemptTable({ request }: { readonly request: Request }) {
   const t = useWords(said);
   const format = useFormat();
+  const { model, upstream, firstByteMs, durationMs, tried } = request;
+  // Where all were of one model it stands above.
+  const several = tried.some((attempt) => attempt.model !== "");
   return (
-    <WideTable label={t.asked} minWidth={360}>
+    <WideTable label={t.asked} minWidth={460}>
       <Table.Thead>
         <Table.Tr>
           <Table.Th scope="col">{t.upstream}</Table.Th>
@@ -41,26 +55,62 @@ export function AttemptTable({
       <Table.Tbody>
         {tried.map((attempt, place) => (
           <Table.Tr key={place}>
-            <Table.Td>{attempt.upstream}</Table.Td>
-            <Table.Td>
-              <OutcomeMark of={Outcome.FAILED} />
-              <Text size="xs" c="dimmed">
-                {attempt.failure}
-              </Text>
-            </Table.Td>
-            <Table.Td ta="right">–</Table.Td>
-            <Table.Td ta="right">{format.duration(attempt.durationMs)}</Table.Td>
+            <Asked upstream={attempt.upstream} model={several ? attempt.model || model : undefined} />
+            <Table.Td>{attempt.overtaken ? <Overtaken of={attempt} /> : <Failed of={attempt} />}</Table.Td>
+            <Table.Td className={text.number}>–</Table.Td>
+            <Table.Td className={text.number}>{format.duration(attempt.durationMs)}</Table.Td>
           </Table.Tr>
         ))}
         <Table.Tr>
-          <Table.Td>{upstream || "–"}</Table.Td>
+          <Asked upstream={upstream || "–"} model={several ? model : undefined} />
           <Table.Td>
-            <OutcomeMark of={outcome} />
+            <OutcomeMark of={request} />
           </Table.Td>
-          <Table.Td ta="right">{firstByteMs === undefined ? "–" : format.duration(firstByteMs)}</Table.Td>
-          <Table.Td ta="right">{format.duration(durationMs)}</Table.Td>
+          <Table.Td className={text.number}>{firstByteMs === undefined ? "–" : format.duration(firstByteMs)}</Table.Td>
+          <Table.Td className={text.number}>{format.duration(durationMs)}</Table.Td>
         </Table.Tr>
       </Table.Tbody>
     </WideTable>
+  );
+}
+
+function Asked({ upstream, model }: { readonly upstream: string; readonly model: string | undefined }) {
+  return (
+    <Table.Td>
+      {upstream}
+      {model && <Aside>{model}</Aside>}
+    </Table.Td>
+  );
+}
+
+function Failed({ of }: { readonly of: FailedAttempt }) {
+  return (
+    <>
+      <OutcomeMark of={{ outcome: Outcome.FAILED, cached: false }} />
+      <Aside>{of.failure}</Aside>
+    </>
+  );
+}
+
+function Overtaken({ of }: { readonly of: FailedAttempt }) {
+  const t = useWords(said);
+  const format = useFormat();
+  return (
+    <>
+      <Group gap={6} wrap="nowrap">
+        <IconPlayerTrackNext size={16} color="var(--mantine-color-dimmed)" aria-hidden />
+        <span>{t.overtaken}</span>
+      </Group>
+      <Aside>{t.quicker}</Aside>
+      {of.lostCost > 0n && <Aside>{t.lost(format.money(of.lostCost))}</Aside>}
+    </>
+  );
+}
+
+function Aside({ children }: { readonly children: ReactNode }) {
+  return (
+    <Text size="xs" c="dimmed">
+      {children}
+    </Text>
   );
 }

@@ -36,6 +36,7 @@ const said = words(
     came: "Time",
     firstByte: "First byte",
     noByte: "None",
+    noUpstream: "None",
     duration: "Duration",
     summary: "Summary",
     tokens: "What it used",
@@ -59,6 +60,7 @@ const said = words(
     came: "时间",
     firstByte: "首字节",
     noByte: "无",
+    noUpstream: "无",
     duration: "耗时",
     summary: "概要",
     tokens: "用量明细",
@@ -120,20 +122,20 @@ export function OneRequest({ id, asked, back, nameOf, account }: Props) {
 function Told({ request, nameOf, account }: Pick<Props, "nameOf" | "account"> & { readonly request: Request }) {
   const t = useWords(said);
   const format = useFormat();
-  const meaning = useOutcomeMeaning(request.outcome);
-  const { model, upstream, operation, keyId, cost, waived, createdAt, firstByteMs, durationMs, outcome } = request;
+  const meaning = useOutcomeMeaning(request);
+  const { model, upstream, operation, keyId, cost, waived, createdAt, firstByteMs, durationMs } = request;
   return (
     <Stack gap="lg">
       <Paper withBorder p="lg" component="section" aria-label={t.summary}>
         <Group gap="sm" mb="md" fw={600}>
-          <OutcomeMark of={outcome} />
+          <OutcomeMark of={request} />
           <Text size="sm" c="dimmed">
             {meaning}
           </Text>
         </Group>
         <SimpleGrid component="dl" cols={{ base: 2, md: 4 }} m={0} verticalSpacing="md">
           <Fact name={t.model}>{model}</Fact>
-          <Fact name={t.upstream}>{upstream}</Fact>
+          <Fact name={t.upstream}>{upstream || t.noUpstream}</Fact>
           <Fact name={t.operation}>{operation}</Fact>
           <Fact name={t.key}>
             <span title={keyId}>{nameOf(keyId) ?? keyId}</span>
@@ -146,12 +148,17 @@ function Told({ request, nameOf, account }: Pick<Props, "nameOf" | "account"> & 
           {waived > 0n && <Fact name={t.waived}>{t.waivedMeans(format.money(waived))}</Fact>}
         </SimpleGrid>
       </Paper>
-      <Section title={t.tokens}>
-        <UsageTable request={request} label={t.tokens} />
-      </Section>
-      <Section title={t.attempts}>
-        <AttemptTable request={request} />
-      </Section>
+      {/* Where the cache answered, nothing was used and nobody asked. */}
+      {!request.cached && (
+        <>
+          <Section title={t.tokens}>
+            <UsageTable request={request} label={t.tokens} />
+          </Section>
+          <Section title={t.attempts}>
+            <AttemptTable request={request} />
+          </Section>
+        </>
+      )}
       <Alert color="gray" icon={<IconEyeOff aria-hidden />}>
         <Text size="sm">{t.never}</Text>
       </Alert>

@@ -1,0 +1,69 @@
+/** Puts the doors before the way of calls: REST, RPC, probes, the dashboard. */
+import { join } from "node:path";
+import { newId } from "../ids.ts";
+import { createAdmit } from "../pipeline/admit.ts";
+import { audit } from "../pipeline/audit.ts";
+import { createAuthenticate } from "../pipeline/authenticate.ts";
+import { createAuthenticateSession } from "../pipeline/authenticate-session.ts";
+import { type Observer, observe } from "../pipeline/observe.ts";
+import { createHandle } from "../pipeline/serve.ts";
+import { createAddresses } from "../transport/addresses.ts";
+import { createAssets } from "../transport/assets.ts";
+import { createCors } from "../transport/cors.ts";
+import { createDispatch } from "../transport/dispatch.ts";
+import { healthService, type Readiness } from "../transport/health.ts";
+import type { ListenOptions } from "../transport/listen.ts";
+import { reflectionServices } from "../transport/reflection.ts";
+import { createRestDoor } from "../transport/rest.ts";
+import { compileRoutes } from "../transport/routes.ts";
+import { createRpcDoor } from "../transport/rpc.ts";
+import type { Parts, Shared } from "./parts.ts";
+import { createServices } from "./services.ts";
+
+export function createDoors(
+  parts: Parts,
+  shared: Shared,
+  observers: readonly Observer[],
+  readiness: Readiness,
+): ListenOptions["handle"] {
+  const { config, storage, log, clock } = parts;
+  const { ledger, limit } = shared;
+  const { tiers, operatorKey } = config;
+  const services = createServices(parts, shared);
+  const descriptors = services.map(({ service }) => service);
+  const { keys, sessions } = storage;
+  const authenticateSession = createAuthenticateSession({ sessions, clock });
+  const authenticate = createAuthenticate({
+    ...{ keys, authenticateSession, tiers, operatorKey, clock },
+    onUsed: ledger.touch,
+  });
+  const onError = (err: unknown) => log.error({ err }, "the audit log could not be written");
+  const methods = descriptors.flatMap((service) => service.methods);
+  const handle = audit(createHandle(services), methods, { storage, newId, clock, onError });
+  const admit = createAdmit({ authenticate, limit: limit.limit });
+  const way = observe({ admit, handle }, { observers, clock });
+  const names = descriptors.map(({ typeName }) => typeName);
+  const health = healthService(readiness, names);
+  const body = { maxBytes: config.maxBodyBytes, timeoutMs: config.bodyTimeoutMs };
+  const addresses = createAddresses(config);
+  const { peerOf } = addresses;
+  return createDispatch({
+    routes: compileRoutes(descriptors),
+    rest: createRestDoor({ way, body, keepAliveMs: config.keepAliveMs, peerOf }),
+    rpc: createRpcDoor({
+      way,
+      services: descriptors,
+      open: [health, ...reflectionServices([...descriptors, health.service])],
+      maxBytes: config.maxBodyBytes,
+      bodyTimeoutMs: config.bodyTimeoutMs,
+      peerOf,
+      draining: readiness.draining,
+    }),
+    readiness,
+    addresses,
+    assets: createAssets(join(import.meta.dirname, "../../dashboard/dist")),
+    cors: createCors(config.corsOrigins),
+    newRequestId: () => newId("req", clock()),
+    log,
+  });
+}

@@ -1,0 +1,71 @@
+/** Puts the metrics together, and has them read at an address of their own. Loaded only where that is wanted. */
+import { Registry } from "prom-client";
+import type { Config } from "../config/config.ts";
+import type { Observer } from "../pipeline/observe.ts";
+import { type GaugeParts, registerGauges } from "../telemetry/gauges.ts";
+import { createMetrics } from "../telemetry/metrics.ts";
+import { processMetrics } from "../telemetry/process.ts";
+import { serveMetrics } from "../telemetry/scrape.ts";
+import type { Parts, Shared } from "./parts.ts";
+import { version } from "./version.ts";
+
+export interface Metrics {
+  readonly observer: Observer;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/**
+ * Returns undefined where the address is taken and nobody asked for it: then the gateway does without. Throws where somebody
+ * did, and says so in the error's `purpose`.
+ */
+export async function startMetrics(
+  parts: Parts,
+  shared: Shared,
+  { host, port, isAsked }: NonNullable<Config["metrics"]>,
+): Promise<Metrics | undefined> {
+  const { log } = parts;
+  const registry = new Registry();
+  const observer = createMetrics(registry);
+  registerGauges(registry, gaugeParts(parts, shared));
+  const { contentType } = registry;
+  const read = async () => `${await registry.metrics()}\n${await processMetrics().metrics()}`;
+  const onError = (err: unknown) => log.error({ err }, "metrics could not be read");
+  try {
+    const scrape = await serveMetrics({ host, port, read, contentType, onError });
+    return { observer, port: scrape.port, close: scrape.close };
+  } catch (error) {
+    if (isAsked) throw Object.assign(error as Error, { purpose: "metrics" });
+    const { code } = error as NodeJS.ErrnoException;
+    log.warn({ host, port, code }, "metrics cannot be read at this address. METRICS_PORT sets another port, or `off`");
+    return undefined;
+  }
+}
+
+function gaugeParts({ config, storage }: Parts, { catalog, health, queues, targets, cache }: Shared): GaugeParts {
+  const served = catalog.list().flatMap((model) => model.targets.map((target) => ({ model, target })));
+  const names = new Set([...config.upstreams.map(({ name }) => name), ...served.map(({ target }) => target.upstream)]);
+  // An upstream may serve a model under several names.
+  const pairs = Map.groupBy(served, ({ model, target }) => JSON.stringify([target.upstream, model.id]));
+  return {
+    version: version(),
+    upstreams: [...names].map((name) => ({
+      name,
+      running: () => health.fared(name).running,
+      queue: queueOf(name, queues),
+      isUp: () => targets.passesChecks(name),
+    })),
+    targets: [...pairs.values()].map((names) => {
+      const [{ model, target }] = names as [(typeof names)[number]];
+      const isResting = () => names.some((name) => targets.restMs(name.target) > 0);
+      return { upstream: target.upstream, model: model.id, isResting };
+    }),
+    holds: storage.holds.total,
+    cache,
+  };
+}
+
+function queueOf(name: string, { maxConcurrent, queued }: Shared["queues"]) {
+  const places = maxConcurrent(name);
+  return places === undefined ? undefined : { places, queued: () => queued(name) };
+}

@@ -1,0 +1,70 @@
+/** What the gateway is made of: what it is given, and what several steps of a call share. */
+import type { Logger } from "pino";
+import { type Catalog, createCatalog, type Target } from "../catalog.ts";
+import type { Config } from "../config/config.ts";
+import { createLedger, type Ledger } from "../ledger/ledger.ts";
+import { createMemoryLimiter } from "../limits/memory.ts";
+import { type AnswerCache, createAnswerCache } from "../pipeline/answer-cache.ts";
+import { withTokenCount } from "../pipeline/count-tokens.ts";
+import { createLimit, type Limit } from "../pipeline/limit.ts";
+import { createHealth, type Health } from "../providers/health.ts";
+import { createProviders, embeddedModels } from "../providers/index.ts";
+import type { Provider } from "../providers/provider.ts";
+import { createQueues, type Queues } from "../providers/queue.ts";
+import type { Storage } from "../storage/storage.ts";
+import { createTargets, type Targets } from "../targets/targets.ts";
+
+/** What the gateway is given. */
+export interface Parts {
+  readonly config: Config;
+  readonly storage: Storage;
+  readonly log: Logger;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** From 0 (inclusive) to 1 (exclusive). */
+  readonly random: () => number;
+}
+
+/** What several steps of a call share. */
+export interface Shared {
+  readonly catalog: Catalog;
+  /** By the upstream's name. */
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly health: Health;
+  readonly queues: Queues;
+  readonly targets: Targets;
+  readonly ledger: Ledger;
+  readonly limit: Limit;
+  /** Undefined where no answer is kept. */
+  readonly cache: AnswerCache | undefined;
+  /** Told of what went wrong where no caller waits. */
+  readonly onError: (error: unknown) => void;
+}
+
+export function createShared({ config, storage, log, clock }: Parts): Shared {
+  const onError = (error: unknown) => log.error({ err: error }, "usage could not be written");
+  const health = createHealth(clock);
+  const queues = createQueues(config.upstreams);
+  const providers = [...createProviders(config.upstreams, clock)];
+  // Who waits for a place is no attempt yet.
+  const watched = (name: string, provider: Provider) => queues.before(name, health.watch(name, provider));
+  return {
+    catalog: createCatalog(config.embeddedModels ? [...config.models, ...embeddedModels] : config.models),
+    // What is counted here is no attempt at an upstream.
+    providers: new Map(providers.map(([name, provider]) => [name, withTokenCount(watched(name, provider))])),
+    health,
+    queues,
+    targets: createTargets({ ...config.breaker, retryShare: config.retries.share, clock, onResting: restLog(log) }),
+    ledger: createLedger({ store: storage.ledger, clock, onError }),
+    limit: createLimit({ limiter: createMemoryLimiter(clock), clock }),
+    cache: config.cache && createAnswerCache({ ...config.cache, clock }),
+    onError,
+  };
+}
+
+function restLog(log: Logger) {
+  return ({ upstream, model }: Target, isResting: boolean) => {
+    if (isResting) log.warn({ upstream, model }, "a target is left alone: it keeps failing");
+    else log.info({ upstream, model }, "a target takes calls again");
+  };
+}

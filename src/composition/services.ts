@@ -1,0 +1,92 @@
+/** Builds every service, and the way of a model call behind them. */
+import { AccountService } from "../../gen/modelgateway/v1/accounts_pb.ts";
+import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
+import { KeyService } from "../../gen/modelgateway/v1/keys_pb.ts";
+import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
+import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
+import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
+import type { Caller } from "../call.ts";
+import { embeddedUpstream } from "../config/references.ts";
+import { newId } from "../ids.ts";
+import { createMemoryLimiter } from "../limits/memory.ts";
+import { priorityOf } from "../limits/tiers.ts";
+import { createCacheState, withCache } from "../pipeline/cache.ts";
+import { type Complete, createComplete } from "../pipeline/complete.ts";
+import { createExplain, type Explain } from "../pipeline/explain.ts";
+import { createHedge } from "../pipeline/hedge.ts";
+import { createLeadsOf } from "../pipeline/leads.ts";
+import { createReplays } from "../pipeline/replay.ts";
+import { createSend } from "../pipeline/send.ts";
+import { type ServedService, serve } from "../pipeline/serve.ts";
+import { createSettle, type SettleOptions } from "../pipeline/settle.ts";
+import { createValidate } from "../pipeline/validate.ts";
+import { accountService } from "../services/accounts.ts";
+import { inferenceService } from "../services/inference.ts";
+import { keyService } from "../services/keys.ts";
+import { operatorService } from "../services/operator.ts";
+import { withReplays } from "../services/replayed-calls.ts";
+import { sessionService } from "../services/sessions.ts";
+import { upstreamStates } from "../services/upstream-message.ts";
+import { usageService } from "../services/usage.ts";
+import type { Parts, Shared } from "./parts.ts";
+
+export function createServices(parts: Parts, shared: Shared): ServedService[] {
+  const { config, storage, clock } = parts;
+  const { catalog, limit } = shared;
+  const { complete, explain } = createModelCalls(parts, shared);
+  const responses = { store: storage.responses, clock, limits: config.responses };
+  const { defaultModels, tiers, maxKeysPerAccount: maxKeys } = config;
+  const { keys, idempotency } = storage;
+  const { standing } = limit;
+  const unit = config.unit.code;
+  const { registration, publicUrls } = config;
+  const limiter = createMemoryLimiter(clock);
+  const services = [InferenceService, KeyService, AccountService, UsageService, SessionService, OperatorService];
+  const upstreams = () => upstreamsOf(parts, shared);
+  const { queued } = shared.queues;
+  const explaining = { explain, standing, queued };
+  const inference = inferenceService({ catalog, complete, defaultModels, responses, explain: explaining });
+  const node = newId("nod", clock());
+  return [
+    serve(InferenceService, withReplays(inference, createReplays({ ...shared, store: storage.replays, node, clock }))),
+    serve(KeyService, keyService({ keys, idempotency, catalog, clock, maxKeys, unit, standing })),
+    serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, standing })),
+    serve(UsageService, usageService({ ...storage, clock })),
+    serve(SessionService, sessionService({ storage, limiter, registration, unit: config.unit, publicUrls, clock })),
+    serve(OperatorService, operatorService({ storage, config, clock, services, upstreams })),
+  ];
+}
+
+interface ModelCalls {
+  readonly complete: Complete;
+  readonly explain: Explain;
+}
+
+/** The way of a model call: where it may go, sending it, and charging it; and what tells of it without going it. */
+function createModelCalls({ config, storage, clock, random }: Parts, shared: Shared): ModelCalls {
+  const { catalog, providers, targets, ledger, limit, cache, onError } = shared;
+  const onUsed: SettleOptions["onUsed"] = (caller, tokens) => void limit.used(caller, tokens).catch(onError);
+  const settle = createSettle({ ledger, clock, onUsed, onError });
+  const hedge = config.hedging && createHedge(config.hedging);
+  const send = createSend({ targets, attempts: config.retries.attempts, hedge, clock, random });
+  const leadsOf = createLeadsOf({ catalog, providers, targets, random });
+  const priority = ({ tier }: Caller) => priorityOf(config.tiers, tier);
+  const { left } = storage.ledger;
+  const complete = createComplete({ leadsOf, send, ledger, settle, priorityOf: priority, clock });
+  const caching = cache && { cache, catalog, ledger, clock, onError, priceShare: config.cache?.priceShare ?? 0 };
+  const cacheState = caching && createCacheState(caching);
+  return {
+    complete: caching ? withCache(complete, caching) : complete,
+    // Rules are compiled when somebody asks: the way of calls has its own.
+    explain: createExplain({ validate: createValidate([]), leadsOf, targets, left, cacheState, clock }),
+  };
+}
+
+function upstreamsOf({ config }: Parts, { catalog, health, targets, queues }: Shared) {
+  const embedded = { name: embeddedUpstream, kind: "embedded", base_url: "" };
+  const seen = { ...targets, ...queues, fared: health.fared };
+  return upstreamStates([...config.upstreams, embedded], catalog, seen).filter(
+    // The configuration may serve nothing embedded, and does not name it.
+    ({ name, models }) => name !== embeddedUpstream || models.length > 0,
+  );
+}

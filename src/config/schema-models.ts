@@ -1,0 +1,102 @@
+/** The form of upstreams and models: in gateway.yaml, and in the built-in catalogue. */
+import { z } from "zod";
+import {
+  credentialSchema,
+  modelIdSchema,
+  moneySchema,
+  nameSchema,
+  secondsSchema,
+  tokensSchema,
+  urlSchema,
+} from "./values.ts";
+
+const upstreamKind = z.enum(["openai", "anthropic"]);
+export const modelKind = z.enum(["chat", "embedding", "speech"]);
+
+/** The kinds of model that each kind of upstream serves. */
+export const servedBy: Readonly<Record<z.output<typeof upstreamKind>, readonly z.output<typeof modelKind>[]>> = {
+  openai: ["chat", "embedding", "speech"],
+  anthropic: ["chat"],
+};
+
+export const upstreamSchema = z.strictObject({
+  name: nameSchema,
+  kind: upstreamKind,
+  base_url: urlSchema,
+  api_key: credentialSchema.optional(),
+  discover: z.boolean().optional(),
+  timeouts: z
+    .strictObject({
+      connect_seconds: secondsSchema.optional(),
+      first_byte_seconds: secondsSchema.optional(),
+      idle_seconds: secondsSchema.optional(),
+      total_seconds: secondsSchema.optional(),
+    })
+    .optional(),
+  queue: z
+    .strictObject({
+      max_concurrent: z.number().int().min(1).max(100_000),
+      max_queued: z.number().int().min(0).max(100_000).default(100),
+      max_wait_seconds: secondsSchema.default(60),
+    })
+    .optional(),
+  health_check: z
+    .strictObject({
+      path: z.string().regex(/^\/[\x21-\x7e]*$/, "expected a path, as /models"),
+      interval_seconds: z.number().min(1).max(3600).default(30),
+      failures: z.number().int().min(1).max(100).default(3),
+    })
+    .optional(),
+});
+
+const target = z.strictObject({
+  upstream: nameSchema,
+  model: modelIdSchema,
+  priority: z.number().int().min(0).default(0),
+  weight: z.number().int().min(1).default(1),
+});
+
+export const modelSchema = z.strictObject({
+  id: modelIdSchema,
+  aliases: z.array(modelIdSchema).default([]),
+  family: nameSchema,
+  vendor: nameSchema.optional(),
+  kind: modelKind,
+  completions: z.enum(["chat", "native"]).optional(),
+  context_window: tokensSchema.optional(),
+  max_output_tokens: tokensSchema.optional(),
+  dimensions: z.number().int().min(1).optional(),
+  price: z
+    .strictObject({
+      input: moneySchema.optional(),
+      output: moneySchema.optional(),
+      cache_read: moneySchema.optional(),
+      cache_write: moneySchema.optional(),
+      cache_write_hour: moneySchema.optional(),
+      characters: moneySchema.optional(),
+    })
+    .optional(),
+  created: z.iso.date().optional(),
+  sticky: z.boolean().optional(),
+  targets: z.array(target).default([]),
+});
+
+export const catalogueSchema = z.strictObject({ models: z.array(modelSchema) });
+
+export const vendorsSchema = z.strictObject({
+  vendors: z.array(
+    z.strictObject({
+      name: nameSchema,
+      kind: upstreamKind.default("openai"),
+      base_url: urlSchema,
+      key_variable: z.string(),
+      url_variable: z.string().optional(),
+      url_suffix: z.string().optional(),
+      discover_elsewhere: z.boolean().optional(),
+    }),
+  ),
+});
+
+export type UpstreamConfig = z.output<typeof upstreamSchema>;
+export type ModelConfig = z.output<typeof modelSchema>;
+export type VendorConfig = z.output<typeof vendorsSchema>["vendors"][number];

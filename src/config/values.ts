@@ -1,0 +1,43 @@
+/** The values that configuration is made of, and what is said of one that has not the right form. */
+import { z } from "zod";
+import { parseDecimal } from "../decimal.ts";
+
+export const nameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9][\w.-]*$/, "expected a name of letters, digits, `.`, `_` and `-`");
+export const modelIdSchema = z
+  .string()
+  .regex(/^[^\s]{1,200}$/, "expected a model id without spaces, at most 200 characters");
+/** How many tokens. */
+export const tokensSchema = z.number().int().min(1);
+/** An address that paths are put behind, so it has nothing behind its own path. */
+export const urlSchema = z
+  .url({ protocol: /^https?$/, error: "expected an http(s) address" })
+  .refine((text) => !/[?#]|\/\/[^/]*@/.test(text), "expected an address without user, `?` and `#`")
+  .transform((text) => text.replace(/\/+$/, ""));
+export const headerNameSchema = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "expected the name of a header");
+/** What goes into a header: not a line break that came along from a file. */
+export const credentialSchema = z
+  .string()
+  .trim()
+  .regex(/^[\x20-\x7e]*$/, "expected a key of ASCII characters");
+
+/** An amount of money in units, as a decimal string: a YAML number would already have lost its last places. */
+export const moneySchema = z.string('expected a decimal in quotes, as "1.10"').transform((text, context) => {
+  const read = parseDecimal(text);
+  if ("value" in read && read.value >= 0 && read.value < 1e15) return read.value;
+  context.addIssue(`expected ${"fault" in read ? read.fault : "at least 0, and less than 1000000000"}`);
+  return z.NEVER;
+});
+
+export const networkSchema = z.union(
+  [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
+  "expected an address or a network, as 10.0.0.0/8",
+);
+export const originSchema = z.union(
+  [z.literal("*"), urlSchema],
+  "expected an origin, as https://app.example.com, or *",
+);
+
+/** A duration, in seconds. */
+export const secondsSchema = z.number().min(0.001).max(86_400);

@@ -1,0 +1,167 @@
+/**
+ * One attempt at one target: translate where its upstream speaks another family, reserve what the call may cost, ask, hold
+ * a stream's head back until its first content, and translate back.
+ *
+ * What a translation leaves out is named in the answer header `x-gateway-dropped`, and what a gateway behind this one
+ * leaves out with it. A caller who sends `x-gateway-strict: true` is refused instead, before anything is sent.
+ */
+import type { Answer, AnswerHeaders, Call } from "../call.ts";
+import { wouldBeDropped } from "../errors.ts";
+import type { AttemptFacts } from "../facts.ts";
+import { translateAlong } from "../families/index.ts";
+import type { Translated } from "../families/translation.ts";
+import type { Form, Input, Operation, Output } from "../providers/operations.ts";
+import type { Timeouts } from "../providers/timeouts.ts";
+import { estimatePromptTokens } from "../tokens/prompt.ts";
+import { holdHead } from "./hold-head.ts";
+import type { Lead } from "./leads.ts";
+import type { AttemptMeter, CallMeter } from "./meter.ts";
+import type { Reservation } from "./reserve.ts";
+
+/** What all attempts of a call share. */
+export interface AttemptOptions<F extends Form> {
+  readonly form: F;
+  readonly meter: CallMeter;
+  readonly reservation: Reservation;
+  /** When the call came, in milliseconds since 1970. */
+  readonly arrivedAt: number;
+  /** When all attempts must be over, in milliseconds since 1970. */
+  readonly deadline: number;
+  /** Bounds that the caller set for each attempt. */
+  readonly timeouts: Partial<Timeouts>;
+  /** Who goes first where calls wait for a place at an upstream: 0 (first) to 9. */
+  readonly priority: number;
+  /** Whether a stream's head is held back: what cannot be tried again need not wait. */
+  readonly holdsHead: boolean;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Told of an attempt when it is sent. */
+  readonly onSent: (lead: Lead, facts: AttemptFacts) => void;
+}
+
+export interface Answered<O extends Operation, F extends Form> {
+  readonly answer: Answer<Output<O, F>>;
+  readonly lead: Lead;
+  readonly facts: AttemptFacts;
+}
+
+/** Asks `part`, which is the call or one of several that it consists of, at a target. Throws a Refusal. */
+export async function attemptAt<O extends Operation, F extends Form>(
+  lead: Lead,
+  part: Call<Input<O>>,
+  signal: AbortSignal,
+  isHedge: boolean,
+  options: AttemptOptions<F>,
+): Promise<Answered<O, F>> {
+  const { form, meter, reservation, deadline, priority, clock, onSent } = options;
+  const { id, header } = part;
+  const { operation, target } = lead;
+  const translated = translate(lead, part, options);
+  const { dropped } = translated;
+  if (dropped.length > 0 && isStrict(header("x-gateway-strict"))) throw wouldBeDropped(dropped);
+  const request = await reservation.bound(lead.model, operation, translated.request);
+  const facts = factsOf(lead, clock(), isHedge);
+  part.facts.attempts.push(facts);
+  onSent(lead, facts);
+  const attempted = meter.attempt(operation, request);
+  const failedFirst = followOvertaking(signal, part.signal, attempted, facts);
+  try {
+    const spoken = await lead.speak({
+      id,
+      operation,
+      form,
+      request,
+      model: target.model,
+      header,
+      signal,
+      facts,
+      meter: attempted,
+      priority,
+      traceHeaders: part.facts.trace?.began(facts) ?? passedTrace(header),
+      timeouts: { ...options.timeouts, totalMs: deadline - clock() },
+    });
+    // Who has no sockets waits for itself.
+    if (facts.waitedMs === 0) facts.waitedMs = performance.now() - facts.sentAt - facts.queuedMs;
+    const spokenAt = performance.now();
+    const held = () => {
+      facts.waitedMs += performance.now() - spokenAt;
+    };
+    const answer = options.holdsHead ? await holdHead(spoken, attempted.hasContent).finally(held) : spoken;
+    const headers = droppedHeaders(dropped, answer.headers?.["x-gateway-dropped"]);
+    return { answer: { ...translated.answer(answer), headers } as Answer<Output<O, F>>, lead, facts };
+  } catch (error) {
+    failedFirst();
+    attempted.drop();
+    facts.endedAt ??= clock();
+    throw error;
+  }
+}
+
+/** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
+export function translate<F extends Form>(
+  { way, model }: Pick<Lead, "way" | "model">,
+  part: Call,
+  { form, arrivedAt }: Pick<AttemptOptions<F>, "form" | "arrivedAt">,
+): Translated<Operation, Operation> {
+  // The models to fall back to are the gateway's business.
+  const isNamed = "models" in part.request.desc.field && part.request.json().models !== undefined;
+  const asked = isNamed ? part.request.with({ models: undefined }) : part.request;
+  return translateAlong(way, asked as Translated<Operation, Operation>["request"], {
+    form,
+    maxOutputTokens: model.maxOutputTokens,
+    answerId: part.id.replace(/^req_/, ""),
+    now: Math.floor(arrivedAt / 1000),
+    estimateTokens: estimatePromptTokens,
+  });
+}
+
+function factsOf({ model, target, kind }: Lead, begunAt: number, isHedge: boolean): AttemptFacts {
+  const names = { upstream: target.upstream, kind, model: target.model, modelId: model.id };
+  const facts = { ...names, begunAt, sentAt: performance.now(), queuedMs: 0, waitedMs: 0 };
+  return isHedge ? { ...facts, isHedge } : facts;
+}
+
+/**
+ * An attempt that another has overtaken counts no more, whether it has answered or not. Returns what says that it failed
+ * before: then it was not overtaken.
+ */
+function followOvertaking(
+  signal: AbortSignal,
+  caller: AbortSignal,
+  meter: AttemptMeter,
+  facts: AttemptFacts,
+): () => void {
+  if (signal === caller) return () => {};
+  const overtaken = () => {
+    if (caller.aborted) return;
+    facts.isOvertaken = true;
+    meter.drop();
+  };
+  signal.addEventListener("abort", overtaken, { once: true });
+  return () => signal.removeEventListener("abort", overtaken);
+}
+
+/** Who keeps no traces passes on where the call belongs. */
+function passedTrace(header: Call["header"]): AnswerHeaders {
+  const traceparent = header("traceparent");
+  if (traceparent === undefined) return {};
+  const tracestate = header("tracestate");
+  return { traceparent, ...(tracestate === undefined ? {} : { tracestate }) };
+}
+
+/** The longest value of the header, in characters: some proxies refuse longer heads. */
+const longestHeader = 2048;
+
+export function isStrict(header: string | undefined): boolean {
+  return header?.trim().toLowerCase() === "true";
+}
+
+/** Names what was left out on the way to the upstream, and then what the upstream, another gateway, left out itself. */
+function droppedHeaders(dropped: readonly string[], further = ""): AnswerHeaders {
+  const inner = further.split(",").map((path) => path.trim());
+  const paths = new Set([...dropped, ...inner].filter((path) => path !== ""));
+  if (paths.size === 0) return {};
+  // A path holds the caller's own keys, which may be any text.
+  const value = [...paths].map((path) => path.replace(/[^\x21-\x2b\x2d-\x7e]/g, "?")).join(", ");
+  return { "x-gateway-dropped": value.length > longestHeader ? `${value.slice(0, longestHeader)}...` : value };
+}

@@ -1,0 +1,144 @@
+/**
+ * Answers requests from memory that were answered before: the same bytes, of the same account, to the same model. Off unless
+ * the configuration asks for it.
+ *
+ * What was answered in full is kept, whole or streamed, and told again as it was told at first; never what failed, broke off
+ * or was left. Who may not use the model gets nothing from here, and `Cache-Control` of the request is honoured. Of two same
+ * requests at once both are sent: neither waits for the other, which may take minutes and fail.
+ */
+import { createHash } from "node:crypto";
+import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
+import type { Answer, AnswerHeaders, Call, Frames } from "../call.ts";
+import type { Catalog, Model } from "../catalog.ts";
+import { modelUnpriced, notCached } from "../errors.ts";
+import { type Form, type Input, type Operation, operations } from "../providers/operations.ts";
+import type { AnswerCache, KeptAnswer } from "./answer-cache.ts";
+import { cacheControlOf } from "./cache-control.ts";
+import { type CacheHitOptions, createCacheHit } from "./cache-hit.ts";
+import type { Complete } from "./complete.ts";
+import type { CacheState } from "./explain.ts";
+import { modelsOf } from "./leads.ts";
+import { createRecording } from "./packed.ts";
+
+export interface CacheOptions extends CacheHitOptions {
+  readonly cache: AnswerCache;
+  readonly catalog: Catalog;
+}
+
+/** Responses have ids of their own, and are kept by them; counting tokens is free. */
+const kept: ReadonlySet<Operation> = new Set(["chat", "messages", "completions", "embeddings", "speech"]);
+
+/** The headers that change an answer. */
+const headers = ["x-gateway-strict", "anthropic-version", "anthropic-beta"];
+
+export function withCache(complete: Complete, options: CacheOptions): Complete {
+  const { catalog, cache, clock } = options;
+  const answerHit = createCacheHit(options);
+  return (async (asked: Operation, form: Form, call: Call) => {
+    if (!kept.has(asked)) return forward(complete, asked, form, call);
+    const control = cacheControlOf(call.header("cache-control"));
+    if (!control.mayKeep && !control.onlyKept) return forward(complete, asked, form, call);
+    const models = modelsOf(asked, call as Call<Input<Operation>>, catalog);
+    const key = keyOf(asked, form, call, models);
+    const hit = control.mayRead ? cache.find(key) : undefined;
+    if (hit && isFresh(hit, control.maxAgeMs, clock())) {
+      if (call.caller.mustPay && !hit.isPriced) throw modelUnpriced(hit.model);
+      return answerHit(hit, asked, form, call);
+    }
+    if (control.onlyKept) {
+      Object.assign(call.facts, { operation: asked, form, model: models[0].id });
+      throw notCached();
+    }
+    const answer = await forward(complete, asked, form, call);
+    return keeping(answer, call, options, { key, model: models[0].id });
+  }) as Complete;
+}
+
+/** Says beforehand whether a call would be answered from here; empty where no answer to it is kept. Throws a Refusal. */
+export function createCacheState({ cache, catalog, clock }: CacheOptions) {
+  return (asked: Operation, form: Form, call: Call): CacheState => {
+    const { mayRead, mayKeep, maxAgeMs, onlyKept } = cacheControlOf(call.header("cache-control"));
+    if (!kept.has(asked) || (!mayKeep && !onlyKept)) return "";
+    const models = modelsOf(asked, call as Call<Input<Operation>>, catalog);
+    const hit = mayRead ? cache.find(keyOf(asked, form, call, models)) : undefined;
+    if (hit && isFresh(hit, maxAgeMs, clock())) return "hit";
+    if (onlyKept) throw notCached();
+    return "miss";
+  };
+}
+
+function forward(complete: Complete, asked: Operation, form: Form, call: Call): Promise<Answer> {
+  return complete(asked, form, call as Call<Input<Operation>>) as Promise<Answer>;
+}
+
+/** Nothing is as fresh as what is asked for anew, which is what an age of 0 means. */
+function isFresh({ at }: KeptAnswer, maxAgeMs: number, now: number): boolean {
+  return maxAgeMs > 0 && now - at <= maxAgeMs;
+}
+
+function keyOf(
+  asked: Operation,
+  form: Form,
+  { caller, header, request }: Pick<Call, "caller" | "header" | "request">,
+  models: readonly Model[],
+): string {
+  const names = [
+    caller.accountId,
+    asked,
+    form,
+    models.map(({ id }) => id),
+    headers.map((name) => header(name) ?? null),
+  ];
+  const hash = createHash("sha256").update(JSON.stringify(names)).update("\n");
+  return hash.update(request.bytes()).digest("base64");
+}
+
+/** Under which key an answer is kept, and the model that has to have given it. */
+interface Place {
+  readonly key: string;
+  readonly model: string;
+}
+
+/**
+ * Passes the answer on, and keeps it if it is answered in full. What a further model answered, because the first one failed,
+ * is not what callers get when that is well again.
+ */
+function keeping(answer: Answer, call: Call, { cache, catalog, clock }: CacheOptions, place: Place): Answer {
+  const told: AnswerHeaders = { ...answer.headers, "x-gateway-cache": "miss" };
+  const recording = createRecording(cache.mostBytes, cache.room);
+  const keep = () => {
+    const { outcome, gaveUp, model = "", cost = 0 } = call.facts;
+    const mayKeep = outcome === Outcome.ANSWERED && !gaveUp && !isCut(call) && model === place.model;
+    const packed = mayKeep ? recording.packed() : undefined;
+    if (!packed) return;
+    const isPriced = catalog.find(model, kindOf(call)).price !== undefined;
+    cache.keep(place.key, { packed, model, isPriced, cost, dropped: told["x-gateway-dropped"], at: clock() });
+  };
+  if (answer.kind === "stream") return { ...answer, headers: told, frames: recorded(answer.frames, recording, keep) };
+  recording.add([answer.body]);
+  keep();
+  recording.end();
+  return { ...answer, headers: told };
+}
+
+/** Whether it may have ended where its credit did: the next who asks may have more. */
+function isCut({ facts: { outputBound, used } }: Call): boolean {
+  return outputBound !== undefined && used !== undefined && used.output >= outputBound;
+}
+
+function kindOf({ facts }: Call): Model["kind"] {
+  return operations[facts.operation as Operation].kind;
+}
+
+/** What a batch is made of is looked at when it has been handed over: nobody waits for that. */
+async function* recorded(frames: Frames, recording: ReturnType<typeof createRecording>, over: () => void): Frames {
+  try {
+    for await (const batch of frames) {
+      yield batch;
+      recording.add(batch);
+    }
+    over();
+  } finally {
+    recording.end();
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Where a call may be sent, in the order in which it tries: the targets of the model that it names, and then those of the
+ * models that it names further (`models`). Each of these is one that the key may call: otherwise the call is refused at
+ * once, and not when its first model fails.
+ */
+import type { Call } from "../call.ts";
+import { type Catalog, type Model, mayRelay, type Target } from "../catalog.ts";
+import { internal, invalidValue, modelNotFound, Refusal } from "../errors.ts";
+import { wayTo } from "../families/index.ts";
+import type { Translation } from "../families/translation.ts";
+import { type Input, type Operation, operations } from "../providers/operations.ts";
+import type { Provider, Speak } from "../providers/provider.ts";
+import type { Targets } from "../targets/targets.ts";
+import { authorizeModel } from "./authorize.ts";
+import { conversationOf } from "./conversation.ts";
+import { partsOf } from "./each-prompt.ts";
+import { route } from "./route.ts";
+
+/** A target of a model, and the way to what its upstream speaks. */
+export interface Lead {
+  readonly model: Model;
+  readonly target: Target;
+  /** The API that its upstream speaks. */
+  readonly kind: string;
+  readonly way: readonly Translation[];
+  readonly operation: Operation;
+  readonly speak: Speak<Operation>;
+  /** Whether calls may have to wait for one another there. */
+  readonly hasQueue: boolean;
+}
+
+export interface LeadsOptions {
+  readonly catalog: Catalog;
+  /** By the upstream's name. */
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly targets: Targets;
+  /** From 0 (inclusive) to 1 (exclusive). */
+  readonly random: () => number;
+}
+
+/** At least one lead, and all of them ask their upstreams in the same number of requests. Throws a Refusal. */
+export type LeadsOf = <O extends Operation>(asked: O, call: Call<Input<O>>) => readonly [Lead, ...Lead[]];
+
+export function createLeadsOf(options: LeadsOptions): LeadsOf {
+  return <O extends Operation>(asked: O, call: Call<Input<O>>) => {
+    const models = modelsOf(asked, call, options.catalog);
+    const leads = models.flatMap((model) => leadsTo(asked, model, call, options));
+    const [first, ...others] = leads;
+    if (!first) throw modelNotFound(models[0].id);
+    const parts = partsOf(first.way, call);
+    if (models.length > 1 && parts > 1) {
+      throw invalidValue(
+        "models",
+        "of several prompts all are asked of one model: send them one by one, or leave it out",
+      );
+    }
+    return [first, ...others.filter(({ way }) => asksIn(parts, way, call))];
+  };
+}
+
+/** Whether an upstream at the end of this way is asked in so many requests; one that cannot be asked at all is not. */
+function asksIn<O extends Operation>(parts: number, way: readonly Translation[], call: Call<Input<O>>): boolean {
+  try {
+    return partsOf(way, call) === parts;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the models that a call names, in its order, each once. Throws a Refusal where its key may not call one of them. */
+export function modelsOf<O extends Operation>(
+  asked: O,
+  call: Pick<Call<Input<O>>, "caller" | "request">,
+  catalog: Catalog,
+): readonly [Model, ...Model[]] {
+  const { kind } = operations[asked];
+  const { model = "", models = [] } = call.request.message() as { model?: string; models?: readonly string[] };
+  const first = catalog.find(model, kind);
+  authorizeModel(call.caller, first);
+  const found = models.map((name, i) => {
+    try {
+      const further = catalog.find(name, kind);
+      authorizeModel(call.caller, further);
+      return further;
+    } catch (error) {
+      throw error instanceof Refusal ? error.with({ param: `models[${i}]` }) : error;
+    }
+  });
+  return [first, ...new Set(found.filter((further) => further !== first))];
+}
+
+/** Leaves out targets that cannot be asked. */
+function leadsTo<O extends Operation>(
+  asked: O,
+  model: Model,
+  call: Call<Input<O>>,
+  { providers, targets, random }: LeadsOptions,
+): readonly Lead[] {
+  const isSticky = model.sticky && model.targets.length > 1;
+  const conversation = isSticky ? conversationOf(asked, call as unknown as Call) : undefined;
+  return route(model, { targets, random, conversation }).flatMap((target): readonly Lead[] => {
+    const { speaks, kind, hasQueue = false } = providerOf(target, providers);
+    const way = wayTo(asked, (operation) => speaks[operation] !== undefined && mayRelay(model, operation));
+    const operation = way?.at(-1)?.to ?? asked;
+    const speak = speaks[operation] as Speak<Operation>;
+    return way ? [{ model, target, kind, way, operation, speak, hasQueue }] : [];
+  });
+}
+
+function providerOf({ upstream }: Target, providers: LeadsOptions["providers"]): Provider {
+  const provider = providers.get(upstream);
+  if (!provider) throw internal(new Error(`no provider for the upstream ${upstream}`));
+  return provider;
+}

@@ -1,0 +1,111 @@
+/**
+ * What a call needs of its payer's credit: the most that it may cost, and what it cannot do with less than. Known from the
+ * request, the model and its price alone; nothing is asked and nothing held.
+ */
+import type { Call } from "../call.ts";
+import type { Model } from "../catalog.ts";
+import { modelUnpriced } from "../errors.ts";
+import { costOf, dearestInput, isFree, nothingUsed, outputFor, type Price } from "../ledger/price.ts";
+import {
+  answersAskedFor,
+  defaultCompletionTokens,
+  defaultOutputTokens,
+  inputBound,
+  leastOutput,
+  outputBound,
+  promptsOf,
+} from "../ledger/worst-case.ts";
+import type { Operation } from "../providers/operations.ts";
+import type { Wire } from "../wire/wire.ts";
+
+/** A call as it is asked, and as it goes to its upstream. */
+export interface Asking {
+  readonly call: Call;
+  /** What the caller asks. Counting tokens is free. */
+  readonly asked: Operation;
+  readonly model: Model;
+  /** What the upstream is asked, once or for each prompt. */
+  readonly operation: Operation;
+  readonly request: Wire;
+}
+
+/** Money is in millionths of the unit. */
+export interface Need {
+  /** The most that the call may cost. */
+  readonly wanted: number;
+  /** What it cannot do with less than. */
+  readonly least: number;
+  /** What its input may cost of that. */
+  readonly ofInput: number;
+  readonly answers: number;
+  /** The least output that each answer needs room for, in tokens. */
+  readonly fewest: number;
+  readonly price: Price;
+}
+
+/** Returns undefined where nothing is to be reserved. Throws a Refusal where the cost cannot be known and must be. */
+export function needOf(asking: Asking): Need | undefined {
+  const { call, model, asked, operation, request } = asking;
+  const { price } = model;
+  if (!price) {
+    if (call.caller.mustPay) throw modelUnpriced(model.id);
+    return undefined;
+  }
+  if (isFree(price)) return undefined;
+  const json = call.request.json();
+  const answers = answersAskedFor(asked, json);
+  const isOwn = (outputBound(asked, json) ?? 0) > 0;
+  const input = { input: inputOf(asking), characters: charactersOf(asked, call.request) };
+  const worst = (output: number) => worstCost(price, { ...input, output });
+  const wanted = worst(outputOf(asking) * answers);
+  const fewest = leastOutput(operation, request.json());
+  const least = isOwn ? wanted : Math.min(wanted, worst(fewest * answers));
+  return { wanted, least, ofInput: worst(0), answers, fewest, price };
+}
+
+/** Returns the bound of each answer's output that is set where so much is held, in tokens; undefined where none is. */
+export function boundWith(held: number, need: Need, asking: Asking): number | undefined {
+  if (held === need.wanted && !isUnknown(asking) && !isBeyond(asking)) return undefined;
+  const { price, ofInput, answers, fewest } = need;
+  // What is held is never less than the fewest cost, which rounding must not take away.
+  const affordable = Math.max(fewest, Math.floor(outputFor(price, held - ofInput) / answers));
+  return Math.min(affordable, outputOf(asking));
+}
+
+/** The most input, in tokens: each prompt has the whole context, and of a list of texts to embed each has it too. */
+function inputOf({ asked, call, model }: Asking): number {
+  if (asked === "speech") return 0;
+  const { contextWindow } = model;
+  const isOne = asked !== "embeddings" && asked !== "completions";
+  return inputBound(call.request, isOne ? contextWindow : undefined, promptsOf(asked, call.request.json()));
+}
+
+/** Whether the model may put out more than is known unless it is told a bound. */
+function isUnknown({ operation, request, model }: Asking): boolean {
+  if (outputBound(operation, request.json()) !== undefined) return false;
+  return operation === "completions" || model.maxOutputTokens === undefined;
+}
+
+/** Whether more is asked for than the model can put out. */
+function isBeyond({ operation, request, model }: Asking): boolean {
+  return (outputBound(operation, request.json()) ?? 0) > (model.maxOutputTokens ?? Number.POSITIVE_INFINITY);
+}
+
+/** The most output of one answer, in tokens. */
+function outputOf({ operation, request, model }: Asking): number {
+  const byDefault = operation === "completions" ? defaultCompletionTokens : undefined;
+  const sent = outputBound(operation, request.json()) ?? byDefault;
+  const own = model.maxOutputTokens ?? (sent === undefined ? defaultOutputTokens : Number.POSITIVE_INFINITY);
+  return Math.min(sent ?? own, own);
+}
+
+/** Speech is paid by the character: Unicode code points of its input. */
+export function charactersOf(asked: Operation, request: Wire): number {
+  if (asked !== "speech") return 0;
+  const { input } = request.json();
+  return typeof input === "string" ? [...input].length : 0;
+}
+
+function worstCost(price: Price, used: { input: number; output: number; characters: number }): number {
+  return costOf({ ...price, input: dearestInput(price) }, { ...nothingUsed, ...used });
+}

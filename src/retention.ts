@@ -1,0 +1,63 @@
+/**
+ * Has calls and acts deleted that are older than they are kept: at the start, and then every hour, with room for other
+ * writers in between.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { firstIdAt } from "./ids.ts";
+import type { RetentionStore } from "./storage/retention.ts";
+
+export interface RetentionOptions {
+  readonly store: RetentionStore;
+  /** For how long each is kept, in milliseconds; undefined: for good. */
+  readonly requestsMs: number | undefined;
+  readonly auditMs: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  readonly onError: (error: unknown) => void;
+}
+
+export interface Retention {
+  /** Deletes all that is older by now. Never rejects. */
+  run(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const hourMs = 3_600_000;
+const betweenMs = 10;
+
+export function createRetention({ store, requestsMs, auditMs, clock, onError }: RetentionOptions): Retention {
+  const closing = new AbortController();
+  let running: Promise<void> | undefined;
+
+  async function all(forget: () => number): Promise<void> {
+    while (!closing.signal.aborted && forget() > 0) {
+      await delay(betweenMs, undefined, { signal: closing.signal }).catch(() => {});
+    }
+  }
+
+  async function forgetAll(): Promise<void> {
+    const now = clock();
+    if (requestsMs !== undefined) {
+      // Whole hours, as the sums of usage have them.
+      const hour = Math.floor((now - requestsMs) / hourMs) * hourMs;
+      await all(() => store.forgetRequests(hour, firstIdAt("req", hour)));
+    }
+    if (auditMs !== undefined) await all(() => store.forgetActs(firstIdAt("act", now - auditMs)));
+  }
+
+  const run = () => {
+    running ??= forgetAll()
+      .catch(onError)
+      .finally(() => (running = undefined));
+    return running;
+  };
+  const timer = setInterval(() => void run(), hourMs).unref();
+  return {
+    run,
+    async close() {
+      clearInterval(timer);
+      closing.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,43 @@
+/**
+ * Deletes calls and acts that are older than they are kept, some at a time. Ids sort by time, so that the oldest are found
+ * without a look at the others.
+ *
+ * The ledger and the sums of usage stay. What they say of calls that are gone cannot be proved any more, so it is written
+ * down from when on calls are kept (`kept_from`): `reconcile.ts` proves from there.
+ */
+import type { Engine } from "./database.ts";
+
+export interface RetentionStore {
+  /** Deletes some calls from before this hour, whose ids are before this one. Returns how many. */
+  forgetRequests(hour: number, beforeId: string): number;
+  /** Deletes some acts whose ids are before this one. Returns how many. */
+  forgetActs(beforeId: string): number;
+}
+
+/** How many rows are deleted in one transaction: writers wait for it. */
+const batch = 500;
+
+export function retentionStore(engine: Engine): RetentionStore {
+  // Never back: what was deleted stays so, whatever is configured later.
+  const noteRequests = engine.prepare<[at: number, id: string]>(
+    `INSERT INTO kept_from (kind, at, id) VALUES ('requests', ?, ?)
+     ON CONFLICT (kind) DO UPDATE SET at = excluded.at, id = excluded.id WHERE excluded.at > at`,
+  );
+  // A call is sorted by when it came, and summed in the hour in which it was taken up: both have to be over.
+  const deleteRequests = engine.prepare<[beforeId: string, hour: number]>(
+    `DELETE FROM requests WHERE rowid IN
+       (SELECT rowid FROM requests WHERE id < ? AND created_at < ? ORDER BY id LIMIT ${batch})`,
+  );
+  const deleteActs = engine.prepare<[beforeId: string]>(
+    `DELETE FROM acts WHERE rowid IN (SELECT rowid FROM acts WHERE id < ? ORDER BY id LIMIT ${batch})`,
+  );
+  return {
+    forgetRequests: (hour, beforeId) =>
+      engine.transact(() => {
+        const count = deleteRequests.run(beforeId, hour);
+        if (count > 0) noteRequests.run(hour, beforeId);
+        return count;
+      }),
+    forgetActs: (beforeId) => engine.transact(() => deleteActs.run(beforeId)),
+  };
+}

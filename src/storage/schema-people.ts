@@ -1,0 +1,73 @@
+/** The tables of who signs in to the dashboard, and of what was done. */
+import type { Generated } from "kysely";
+import type { Fixed } from "./schema.ts";
+
+/** Who signs in to the dashboard, for which account. */
+export interface UserTable {
+  id: Fixed<string>;
+  account_id: Fixed<string>;
+  /** In lower case; unique. */
+  email: string;
+  /** argon2id in the PHC string format. */
+  password_hash: string;
+  created_at: Fixed<number>;
+  /** Whether the user operates the gateway. */
+  is_operator: Generated<number>;
+  /** The secret of the authenticator app, in base32; null where sign-in asks for no code. */
+  totp_secret: string | null;
+  /** One that was made and not yet proved. */
+  totp_pending: string | null;
+  /** The time step of the code that was used last: none signs in twice. */
+  totp_step: Generated<number>;
+  /** SHA-256 of the recovery codes that are left, in hex, as a JSON list. */
+  recovery_hashes: string | null;
+}
+
+/** A sign-in that lasts. */
+export interface SessionTable {
+  id: Fixed<string>;
+  user_id: Fixed<string>;
+  /** SHA-256 of what the cookie holds, in hex; unique. */
+  token_hash: Fixed<string>;
+  address: Fixed<string>;
+  user_agent: Fixed<string>;
+  created_at: Fixed<number>;
+  last_seen_at: number;
+  expires_at: Fixed<number>;
+}
+
+/** A one-time link. */
+export interface LinkTable {
+  id: Fixed<string>;
+  /** A number of the proto's LinkKind. */
+  kind: Fixed<number>;
+  /** SHA-256 of its secret, in hex; unique. */
+  token_hash: Fixed<string>;
+  /** The account that it invites to. */
+  account_id: Fixed<string | null>;
+  /** The user whose password it sets. */
+  user_id: Fixed<string | null>;
+  /** Whom it invites, in lower case. */
+  email: Fixed<string | null>;
+  created_at: Fixed<number>;
+  expires_at: Fixed<number>;
+  used_at: number | null;
+}
+
+/** What somebody did to the gateway or an account. Rows are only ever added. */
+export interface ActTable {
+  id: Fixed<string>;
+  created_at: Fixed<number>;
+  /** `KeyService.CreateKey`. */
+  action: Fixed<string>;
+  /** user, key, operator_key, command_line or nobody. */
+  actor_kind: Fixed<string>;
+  actor_id: Fixed<string>;
+  account_id: Fixed<string>;
+  subject: Fixed<string>;
+  /** A JSON object. */
+  details: Fixed<string>;
+  /** A word of the proto's Reason; empty where it was done. */
+  refused: Fixed<string>;
+  address: Fixed<string>;
+}

@@ -1,0 +1,73 @@
+/** Counts the attempts of every call that is over: how each upstream fares, and what failing over and hedging came to. */
+import { Counter, Histogram, type Registry } from "prom-client";
+import { Reason } from "../errors.ts";
+import type { AttemptFacts } from "../facts.ts";
+import type { Ended } from "../pipeline/observe.ts";
+import { firstByteSeconds, seconds, units } from "./quantities.ts";
+
+/** Takes calls of models. */
+export function createAttemptMetrics(registry: Registry): (call: Ended) => void {
+  const registers = [registry];
+  const attempts = new Counter({
+    name: "model_gateway_upstream_attempts_total",
+    help:
+      "Requests to upstreams, by what became of them: ok, failed (by the upstream's fault, or for want of a place there), " +
+      "refused (the request was not to its liking), left (by the caller), overtaken (another attempt was quicker).",
+    labelNames: ["upstream", "model", "result"],
+    registers,
+  });
+  const firstBytes = new Histogram({
+    name: "model_gateway_upstream_first_byte_seconds",
+    help: "How long upstreams took to the first of an answer; of one that is not streamed, to all of it.",
+    labelNames: ["upstream", "model"],
+    buckets: firstByteSeconds,
+    registers,
+  });
+  const failovers = new Counter({
+    name: "model_gateway_upstream_failovers_total",
+    help: "Calls of models that were tried again, at another target or the same, after an attempt had failed.",
+    labelNames: ["model"],
+    registers,
+  });
+  const hedges = new Counter({
+    name: "model_gateway_hedges_total",
+    help: "Attempts that were made beside another that took long, by what became of them.",
+    labelNames: ["model", "result"],
+    registers,
+  });
+  const lost = new Counter({
+    name: "model_gateway_hedge_lost_units_total",
+    help: "What upstreams may charge for attempts that another overtook, in units; no caller pays for it.",
+    labelNames: ["model"],
+    registers,
+  });
+
+  return (call) => {
+    const { facts } = call;
+    const last = facts.attempts.at(-1);
+    let isFailedOver = false;
+    for (const attempt of facts.attempts) {
+      const { upstream, modelId: model, firstByteMs } = attempt;
+      const result = resultOf(attempt, call);
+      attempts.inc({ upstream, model, result });
+      if (firstByteMs !== undefined) firstBytes.observe({ upstream, model }, seconds(firstByteMs));
+      if (result === "failed" && attempt !== last) isFailedOver = true;
+      if (attempt.isHedge) hedges.inc({ model, result: result === "ok" ? "won" : result });
+      // The other one's answer tells what this one may have come to.
+      const cost = (facts.cost ?? 0) + (facts.waived ?? 0);
+      if (attempt.isOvertaken && cost > 0) lost.inc({ model }, units(cost));
+    }
+    // From nothing on, so that the first is seen to be one more.
+    if (last) failovers.inc({ model: last.modelId }, Number(isFailedOver));
+  };
+}
+
+type Result = "ok" | "failed" | "refused" | "left" | "overtaken";
+
+function resultOf({ isOvertaken, failure, firstByteMs }: AttemptFacts, { facts, refusal }: Ended): Result {
+  if (isOvertaken) return "overtaken";
+  if (failure !== undefined) return "failed";
+  const isLeft = refusal?.reason === Reason.CANCELLED;
+  if (firstByteMs === undefined) return isLeft ? "left" : "refused";
+  return isLeft && facts.form === "stream" ? "left" : "ok";
+}

@@ -1,0 +1,136 @@
+/**
+ * What stands at the moment at which somebody asks: how upstreams and their queues are, what is reserved, what the cache
+ * holds. Nothing is kept up in between, so that it costs nothing.
+ */
+import { Gauge, type Registry } from "prom-client";
+import { units } from "./quantities.ts";
+
+export interface GaugeParts {
+  readonly version: string;
+  readonly upstreams: readonly UpstreamGauges[];
+  readonly targets: readonly TargetGauges[];
+  /** How many reservations there are, and what they come to in millionths of the unit. */
+  readonly holds: () => { readonly count: number; readonly amount: number };
+  /** Undefined where nothing is cached. */
+  readonly cache?: { entries(): number; bytes(): number } | undefined;
+}
+
+/** Each tells of this moment. */
+export interface UpstreamGauges {
+  readonly name: string;
+  readonly running: () => number;
+  /** How many calls it may have at a time, and how many wait for a place; undefined where nobody has to. */
+  readonly queue: { readonly places: number; readonly queued: () => number } | undefined;
+  /** Whether its health checks pass; undefined where it is not checked, or was not yet. */
+  readonly isUp: () => boolean | undefined;
+}
+
+export interface TargetGauges {
+  readonly upstream: string;
+  /** The catalogue's id of the model. */
+  readonly model: string;
+  readonly isResting: () => boolean;
+}
+
+export function registerGauges(registry: Registry, parts: GaugeParts): void {
+  const { version, upstreams, targets, holds, cache } = parts;
+  const perUpstream = (name: string, help: string, read: (upstream: UpstreamGauges) => number | undefined) =>
+    registerGauge(registry, { name, help, labelNames: ["upstream"] }, (set) => {
+      for (const upstream of upstreams) set(read(upstream), { upstream: upstream.name });
+    });
+
+  registerGauge(
+    registry,
+    {
+      name: "model_gateway_build_info",
+      help: "The gateway's version, and its Node's.",
+      labelNames: ["version", "node"],
+    },
+    (set) => set(1, { version, node: process.versions.node }),
+  );
+  perUpstream("model_gateway_upstream_running", "Requests that are under way at an upstream.", (it) => it.running());
+  perUpstream(
+    "model_gateway_upstream_queued",
+    "Calls that wait for a place at an upstream; absent where it has no queue.",
+    ({ queue }) => queue?.queued(),
+  );
+  perUpstream(
+    "model_gateway_upstream_places",
+    "How many calls an upstream may have at a time; absent where it has no queue.",
+    ({ queue }) => queue?.places,
+  );
+  perUpstream(
+    "model_gateway_upstream_up",
+    "Whether an upstream's health checks pass; absent where it is not checked.",
+    (it) => bit(it.isUp()),
+  );
+  registerGauge(
+    registry,
+    {
+      name: "model_gateway_target_resting",
+      help: "Whether a model at an upstream failed so often that it is left alone.",
+      labelNames: ["upstream", "model"],
+    },
+    (set) => {
+      for (const { upstream, model, isResting } of targets) set(bit(isResting()), { upstream, model });
+    },
+  );
+  registerHolds(registry, holds);
+  if (!cache) return;
+  const { entries, bytes } = cache;
+  registerGauge(registry, { name: "model_gateway_cache_entries", help: "Answers in the cache." }, (set) =>
+    set(entries()),
+  );
+  registerGauge(registry, { name: "model_gateway_cache_bytes", help: "Bytes of the answers in the cache." }, (set) =>
+    set(bytes()),
+  );
+}
+
+/** Both come of one query: the registry asks for them in the order in which they were made. */
+function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
+  const count = new Gauge({
+    name: "model_gateway_holds",
+    help: "Calls that are under way and have reserved what they may cost; of all processes on this database.",
+    registers: [registry],
+    collect() {
+      const now = holds();
+      count.set(now.count);
+      held.set(units(now.amount));
+    },
+  });
+  const held = new Gauge({
+    name: "model_gateway_held_units",
+    help: "What calls that are under way have reserved, in units; of all processes on this database.",
+    registers: [registry],
+  });
+}
+
+interface GaugeNames<L extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly L[];
+}
+
+type Set<L extends string> = (value: number | undefined, labels?: Readonly<Record<L, string>>) => void;
+
+/** `read` tells all that there is to tell, each time anew. */
+function registerGauge<L extends string = never>(
+  registry: Registry,
+  names: GaugeNames<L>,
+  read: (set: Set<L>) => void,
+): void {
+  const gauge = new Gauge<L>({
+    ...names,
+    registers: [registry],
+    collect() {
+      gauge.reset();
+      read((value, labels) => {
+        if (value !== undefined) gauge.set(labels ?? {}, value);
+      });
+    },
+  });
+}
+
+function bit(is: boolean | undefined): number | undefined {
+  return is === undefined ? undefined : Number(is);
+}

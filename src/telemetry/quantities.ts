@@ -1,0 +1,26 @@
+/** Durations, money and tokens as they are told, in the units that whoever reads them expects; and how durations are sorted. */
+import type { Facts } from "../facts.ts";
+
+/** The machine's clock may be set back, and what a histogram sums up may not. */
+export function seconds(ms: number): number {
+  return Math.max(0, ms) / 1000;
+}
+
+/** Takes millionths of the unit. */
+export function units(millionths: number): number {
+  return millionths / 1_000_000;
+}
+
+/** All that a model was given to read, whether it read it anew or from a cache. */
+export function inputTokens({ input, cacheRead, cacheWrite, cacheWriteHour }: NonNullable<Facts["used"]>): number {
+  return input + cacheRead + cacheWrite + cacheWriteHour;
+}
+
+// The bounds of buckets, in seconds.
+
+/** From a call's beginning to the end of its answer. */
+export const durationSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600];
+/** To the first of an answer. */
+export const firstByteSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
+/** What the gateway itself takes. */
+export const ownSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1];

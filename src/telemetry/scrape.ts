@@ -1,0 +1,64 @@
+/**
+ * Where Prometheus reads metrics: `GET /metrics`, at an address of its own. Nothing else is served there, and there is no
+ * credential: the address is for the operator alone.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface ScrapeOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Writes all metrics. */
+  readonly read: () => Promise<string>;
+  readonly contentType: string;
+  /** Told why they could not be written. */
+  readonly onError: (error: unknown) => void;
+}
+
+export interface Scrape {
+  readonly port: number;
+  /** Resolves when the address is free; who still reads is cut off. */
+  close(): Promise<void>;
+}
+
+/** Throws where the address cannot be listened on. */
+export async function serveMetrics(options: ScrapeOptions): Promise<Scrape> {
+  const server = createServer({ headersTimeout: 10_000, requestTimeout: 10_000 }, (req, res) => {
+    void answer(req, res, options);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer(req: IncomingMessage, res: ServerResponse, options: ScrapeOptions): Promise<void> {
+  const { read, contentType, onError } = options;
+  if (req.url?.split("?", 1)[0] !== "/metrics") return write(res, 404, "Metrics are at /metrics.\n");
+  if (req.method !== "GET" && req.method !== "HEAD") {
+    res.setHeader("allow", "GET, HEAD");
+    return write(res, 405, "Use GET.\n");
+  }
+  try {
+    write(res, 200, await read(), contentType);
+  } catch (error) {
+    onError(error);
+    write(res, 500, "The metrics could not be read; the log says why.\n");
+  }
+}
+
+/** Node leaves out the body where HEAD was asked. */
+function write(res: ServerResponse, status: number, text: string, contentType = "text/plain; charset=utf-8"): void {
+  const body = Buffer.from(text);
+  res.writeHead(status, { "content-type": contentType, "content-length": body.length });
+  res.end(body);
+}

@@ -1,0 +1,96 @@
+/**
+ * Traces every call as OpenTelemetry has it: a span for the call, below the caller's own where that is told, and one below it
+ * for each attempt at an upstream, which is told in turn. Whether a trace is kept is the caller's to say who began it.
+ *
+ * Spans are ended when the call is over, by the moments that its facts have. An upstream's failure is told in the gateway's
+ * own words, and a refusal by the word of its reason: its message may quote the caller.
+ */
+import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
+import type { Arrival } from "../call.ts";
+import type { AttemptFacts, CallTrace } from "../facts.ts";
+import type { Ended, Observer } from "../pipeline/observe.ts";
+import {
+  type Addresses,
+  attemptAttributes,
+  attemptDetails,
+  callAttributes,
+  callDetails,
+  errorOf,
+  spanName,
+} from "./attributes.ts";
+import { headersOf, parentOf } from "./trace-context.ts";
+
+export interface TracingOptions {
+  readonly tracer: Tracer;
+  readonly addresses: Addresses;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+export function createTracing({ tracer, addresses, clock }: TracingOptions): Observer {
+  return {
+    began(call) {
+      call.facts.trace = beginTrace(tracer, addresses, call, clock());
+    },
+    ended(call) {
+      // Who is refused at the door never began. Nobody else sets what `began` set.
+      const begun = call.facts.trace as OpenTrace | undefined;
+      (begun ?? beginTrace(tracer, addresses, call.arrival, call.begunAt)).end(call);
+    },
+  };
+}
+
+interface OpenTrace extends CallTrace {
+  /** Ends the call's span, and those of its attempts. */
+  end(call: Ended): void;
+}
+
+function beginTrace(tracer: Tracer, addresses: Addresses, arrival: Arrival, begunAt: number): OpenTrace {
+  const { id, method, header } = arrival;
+  const parent = parentOf(header);
+  const tracestate = parent && header("tracestate");
+  const rpc = `${method.parent.typeName}/${method.name}`;
+  const attributes = { "rpc.method": rpc, "model_gateway.request_id": id };
+  const around = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
+  const span = tracer.startSpan(rpc, { kind: SpanKind.SERVER, startTime: begunAt, attributes }, around);
+  const attempts: { readonly attempt: AttemptFacts; readonly span: Span }[] = [];
+  return {
+    began(attempt) {
+      // The embedded models run in this process.
+      const kind = attempt.kind === "embedded" ? SpanKind.INTERNAL : SpanKind.CLIENT;
+      const below = trace.setSpan(ROOT_CONTEXT, span);
+      const begun = tracer.startSpan(attempt.model, { kind, startTime: attempt.begunAt }, below);
+      attempts.push({ attempt, span: begun });
+      return headersOf(begun.spanContext(), tracestate);
+    },
+    end(call) {
+      if (!span.isRecording()) return;
+      for (const [i, begun] of attempts.entries()) endAttempt(begun.span, begun.attempt, i + 1, call, addresses);
+      endCall(span, call);
+    },
+  };
+}
+
+function endAttempt(span: Span, attempt: AttemptFacts, number: number, call: Ended, addresses: Addresses): void {
+  const { failure, model, endedAt = call.endedAt } = attempt;
+  span.updateName(spanName(call.facts.operation ?? "", model));
+  span.setAttributes(attemptAttributes(attempt, call, addresses));
+  span.setAttributes(attemptDetails(attempt, number));
+  if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
+  span.end(Math.max(endedAt, attempt.begunAt));
+}
+
+function endCall(span: Span, call: Ended): void {
+  const { facts, refusal, begunAt, endedAt } = call;
+  const error = errorOf(call);
+  if (facts.operation !== undefined) {
+    span.updateName(spanName(facts.operation, facts.model));
+    span.setAttributes(callAttributes(call));
+  } else if (error !== undefined) span.setAttribute("error.type", error);
+  span.setAttributes(callDetails(call));
+  // What the caller did wrong is no error of the server's.
+  if (refusal && error !== undefined && refusal.status >= 500) {
+    span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+  }
+  span.end(Math.max(endedAt, begunAt));
+}

@@ -1,0 +1,131 @@
+/**
+ * What a gateway leaves behind holds no secret and nothing that was said: its log, its metrics, its traces and its database
+ * are searched for all that came through any door in this process (`overhear.ts` remembers it). Every test gateway is, when it
+ * is closed.
+ *
+ * Not searched is what is kept for its callers on purpose: the conversations of `responses`, and the secrets of authenticator
+ * apps. Of `replays` only the encrypted answer is there.
+ */
+import Sqlite from "better-sqlite3";
+
+export type Kind = "a credential" | "what was said";
+
+/** A place, as `requests.tried`, and what stands there. */
+export interface Remains {
+  readonly place: string;
+  readonly text: string;
+}
+
+/** The shortest text that is looked for, in characters: what is shorter may stand anywhere by chance. */
+const shortest = 10;
+const shortestSaying = 16;
+/** So much of a text is looked for that one that was cut is found. */
+const longest = 40;
+/** Of either kind, so that a test with a hundred thousand calls does not remember them all. */
+const most = 5000;
+
+const known: Readonly<Record<Kind, Set<string>>> = { "a credential": new Set(), "what was said": new Set() };
+/** By the hash of its beginning. */
+const byHash = new Map<number, { readonly kind: Kind; readonly text: string }[]>();
+/** Whether something begins with a hash that ends in these bits. */
+const isBegun = new Uint8Array(1 << 16);
+const traces: string[] = [];
+
+/** Has it looked for from now on. */
+export function remember(kind: Kind, text: string): void {
+  const needle = kind === "a credential" ? text : tellingPart(text);
+  const all = known[kind];
+  if (needle.length < shortest || all.size >= most || all.has(needle)) return;
+  all.add(needle);
+  const hash = hashAt(needle, 0);
+  byHash.set(hash, [...(byHash.get(hash) ?? []), { kind, text: needle }]);
+  isBegun[hash & 0xffff] = 1;
+}
+
+/** Takes what was sent to a collector of traces. */
+export function rememberTrace(body: string): void {
+  traces.push(body);
+}
+
+/** The longest part that reads alike however it is quoted; empty where it is no sentence. */
+function tellingPart(text: string): string {
+  const parts = text.slice(0, 2000).split(/["'\\<>&\p{Cc}]/u);
+  const part = parts.reduce((long, other) => (other.length > long.length ? other : long), "").trim();
+  return part.length >= shortestSaying && part.includes(" ") ? part.slice(0, longest) : "";
+}
+
+/** Says what of all that is remembered stands in a text. */
+export function foundIn(text: string): string | undefined {
+  if (text.length < shortest) return undefined;
+  let hash = hashAt(text, 0);
+  for (let at = 0; ; at++) {
+    if (isBegun[hash & 0xffff] === 1) {
+      const found = byHash.get(hash)?.find((needle) => text.startsWith(needle.text, at));
+      if (found) return `${found.kind} (${found.text.slice(0, 6)}…)`;
+    }
+    if (at + shortest >= text.length) return undefined;
+    const left = Math.imul(text.charCodeAt(at), leaving);
+    hash = (Math.imul(hash - left, 31) + text.charCodeAt(at + shortest)) | 0;
+  }
+}
+
+function hashAt(text: string, at: number): number {
+  let hash = 0;
+  for (let i = at; i < at + shortest; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
+  return hash;
+}
+
+/** What the first character of the window counts in its hash. */
+const leaving = Array.from({ length: shortest - 1 }).reduce<number>((power) => Math.imul(power, 31), 1);
+
+export interface Left {
+  readonly log: string;
+  /** What Prometheus would read. */
+  readonly metrics: string;
+  readonly databasePath: string;
+}
+
+/** Returns all that is left behind, and the traces that any gateway of this process sent since this was asked last. */
+export function remainsOf({ log, metrics, databasePath }: Left): readonly Remains[] {
+  const lines = log.split("\n").map((text) => ({ place: "the log", text }));
+  const sent = traces.splice(0).map((text) => ({ place: "the traces", text }));
+  return [...lines, { place: "the metrics", text: metrics }, ...sent, ...columnsOf(databasePath)];
+}
+
+const kept: ReadonlySet<string> = new Set([
+  "responses.input",
+  "responses.response",
+  "users.totp_secret",
+  "users.totp_pending",
+]);
+
+function columnsOf(path: string): Remains[] {
+  const sqlite = new Sqlite(path, { readonly: true });
+  try {
+    const tables = sqlite.prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    return tables.flatMap(({ name }) => {
+      const rows = sqlite.prepare<[], Record<string, unknown>>(`SELECT * FROM "${name}"`).all();
+      return rows.flatMap((row) =>
+        Object.entries(row).flatMap(([column, value]) => textAt(`${name}.${column}`, value)),
+      );
+    });
+  } finally {
+    sqlite.close();
+  }
+}
+
+function textAt(place: string, value: unknown): Remains[] {
+  if (kept.has(place)) return [];
+  if (typeof value === "string") return [{ place, text: value }];
+  return Buffer.isBuffer(value) ? [{ place, text: value.toString() }] : [];
+}
+
+/** Throws where something is found, and says where. */
+export function expectNothingLeft(left: Left): void {
+  const found = new Set<string>();
+  for (const { place, text } of remainsOf(left)) {
+    const what = foundIn(text);
+    if (what) found.add(`${what} in ${place}`);
+  }
+  if (found.size > 0) throw new Error(`the gateway leaves behind ${[...found].join(", ")}`);
+}
