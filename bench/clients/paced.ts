@@ -1,0 +1,101 @@
+/**
+ * Clients of streams that are paced by their upstream: each chunk tells when it was sent, and its delay is taken as it
+ * arrives.
+ */
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { stampDigits, stampMark } from "../payloads.ts";
+import { type Asked, open, requestBytes } from "./http.ts";
+
+export interface PacedInit extends Asked {
+  readonly connections: number;
+  /** How often a stream has a chunk, in milliseconds. */
+  readonly everyMs: number;
+  readonly warmSeconds: number;
+  readonly seconds: number;
+  /** The stub, which is told when the streams end. */
+  readonly stub: number;
+  /** Called around what is measured. */
+  readonly onBegin?: () => void;
+  readonly onEnd?: () => void;
+}
+
+const openAtOnce = 100;
+const mark = stampMark.charCodeAt(0);
+const width = stampDigits + 1;
+const endMs = 15_000;
+
+/** Opens the streams, reads them, and ends them. Returns the delays of the chunks in the time measured, in milliseconds. */
+export async function readPaced(init: PacedInit): Promise<number[]> {
+  const { connections, everyMs, warmSeconds, seconds, stub } = init;
+  const delays: number[] = [];
+  let isMeasured = false;
+  const onDelay = (ms: number) => isMeasured && delays.push(ms);
+  const streams: Stream[] = [];
+  try {
+    while (streams.length < connections) {
+      const more = Math.min(openAtOnce, connections - streams.length);
+      streams.push(...(await Promise.all(Array.from({ length: more }, () => readStream(init, onDelay)))));
+    }
+    await sleep(warmSeconds * 1000);
+    init.onBegin?.();
+    isMeasured = true;
+    await sleep(seconds * 1000);
+    isMeasured = false;
+    init.onEnd?.();
+    const asker = await open(stub);
+    await asker.ask(requestBytes("/end", {}, "{}"));
+    asker.close();
+    const late = sleep(endMs, "late", { ref: false });
+    if ((await Promise.race([Promise.all(streams.map(({ ended }) => ended)), late])) === "late") {
+      throw new Error(`streams at port ${init.port} have not ended ${endMs / 1000} s after their upstream's end`);
+    }
+  } finally {
+    for (const { socket } of streams) socket.destroy();
+  }
+  const expected = (connections * seconds * 1000) / everyMs;
+  if (delays.length < 0.9 * expected)
+    throw new Error(`${delays.length} of ${expected} chunks came at port ${init.port}`);
+  return delays;
+}
+
+interface Stream {
+  readonly socket: Socket;
+  /** Resolves when its end was said, rejects when it broke. */
+  readonly ended: Promise<unknown>;
+}
+
+/** Resolves with the first chunk. */
+async function readStream({ port, bytes }: Asked, onDelay: (ms: number) => void): Promise<Stream> {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  let rest: Buffer | undefined;
+  let begun = () => {};
+  const first = new Promise<void>((resolve) => (begun = resolve));
+  const ended = new Promise((resolve, reject) => {
+    socket.on("error", reject);
+    socket.on("close", () => reject(new Error(`a stream at port ${port} was broken off`)));
+    socket.on("data", (data: Buffer) => {
+      const now = Number(process.hrtime.bigint());
+      const all = rest ? Buffer.concat([rest, data]) : data;
+      rest = undefined;
+      let at = all.indexOf(mark);
+      for (; at !== -1; at = all.indexOf(mark, at)) {
+        if (at + width >= all.length) {
+          rest = all.subarray(at); // The moment is cut.
+          return;
+        }
+        if (all[at + width] === mark) {
+          onDelay((now - Number(all.toString("latin1", at + 1, at + width))) / 1e6);
+          begun();
+          at += width;
+        }
+        at++;
+      }
+      if (all.includes("[DONE]") || all.includes("message_stop")) resolve(undefined);
+    });
+  });
+  ended.catch(() => {});
+  socket.write(bytes);
+  await Promise.race([first, ended]);
+  return { socket, ended };
+}

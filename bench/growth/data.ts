@@ -1,0 +1,108 @@
+/**
+ * Data sets of any size, written past the stores in bulk: accounts that have paid, keys, and calls with their charges as
+ * they would stand there after so many calls. Made once and kept in the cache.
+ */
+import { createHash } from "node:crypto";
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { join, resolve } from "node:path";
+import Sqlite from "better-sqlite3";
+import { firstIdAt } from "../../src/ids.ts";
+import { hashKeySecret } from "../../src/secrets.ts";
+import { openStorage } from "../../src/storage/storage.ts";
+
+export interface DataInit {
+  readonly cache: string;
+  /** The gateway's folder, which gets the data. */
+  readonly folder: string;
+  readonly accounts: number;
+  readonly keys: number;
+  /** Calls that are over, each with its row, its charge and its hour. */
+  readonly calls?: number;
+}
+
+/** The schema may have changed since a data set was made. */
+const made = "v1";
+const mostAsked = 10_000;
+const credit = 1_000_000_000_000_000;
+/** When the data begins, in milliseconds since 1970. */
+const begun = Date.UTC(2026, 0, 1);
+
+/** Gives a gateway's folder its data. Returns secrets of keys that are spread over all of them, at most 10,000. */
+export async function openWithKeys(init: DataInit): Promise<string[]> {
+  const { cache, folder, keys } = init;
+  const kept = resolve(cache, `data-${made}-${init.accounts}-${keys}-${init.calls ?? 0}.db`);
+  if (!existsSync(kept)) await make(kept, init);
+  mkdirSync(join(folder, "data"), { recursive: true });
+  const file = join(folder, "data/gateway.db");
+  // What a run adds to many calls is little, and a copy of them large.
+  if (init.calls) symlinkSync(kept, file);
+  else copyFileSync(kept, file);
+  const asked = Math.min(keys, mostAsked);
+  return Array.from({ length: asked }, (_, i) => secretOf(Math.floor((i * keys) / asked)));
+}
+
+async function make(kept: string, { cache, accounts, keys, calls = 0 }: DataInit): Promise<void> {
+  mkdirSync(cache, { recursive: true });
+  const file = `${kept}.new`;
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
+  await (await openStorage(file)).close();
+  const sqlite = new Sqlite(file);
+  for (const pragma of ["journal_mode = OFF", "synchronous = OFF", "cache_size = -1000000"]) sqlite.pragma(pragma);
+  sqlite.function("secret_hash", (i) => hashKeySecret(secretOf(Number(i))));
+  sqlite.function("id_at", (prefix, i, salt) => idAt(String(prefix), Number(i), String(salt)));
+  sqlite.exec(accountsSql(accounts, keys));
+  if (calls > 0) fillCalls(sqlite, accounts, keys, calls);
+  sqlite.pragma("journal_mode = DELETE");
+  sqlite.exec("ANALYZE");
+  sqlite.close();
+  renameSync(file, kept);
+}
+
+/** What is needed of a number series, which SQLite has in its shell only. */
+const series = (count: number, from = 0) =>
+  `WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ${from + count})`;
+
+const accountId = "id_at('acc', n.i % :accounts, 'a')";
+const keyId = "id_at('key', n.i % :keys, 'k')";
+
+function accountsSql(accounts: number, keys: number): string {
+  const filled = (sql: string) => sql.replaceAll(":accounts", String(accounts)).replaceAll(":keys", String(keys));
+  return filled(`BEGIN;
+    INSERT INTO accounts (id, name, created_at, balance, recharged)
+      ${series(accounts)} SELECT ${accountId}, 'bench ' || i, ${begun}, ${credit}, ${credit} FROM n;
+    INSERT INTO ledger_entries (id, account_id, kind, amount, created_at)
+      ${series(accounts)} SELECT id_at('led', i, 'r'), ${accountId}, 1, ${credit}, ${begun} FROM n;
+    INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at)
+      ${series(keys)} SELECT ${keyId}, ${accountId}, 'bench', secret_hash(i), 'sk-…', ${begun} FROM n;
+    COMMIT;`);
+}
+
+const callsAtOnce = 500_000;
+/** Some thirty calls a second. */
+const msPerCall = 30;
+
+function fillCalls(sqlite: Sqlite.Database, accounts: number, keys: number, calls: number): void {
+  const filled = (sql: string) => sql.replaceAll(":accounts", String(accounts)).replaceAll(":keys", String(keys));
+  const at = `${begun} + n.i * ${msPerCall}`;
+  for (let from = 0; from < calls; from += callsAtOnce) {
+    const rows = series(Math.min(callsAtOnce, calls - from), from);
+    sqlite.exec(
+      filled(`BEGIN;
+      INSERT INTO requests (id, account_id, key_id, operation, model, upstream, outcome, input, output, cost, created_at,
+          duration_ms, first_byte_ms)
+        ${rows} SELECT id_at('req', i, 'c'), ${accountId}, ${keyId}, 'chat', 'chat', 'whole', 1, 210, 170, 979, ${at},
+          900, 300 FROM n;
+      INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
+        ${rows} SELECT id_at('led', i, 'c'), ${accountId}, 4, -979, id_at('req', i, 'c'), ${keyId}, ${at} FROM n;
+      COMMIT;`),
+    );
+  }
+}
+
+function idAt(prefix: string, i: number, salt: string): string {
+  return `${firstIdAt(prefix, begun + i * msPerCall)}${salt}${i.toString(32).padStart(15, "0")}`;
+}
+
+function secretOf(i: number): string {
+  return `sk-${createHash("sha256").update(`bench ${i}`).digest("base64url")}`;
+}

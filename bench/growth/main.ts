@@ -1,0 +1,90 @@
+/**
+ * `npm run bench:growth`: what a call costs as keys, accounts, models, calls on record and open streams grow. Prints the
+ * curves, and how long the start takes with a million keys. Data sets are made once and kept in the cache.
+ *
+ * `--rows 50000000` has the whole ledger, which takes some 40 GB and an hour to make; `--only keys,…` some of the curves.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { wrkMissing } from "../clients/wrk.ts";
+import { mostStreams, openStreams } from "../large.ts";
+import { cacheFolder } from "../options.ts";
+import { has, pinSelf, stopAll } from "../processes.ts";
+import { startUpstreams } from "../targets.ts";
+import { type Curve, curveOf, type Point } from "./curve.ts";
+
+/** An account has at most some thousand keys. */
+const keysPerAccount = 1000;
+const folder = mkdtempSync(join(tmpdir(), "gateway-bench-"));
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => void clear().then(() => process.exit(130)));
+try {
+  await main();
+} catch (error) {
+  console.error(`bench: ${(error as Error).message}`);
+  process.exitCode = 1;
+} finally {
+  await clear();
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      rows: { type: "string", default: "5000000" },
+      only: { type: "string", default: "keys,accounts,models,rows,streams" },
+      cache: { type: "string", default: cacheFolder },
+    },
+  });
+  if (!has("wrk")) throw new Error(wrkMissing);
+  const wanted = new Set(values.only.split(","));
+  pinSelf();
+  const upstreams = await startUpstreams(folder);
+  const context = { folder, cache: values.cache, upstreams };
+  for (const curve of curvesTo(Number(values.rows))) {
+    if (wanted.has(curve.name)) show(curve, await curveOf(curve, context));
+  }
+  if (!wanted.has("streams")) return;
+  console.log("\n| open streams | kB/stream | CPU µs/chunk | memory MB |\n|--:|--:|--:|--:|");
+  for (const streams of [100, 1000, mostStreams]) {
+    const { figures } = await openStreams({ ...context, seconds: 1 }, streams);
+    const cells = ["kB/stream", "CPU µs/chunk", "memory MB"].map((name) => (figures[name] ?? 0).toFixed(1));
+    console.log(`| ${streams.toLocaleString("en")} | ${cells.join(" | ")} |`);
+  }
+}
+
+function curvesTo(rows: number): readonly Curve[] {
+  const one = { accounts: 1, keys: 1, calls: 0, models: 0 };
+  const some = { ...one, accounts: 100, keys: 1000 };
+  const upTo = (most: number) => [0, ...[100_000, 5_000_000, 50_000_000].filter((calls) => calls < most), most];
+  return [
+    {
+      name: "keys",
+      points: [1, 1000, 100_000, 1_000_000].map((keys) => {
+        return { ...one, count: keys, keys, accounts: Math.ceil(keys / keysPerAccount) };
+      }),
+    },
+    {
+      name: "accounts",
+      points: [1, 1000, 100_000].map((accounts) => ({ ...one, count: accounts, accounts, keys: accounts })),
+    },
+    { name: "models", points: [0, 100, 2000].map((models) => ({ ...some, count: models, models })) },
+    { name: "rows", points: upTo(rows).map((calls) => ({ ...some, count: calls, calls })) },
+  ];
+}
+
+function show({ name }: Curve, points: readonly Point[]): void {
+  console.log(
+    `\n| ${name} | CPU µs/request | of the first | requests/s | start ms | memory MB |\n|--:|--:|--:|--:|--:|--:|`,
+  );
+  for (const { count, cpu, ratio, rate, startMs, memory } of points) {
+    const cells = [cpu.toFixed(1), `${ratio.toFixed(2)} ×`, Math.round(rate), Math.round(startMs), memory.toFixed(0)];
+    console.log(`| ${count.toLocaleString("en")} | ${cells.join(" | ")} |`);
+  }
+}
+
+async function clear(): Promise<void> {
+  await stopAll();
+  rmSync(folder, { recursive: true, force: true });
+}

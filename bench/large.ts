@@ -1,0 +1,106 @@
+/**
+ * Two loads on gateways of their own: as many open streams as the machine lets one process have, and a million keys
+ * beside one.
+ */
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { requestBytes } from "./clients/http.ts";
+import { readPaced } from "./clients/paced.ts";
+import { wrk } from "./clients/wrk.ts";
+import { openWithKeys } from "./growth/data.ts";
+import { chatRequest, models } from "./payloads.ts";
+import { freePort, openFiles } from "./processes.ts";
+import type { Piece } from "./results.ts";
+import { startGateway, type UpstreamPorts } from "./servers/gateway.ts";
+import { gatewayTarget } from "./targets.ts";
+
+export interface LargeContext {
+  readonly folder: string;
+  readonly cache: string;
+  readonly upstreams: UpstreamPorts;
+  readonly seconds: number;
+}
+
+export interface LargeLoad {
+  readonly name: string;
+  readonly about: string;
+  readonly targets: readonly string[];
+  run(context: LargeContext): Promise<readonly Piece[]>;
+}
+
+const rounds = 3;
+/** The gateway holds two sockets for each stream, and some files besides. */
+const sparedFiles = 200;
+export const mostStreams = Math.min(10_000, Math.floor((openFiles() - sparedFiles) / 2));
+
+export const largeLoads: readonly LargeLoad[] = [
+  {
+    name: "keys-1m",
+    about: "chat of 1 kB, one key beside 10,000 of a million in turn",
+    targets: ["gateway", "gateway-1m-keys"],
+    run: keys,
+  },
+  {
+    name: "streams-10k",
+    about: `${mostStreams.toLocaleString("en")} open streams, a chunk each every 10 s`,
+    targets: ["gateway"],
+    run: async (context) => [await openStreams(context, mostStreams)],
+  },
+];
+
+/** Takes the memory of a fresh gateway that has answered a few, and again with so many streams open. */
+export async function openStreams({ folder, upstreams }: LargeContext, streams: number): Promise<Piece> {
+  const { program, ports, headers } = await gatewayTarget(join(folder, `streams-${streams}`), upstreams, false);
+  const init = (everyMs: number) => {
+    const body = chatRequest(models.paced(everyMs), 1000, { stream: true });
+    const bytes = requestBytes("/v1/chat/completions", headers(), body);
+    return { port: ports.stub, bytes, everyMs, stub: upstreams.stub };
+  };
+  await readPaced({ ...init(20), connections: 10, warmSeconds: 0, seconds: 2 });
+  await sleep(500);
+  const idle = program.memory();
+  let used = 0;
+  let cpu = 0;
+  const onBegin = () => (cpu = program.cpu());
+  const onEnd = () => {
+    used = program.memory();
+    cpu = program.cpu() - cpu;
+  };
+  const open = { connections: streams, warmSeconds: 1, seconds: 5 };
+  const chunks = await readPaced({ ...init(10_000), ...open, onBegin, onEnd });
+  await program.stop();
+  const figures = { "kB/stream": (used - idle) / 1024 / streams, streams, "CPU µs/chunk": cpu / 1000 / chunks.length };
+  return { load: "streams-10k", target: "gateway", round: 0, figures: { ...figures, "memory MB": used / 1e6 } };
+}
+
+async function keys({ folder, cache, upstreams, seconds }: LargeContext): Promise<readonly Piece[]> {
+  const body = chatRequest(models.chat, 1000);
+  const targets = await Promise.all(
+    (
+      [
+        ["gateway", 1],
+        ["gateway-1m-keys", 1_000_000],
+      ] as const
+    ).map(async ([target, count]) => {
+      const own = join(folder, `keys-${count}`);
+      const secrets = await openWithKeys({ cache, folder: own, accounts: Math.ceil(count / 1000), keys: count });
+      const port = await freePort();
+      const program = await startGateway({ folder: own, port, upstreams });
+      const requests = secrets.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
+      return { target, program, run: { port, path: "/v1/chat/completions", requests, connections: 32, folder } };
+    }),
+  );
+  const pieces: Piece[] = [];
+  for (let round = 0; round < rounds; round++) {
+    for (const { target, program, run } of targets) {
+      // All the keys that are asked with have been asked with before.
+      await wrk({ ...run, seconds: round === 0 ? 2 * seconds : seconds / 4 });
+      const before = program.cpu();
+      const { requests, seconds: taken } = await wrk({ ...run, seconds });
+      const figures = { "requests/s": requests / taken, "CPU µs/request": (program.cpu() - before) / 1000 / requests };
+      pieces.push({ load: "keys-1m", target, round, figures: { ...figures, "memory MB": program.memory() / 1e6 } });
+    }
+  }
+  for (const { program } of targets) await program.stop();
+  return pieces;
+}

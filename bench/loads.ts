@@ -1,0 +1,218 @@
+/**
+ * The loads: what is asked of which targets, and what is taken from it. Each is warmed up before it is measured, and
+ * fails loudly where any answer is none.
+ */
+import { grpcLoad } from "./clients/grpc.ts";
+import { requestBytes } from "./clients/http.ts";
+import { atRate, firstChunks, inTurn } from "./clients/latency.ts";
+import { readPaced } from "./clients/paced.ts";
+import { wrk } from "./clients/wrk.ts";
+import { chatRequest, chunksPerStream, embeddingsRequest, messagesRequest, models } from "./payloads.ts";
+import type { UpstreamPorts } from "./servers/gateway.ts";
+import { percentile } from "./statistics.ts";
+import type { Target, TargetName } from "./targets.ts";
+
+/** What is taken, by its name with its unit: the same names in the table and in the JSON. */
+export type Figures = Readonly<Record<string, number>>;
+
+export interface MeasureContext {
+  /** How long it is measured, and before that warmed up. */
+  readonly seconds: number;
+  readonly warmSeconds: number;
+  readonly folder: string;
+  readonly upstreams: UpstreamPorts;
+}
+
+/** A request as it is sent. */
+export interface Sent {
+  readonly path: string;
+  readonly upstream: keyof UpstreamPorts;
+  readonly body: string;
+  /** What the answer has in it. */
+  readonly expects: string;
+}
+
+export interface Load {
+  readonly name: string;
+  readonly about: string;
+  readonly targets: readonly TargetName[];
+  /** Asked of every target before anything is measured. */
+  readonly sent: Sent | undefined;
+  measure(target: Target, context: MeasureContext): Promise<Figures>;
+}
+
+const proxies = ["nginx", "bare", "portkey", "gateway"] as const;
+const all = ["direct", ...proxies] as const;
+const streaming = { stream: true };
+
+const chat = (bytes: number, model: string = models.chat, more = {}): Sent => ({
+  path: "/v1/chat/completions",
+  upstream: model === models.chat ? "whole" : "stub",
+  body: chatRequest(model, bytes, more),
+  expects: "stream" in more ? "data: [DONE]" : '"finish_reason":"stop"',
+});
+const messages = (model: string, more = {}): Sent => ({
+  path: "/v1/messages",
+  upstream: model === models.chat ? "whole" : "stub",
+  body: messagesRequest(model, 1000, more),
+  expects: "stream" in more ? "message_stop" : '"stop_reason":"end_turn"',
+});
+const embeddings: Sent = {
+  path: "/v1/embeddings",
+  upstream: "whole",
+  body: embeddingsRequest(),
+  expects: '"embedding":[',
+};
+
+export const loads: readonly Load[] = [
+  whole("chat-1k", "chat, request and answer of 1 kB", [...all, "gateway-free"], chat(1000)),
+  whole("chat-20k", "chat, request of 20 kB", proxies, chat(20_000, models.long)),
+  whole("chat-200k", "chat, request of 200 kB", proxies, chat(200_000, models.long)),
+  whole("embeddings", "an answer of 1,536 floats", proxies, embeddings),
+  whole("messages-1k", "Messages API on a chat upstream, 1 kB", ["gateway"], messages(models.chat)),
+  whole("late-50", "an upstream that takes 50 ms, 1,000 connections", proxies, chat(1000, models.late), 1000),
+  flat("flat", "streams of 300 chunks, as fast as they go", proxies, chat(1000, models.flat, streaming)),
+  paced("paced-100", "100 streams of 50 chunks/s", all, { connections: 100, everyMs: 20 }),
+  paced("paced-1000", "1,000 streams of 5 chunks/s", all, { connections: 1000, everyMs: 200 }),
+  paced(
+    "messages-paced",
+    "the same as Messages API, 100 streams",
+    ["gateway"],
+    { connections: 100, everyMs: 20 },
+    true,
+  ),
+  oneConnection(),
+  rate(),
+  first(),
+  grpc("grpc-unary", "gRPC, 32 calls at once", false),
+  grpc("grpc-stream", "gRPC, 32 streams of 300 chunks at once", true),
+];
+
+function whole(name: string, about: string, targets: Load["targets"], sent: Sent, connections = 32): Load {
+  return {
+    ...{ name, about, targets, sent },
+    async measure(target, { seconds, warmSeconds, folder }) {
+      const { path, body, upstream } = sent;
+      const requests = [{ headers: target.headers(upstream), body }];
+      const run = { port: target.ports[upstream], path, requests, connections, folder };
+      await wrk({ ...run, seconds: warmSeconds });
+      const cpu = cpuOf(target);
+      const result = await wrk({ ...run, seconds });
+      return {
+        "requests/s": result.requests / result.seconds,
+        ...cpu("CPU µs/request", result.requests),
+        ...memoryOf(target),
+      };
+    },
+  };
+}
+
+function flat(name: string, about: string, targets: Load["targets"], sent: Sent): Load {
+  const load = whole(name, about, targets, sent);
+  return {
+    ...load,
+    async measure(target, context) {
+      const figures = await load.measure(target, context);
+      const perStream = figures["CPU µs/request"];
+      const chunks = { "chunks/s": (figures["requests/s"] as number) * chunksPerStream };
+      return perStream === undefined ? chunks : { ...chunks, "CPU µs/chunk": perStream / chunksPerStream };
+    },
+  };
+}
+
+function paced(
+  name: string,
+  about: string,
+  targets: Load["targets"],
+  pace: { readonly connections: number; readonly everyMs: number },
+  asMessages = false,
+): Load {
+  const model = models.paced(pace.everyMs);
+  const sent = asMessages ? messages(model, streaming) : chat(1000, model, streaming);
+  return {
+    ...{ name, about, targets, sent: undefined },
+    async measure(target, { seconds, warmSeconds, upstreams }) {
+      const port = target.ports.stub;
+      const bytes = requestBytes(sent.path, target.headers("stub"), sent.body);
+      let cpu = cpuOf(target);
+      let spent: Figures = {};
+      const delays = await readPaced({
+        ...{ ...pace, port, bytes, seconds: seconds * 1.5, warmSeconds, stub: upstreams.stub },
+        onBegin: () => (cpu = cpuOf(target)),
+        onEnd: () => (spent = cpu("CPU µs", 1)),
+      });
+      const micros = spent["CPU µs"];
+      return {
+        ...(micros === undefined ? {} : { "CPU µs/chunk": micros / delays.length }),
+        ...percentiles(delays),
+      };
+    },
+  };
+}
+
+function oneConnection(): Load {
+  const sent = chat(1000);
+  return {
+    ...{ name: "one-connection", about: "one request after another, on one connection", targets: all, sent },
+    async measure(target, { seconds, warmSeconds }) {
+      await inTurn(askedOf(target, sent), warmSeconds);
+      return { "p50 ms": percentile(await inTurn(askedOf(target, sent), seconds), 0.5) };
+    },
+  };
+}
+
+function rate(): Load {
+  const sent = chat(1000);
+  return {
+    ...{ name: "rate-500", about: "500 requests/s, whatever the answers take", targets: all, sent },
+    async measure(target, { seconds, warmSeconds }) {
+      await atRate(askedOf(target, sent), 500, warmSeconds);
+      return percentiles(await atRate(askedOf(target, sent), 500, seconds * 1.5));
+    },
+  };
+}
+
+function first(): Load {
+  const sent = chat(1000, models.flat, streaming);
+  return {
+    ...{ name: "first-chunk", about: "how long a stream's first chunk is awaited", targets: all, sent },
+    async measure(target, { seconds, warmSeconds }) {
+      await firstChunks(askedOf(target, sent), warmSeconds / 2);
+      return { "p50 ms": percentile(await firstChunks(askedOf(target, sent), seconds / 2), 0.5) };
+    },
+  };
+}
+
+function grpc(name: string, about: string, streamed: boolean): Load {
+  return {
+    ...{ name, about, targets: ["connect-echo", "gateway"], sent: undefined },
+    async measure(target, { seconds, warmSeconds }) {
+      const model = streamed ? models.flat : models.chat;
+      const port = target.ports.whole;
+      const load = grpcLoad({ port, headers: target.headers("whole"), model, atOnce: 32 }, streamed);
+      await load.run(warmSeconds);
+      const cpu = cpuOf(target);
+      const answered = await load.run(seconds);
+      return streamed ? cpu("CPU µs/chunk", answered * chunksPerStream) : cpu("CPU µs/request", answered);
+    },
+  };
+}
+
+function askedOf(target: Target, { path, upstream, body }: Sent) {
+  return { port: target.ports[upstream], bytes: requestBytes(path, target.headers(upstream), body) };
+}
+
+function percentiles(times: readonly number[]): Figures {
+  return { "p50 ms": percentile(times, 0.5), "p99 ms": percentile(times, 0.99), "p99.9 ms": percentile(times, 0.999) };
+}
+
+/** Begins to count; what it returns tells what was spent on each of so many. */
+function cpuOf({ program }: Target): (name: string, count: number) => Figures {
+  if (!program) return () => ({});
+  const before = program.cpu();
+  return (name, count) => ({ [name]: (program.cpu() - before) / 1000 / count });
+}
+
+function memoryOf({ program }: Target): Figures {
+  return program ? { "memory MB": program.memory() / 1e6 } : {};
+}

@@ -1,0 +1,120 @@
+/**
+ * `npm run bench`: the gateway beside a bare proxy, nginx and Portkey, in turn, round after round. Prints a table of what
+ * it must reach and one of all figures. `--help` tells the options.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { open, requestBytes } from "./clients/http.ts";
+import { wrkMissing } from "./clients/wrk.ts";
+import { largeLoads } from "./large.ts";
+import { type Load, loads } from "./loads.ts";
+import { readOptions, usage } from "./options.ts";
+import { has, pinSelf, stopAll, unpinned } from "./processes.ts";
+import { report, valuesOf } from "./report.ts";
+import { type Piece, resultsOf } from "./results.ts";
+import { type Stage, setStage, type Target } from "./targets.ts";
+
+const args = process.argv.slice(2);
+/** Loads that a target of others broke under. */
+const broken = new Set<string>();
+const folder = mkdtempSync(join(tmpdir(), "gateway-bench-"));
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => void clear().then(() => process.exit(130)));
+try {
+  await main();
+} catch (error) {
+  console.error(`bench: ${(error as Error).message}`);
+  process.exitCode = 1;
+} finally {
+  await clear();
+}
+
+async function main(): Promise<void> {
+  if (args.includes("--help")) return console.log(usage);
+  const options = readOptions(
+    args,
+    [...loads, ...largeLoads].map(({ name }) => name),
+  );
+  const isAsked = ({ name }: { readonly name: string }) => options.only?.has(name) ?? true;
+  const chosen = loads.filter(isAsked);
+  const large = options.targets.has("gateway") ? largeLoads.filter(isAsked) : [];
+  if (!has("wrk")) throw new Error(wrkMissing);
+  pinSelf();
+  const wanted = new Set(chosen.flatMap(({ targets }) => targets.filter((name) => options.targets.has(name))));
+  const stage = await setStage({ folder, cache: options.cache, wanted });
+  for (const load of chosen) for (const target of targetsOf(load, stage)) await verify(load, target);
+  const pieces: Piece[] = [];
+  for (let round = 0; round < options.rounds; round++) {
+    for (const load of chosen) {
+      tell(`round ${round + 1} of ${options.rounds}, ${load.name}`);
+      pieces.push(...(await measure(load, stage, round, options.seconds)));
+    }
+  }
+  // They get the cores for themselves.
+  await Promise.all([...stage.targets.values()].map(({ program }) => program?.stop()));
+  const notes = [...stage.notes, ...broken, ...(unpinned ? [`nothing is pinned to a core: ${unpinned}`] : [])];
+  for (const load of large) {
+    tell(load.name);
+    pieces.push(...(await load.run({ ...options, folder, upstreams: stage.upstreams })));
+  }
+  tell("done");
+  const command = ["npm run bench", ...(args.length > 0 ? ["--", ...args] : [])].join(" ");
+  const date = new Date();
+  const results = resultsOf(pieces);
+  const text = report({ results, loads: [...chosen, ...large], notes, command, rounds: options.rounds, date });
+  console.log(text);
+  const json = JSON.stringify({ date, command, notes, rows: valuesOf(results), pieces }, undefined, 2);
+  if (options.json) writeFileSync(options.json, `${json}\n`);
+  if (!options.save) return;
+  writeFileSync(join(import.meta.dirname, "results.md"), `${text}\n`);
+  writeFileSync(join(import.meta.dirname, "results.json"), `${json}\n`);
+}
+
+/** What is going on, in one line of a terminal; to a file it is told line by line. */
+function tell(what: string): void {
+  const line = `bench: ${Math.round(performance.now() / 1000)} s, ${what}`;
+  process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${line}${what === "done" ? "\n" : ""}` : `${line}\n`);
+}
+
+function targetsOf({ targets }: Load, stage: Stage): Target[] {
+  return targets.flatMap((name) => stage.targets.get(name) ?? []);
+}
+
+/** The targets of a load, one after another; each round begins with another. */
+async function measure(load: Load, stage: Stage, round: number, seconds: number): Promise<Piece[]> {
+  const targets = targetsOf(load, stage);
+  const turned = targets.map((_, i) => targets[(i + round) % targets.length] as Target);
+  const pieces: Piece[] = [];
+  // What has run before only has to find its connections again.
+  const warmSeconds = round === 0 ? seconds : seconds / 5;
+  for (const target of turned) {
+    const context = { seconds, warmSeconds, folder, upstreams: stage.upstreams };
+    try {
+      const figures = await load.measure(target, context);
+      pieces.push({ load: load.name, target: target.name, round, figures });
+    } catch (error) {
+      const what = `${load.name} on ${target.name}: ${(error as Error).message}`;
+      if (target.name !== "portkey") throw new Error(what, { cause: error });
+      // What others cannot carry is told, and not taken for ours.
+      broken.add(what);
+    }
+  }
+  return pieces;
+}
+
+/** Asks once, and looks at the answer. Throws where it is not what it should be. */
+async function verify({ name, sent }: Load, target: Target): Promise<void> {
+  if (!sent) return;
+  const connection = await open(target.ports[sent.upstream]);
+  const bytes = requestBytes(sent.path, target.headers(sent.upstream), sent.body);
+  const { status, text } = await connection.ask(bytes);
+  connection.close();
+  const isRight = status === 200 && text.length > 500 && text.includes(sent.expects);
+  if (!isRight) throw new Error(`${target.name} answers ${name} with ${status}: ${text.slice(0, 300)}`);
+}
+
+async function clear(): Promise<void> {
+  await stopAll();
+  rmSync(folder, { recursive: true, force: true });
+}

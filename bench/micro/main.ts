@@ -1,0 +1,10 @@
+/** `npm run bench:micro`: what the pieces of a call cost, in nanoseconds each. */
+import { measureCodec } from "./codec.ts";
+import { measureLimits } from "./limits.ts";
+import { measureMoney } from "./money.ts";
+import { measureStreams } from "./streams.ts";
+
+await measureCodec();
+await measureLimits();
+await measureStreams();
+await measureMoney();

@@ -1,0 +1,72 @@
+/** What keys and money cost a call, on a real database. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
+import { here } from "../../src/call.ts";
+import { newId } from "../../src/ids.ts";
+import { createLedger, type Ledger } from "../../src/ledger/ledger.ts";
+import { createAuthenticate } from "../../src/pipeline/authenticate.ts";
+import { issueKey } from "../../src/services/issue-key.ts";
+import { openStorage, type Storage } from "../../src/storage/storage.ts";
+import { measure } from "./measure.ts";
+
+const keys = 1_000;
+const atOnce = 32;
+const credit = 1_000_000_000_000_000;
+const onError = (error: unknown) => console.error(error);
+
+export async function measureMoney(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-bench-"));
+  const storage = await openStorage(join(folder, "gateway.db"));
+  try {
+    const now = Date.now();
+    const accountId = newId("acc", now);
+    storage.accounts.insert({ id: accountId, name: "bench", created_at: now });
+    storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount: credit, note: null, now });
+    const issued = Array.from({ length: keys }, () =>
+      issueKey(storage.keys, { accountId, name: "bench", admin: false, now }),
+    );
+    await authentication(
+      storage,
+      issued.map(({ secret }) => secret),
+    );
+    const ledger = createLedger({ store: storage.ledger, clock: Date.now, onError });
+    const call = paidCall(ledger, accountId, issued[0]?.key.id ?? "");
+    await measure("hold and settle, one call at a time", call);
+    const several = () => Promise.all(Array.from({ length: atOnce }, call));
+    await measure(`hold and settle, ${atOnce} calls at once`, several, atOnce);
+    await ledger.close();
+  } finally {
+    await storage.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function authentication(storage: Storage, secrets: readonly string[]): Promise<void> {
+  const tiers = [{ name: "Any", recharge: 0, requestsPerMinute: 1e8, tokensPerMinute: undefined }];
+  const authenticate = createAuthenticate({
+    ...{ keys: storage.keys, authenticateSession: () => undefined, tiers, operatorKey: undefined },
+    ...{ clock: Date.now, onUsed: () => {} },
+  });
+  const method = InferenceService.method.createChatCompletion;
+  await measure(`authentication of one of ${keys.toLocaleString("en")} keys`, (i) => {
+    const header = (name: string) => (name === "authorization" ? `Bearer ${secrets[i % keys]}` : undefined);
+    return authenticate({ id: "req_bench", method, header, peer: here });
+  });
+}
+
+/** Returns what reserves a call's cost and charges it. */
+function paidCall(ledger: Ledger, accountId: string, keyId: string): () => Promise<void> {
+  return async () => {
+    const now = Date.now();
+    const id = newId("req", now);
+    const names = { accountId, keyId, operation: "chat", model: "chat" };
+    await ledger.hold({ requestId: id, ...names, wanted: 2000, least: 2000, now });
+    await ledger.settle({
+      ...{ id, account_id: accountId, key_id: keyId, operation: "chat", model: "chat", upstream: "whole", outcome: 1 },
+      ...{ input: 210, cache_read: 0, cache_write: 0, output: 170, reasoning: 0, characters: 0, estimated: 0 },
+      ...{ cost: 979, created_at: now, duration_ms: 5, first_byte_ms: 4, tried: null },
+    });
+  };
+}

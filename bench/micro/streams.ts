@@ -1,0 +1,48 @@
+/** What a chunk of a stream costs on its way, and a call its log line. */
+import { pino } from "pino";
+import type { Answer, Frames } from "../../src/call.ts";
+import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
+import { newId } from "../../src/ids.ts";
+import { operations } from "../../src/providers/operations.ts";
+import { dataFrame, SseReader } from "../../src/wire/sse.ts";
+import { Wire } from "../../src/wire/wire.ts";
+import { chatRequest, chunkFrame, chunksPerStream, lastFrames } from "../payloads.ts";
+import { measure } from "./measure.ts";
+
+const frame = Buffer.from(chunkFrame("and a few words more, as many as a moment has", true));
+const payload = frame.subarray("data: ".length, -2);
+const { stream } = operations.chat;
+
+export async function measureStreams(): Promise<void> {
+  await measure("SSE reader: a frame a read", () => new SseReader().push(frame));
+  const many = Buffer.concat(Array<Buffer>(200).fill(frame));
+  await measure("SSE reader: a frame of 200 in a read", () => new SseReader().push(many), 200);
+  await measure("SSE: a frame written", () => Buffer.concat(dataFrame(payload)));
+  await measure("a chunk, chat → messages, JSON and all", translateStream, chunksPerStream);
+  await measure("an id", () => newId("req"));
+  const log = pino({ level: "info" }, pino.destination("/dev/null"));
+  await measure("a log line", (i) => {
+    const line = { request_id: "req_1m7zxm3hq0qgfcfs9agyf1k30", rpc: "CreateChatCompletion", status: 200 };
+    const ids = { account_id: "acc_1m7zxm3hq0qgfcfs9agyf1k30", key_id: "key_1m7zxm3hq0qgfcfs9agyf1k30" };
+    log.info({ ...line, ...ids, reason: undefined, duration_ms: i % 1000, cause: undefined }, "call");
+  });
+}
+
+const request = Wire.ofBytes(operations.messages.input, Buffer.from(chatRequest("chat", 1000)));
+const [finish = ""] = lastFrames(false).slice("data: ".length).split("\n");
+
+async function translateStream(): Promise<number> {
+  const { answer } = messagesToChat.translate(request, {
+    ...{ form: "stream", maxOutputTokens: undefined, answerId: "1", now: 1, estimateTokens: () => 1 },
+  });
+  const translated = answer({ kind: "stream", frames: chunks() } as Answer<typeof stream>);
+  if (translated.kind !== "stream") throw new Error("a whole answer");
+  let bytes = 0;
+  for await (const batch of translated.frames) for (const event of batch) bytes += event.bytes().length;
+  return bytes;
+}
+
+async function* chunks(): Frames<typeof stream> {
+  for (let i = 1; i < chunksPerStream; i++) yield [Wire.ofBytes(stream, payload, true)];
+  yield [Wire.ofBytes(stream, Buffer.from(finish), true)];
+}

@@ -1,0 +1,60 @@
+/** What the command line of the bench may say. */
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { targetNames } from "./targets.ts";
+
+export interface Options {
+  readonly rounds: number;
+  /** How long each piece is measured. */
+  readonly seconds: number;
+  /** Names of loads; all where undefined. */
+  readonly only: ReadonlySet<string> | undefined;
+  readonly targets: ReadonlySet<string>;
+  /** Where the figures are written as JSON. */
+  readonly json: string | undefined;
+  /** Whether results.md and results.json beside the bench are renewed. */
+  readonly save: boolean;
+  /** Where Portkey and data sets are kept for the next run. */
+  readonly cache: string;
+}
+
+export const usage = `npm run bench -- [--rounds N] [--seconds S] [--only LOAD,…] [--targets TARGET,…] [--json FILE]
+  [--save] [--cache FOLDER]`;
+
+export const cacheFolder = join(import.meta.dirname, "../node_modules/.cache/bench");
+
+/** Throws an Error that says what is wrong. */
+export function readOptions(args: readonly string[], loadNames: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rounds: { type: "string", default: "5" },
+      seconds: { type: "string", default: "1" },
+      only: { type: "string" },
+      targets: { type: "string", default: targetNames.join() },
+      json: { type: "string" },
+      save: { type: "boolean", default: false },
+      cache: { type: "string", default: cacheFolder },
+    },
+  });
+  return {
+    rounds: positive("--rounds", values.rounds),
+    seconds: positive("--seconds", values.seconds),
+    only: values.only === undefined ? undefined : names("--only", values.only, loadNames),
+    targets: names("--targets", values.targets, targetNames),
+    ...{ json: values.json, save: values.save, cache: values.cache },
+  };
+}
+
+function positive(option: string, text: string): number {
+  const value = Number(text);
+  if (value > 0) return value;
+  throw new Error(`${option}: expected a number above 0`);
+}
+
+function names(option: string, text: string, known: readonly string[]): ReadonlySet<string> {
+  const given = text.split(",");
+  const unknown = given.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Error(`${option}: there is no "${unknown}"; there are ${known.join(", ")}`);
+  return new Set(given);
+}

@@ -1,0 +1,92 @@
+/** Writes the results: the rows with their verdicts, and all figures, as Markdown. */
+import { cpus } from "node:os";
+import type { Results } from "./results.ts";
+import { type Row, rows, verdictOf } from "./rows.ts";
+
+export interface ReportInit {
+  readonly results: Results;
+  readonly loads: readonly { readonly name: string; readonly about: string; readonly targets: readonly string[] }[];
+  /** What a reader must know of this run. */
+  readonly notes: readonly string[];
+  readonly command: string;
+  readonly rounds: number;
+  readonly date: Date;
+}
+
+export function report(init: ReportInit): string {
+  const { results, loads, notes, command, rounds, date } = init;
+  const machine = `${cpus().length} × ${cpus()[0]?.model ?? "an unknown processor"}`;
+  const parts = [
+    `Measured on ${date.toISOString().slice(0, 10)}, ${machine}, Node ${process.versions.node}, by \`${command}\`:`,
+    `medians of ${rounds} ${rounds === 1 ? "round" : "rounds"}, ratios taken within each.`,
+  ];
+  return [
+    parts.join(" "),
+    ...(notes.length === 0 ? [] : [notes.map((note) => `- ${note}`).join("\n")]),
+    verdicts(results),
+    figuresTable(results, loads),
+  ].join("\n\n");
+}
+
+/** What each row comes to, for the JSON. */
+export function valuesOf(results: Results) {
+  return rows.map((row) => {
+    const value = row.value(results);
+    const { work, against, must, aim, unit } = row;
+    return { work, against, value, unit, must, aim, verdict: verdictOf(row, value) };
+  });
+}
+
+function verdicts(results: Results): string {
+  const lines = rows.map((row) => {
+    const value = row.value(results);
+    const told = Number.isNaN(value) ? "–" : written(row, value);
+    const cells = [row.work, row.against, told, bound(row, row.must), bound(row, row.aim), verdictOf(row, value)];
+    return `| ${cells.join(" | ")} |`;
+  });
+  return ["| work | against | measured | must | aim | verdict |", "|---|---|---|---|---|---|", ...lines].join("\n");
+}
+
+function bound(row: Row, value: number): string {
+  return `${row.better === "more" ? "≥" : "≤"} ${row.unit === "ms" ? "+ " : ""}${value} ${row.unit}`;
+}
+
+function written({ unit }: Row, value: number): string {
+  return `${value.toFixed(unit === "%" || unit === "kB" ? 1 : 2)} ${unit}`;
+}
+
+function figuresTable(results: Results, loads: ReportInit["loads"]): string {
+  const names = [
+    "requests/s",
+    "chunks/s",
+    "CPU µs/request",
+    "CPU µs/chunk",
+    "p50 ms",
+    "p99 ms",
+    "p99.9 ms",
+    "memory MB",
+  ];
+  const own = ["kB/stream", "streams"];
+  const lines = loads.flatMap(({ name, about, targets }) =>
+    targets.flatMap((target) => {
+      const values = [...names, ...own].map((figure) => results.of([name, target, figure]));
+      if (values.every(Number.isNaN)) return [];
+      const cells = values.slice(0, names.length).map(number);
+      const extra = own.flatMap((figure, i) => {
+        const value = values[names.length + i] as number;
+        return Number.isNaN(value) ? [] : [`${number(value)} ${figure}`];
+      });
+      return [
+        `| ${name}: ${about} | ${target}${extra.length > 0 ? ` (${extra.join(", ")})` : ""} | ${cells.join(" | ")} |`,
+      ];
+    }),
+  );
+  const head = `| load | target | ${names.join(" | ")} |`;
+  return [head, `|---|---|${names.map(() => "--:|").join("")}`, ...lines].join("\n");
+}
+
+function number(value: number): string {
+  if (Number.isNaN(value)) return "";
+  if (value >= 1000) return Math.round(value).toLocaleString("en");
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}

@@ -1,0 +1,84 @@
+/**
+ * The gateway as an operator runs it: its own command, durable, with its log, in front of priced models that a prepaid
+ * account pays for. Only the rate of its tier is none that a bench reaches.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { newId } from "../../src/ids.ts";
+import { issueKey } from "../../src/services/issue-key.ts";
+import { openStorage } from "../../src/storage/storage.ts";
+import { models, pacings } from "../payloads.ts";
+import { freePort, type Program, start, targetCore } from "../processes.ts";
+
+const main = join(import.meta.dirname, "../../src/main.ts");
+
+/** The ports of the upstreams: of whole answers, and of the stub. */
+export interface UpstreamPorts {
+  readonly whole: number;
+  readonly stub: number;
+}
+
+export interface GatewayInit {
+  /** Its own folder: data, configuration and log. */
+  readonly folder: string;
+  readonly port: number;
+  readonly upstreams: UpstreamPorts;
+  /** Models at price 0, which take no money. */
+  readonly free?: boolean;
+  /** More models, which nobody calls. */
+  readonly moreModels?: number;
+  /** Options of Node, as for a profile. */
+  readonly nodeOptions?: readonly string[];
+}
+
+/** In millionths of the unit: more than all calls of a run cost, and still counted exactly. */
+const credit = 1_000_000_000_000_000;
+
+/** Starts a gateway on the data that is in its folder. */
+export async function startGateway(init: GatewayInit): Promise<Program> {
+  const { folder, port, nodeOptions = [] } = init;
+  mkdirSync(folder, { recursive: true });
+  const config = join(folder, "gateway.yaml");
+  writeFileSync(config, configuration(init));
+  const command = [process.execPath, ...nodeOptions, main, "serve", "--config", config] as const;
+  // Two gateways cannot have the same port for metrics.
+  const env = { METRICS_PORT: String(await freePort()) };
+  return start({ command, core: targetCore, port, log: join(folder, "gateway.log"), env });
+}
+
+/** Makes an account with credit and a key, and returns the key. */
+export async function makeKey(folder: string): Promise<string> {
+  mkdirSync(join(folder, "data"), { recursive: true });
+  const storage = await openStorage(join(folder, "data/gateway.db"));
+  const now = Date.now();
+  const accountId = newId("acc", now);
+  storage.accounts.insert({ id: accountId, name: "bench", created_at: now });
+  storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount: credit, note: null, now });
+  const { secret } = issueKey(storage.keys, { accountId, name: "bench", admin: false, now });
+  await storage.close();
+  return secret;
+}
+
+function configuration({ folder, port, upstreams, free = false, moreModels = 0 }: GatewayInit): string {
+  const price = free ? { input: "0", output: "0" } : { input: "1.10", output: "4.40" };
+  const model = (id: string, kind: string, upstream: keyof UpstreamPorts) => ({
+    ...{ id, family: "bench", kind, price: kind === "embedding" ? { input: price.input } : price },
+    targets: [{ upstream, model: id }],
+  });
+  const ofStub = [models.long, models.late, models.flat, ...pacings.map(models.paced)];
+  const served = [
+    model(models.chat, "chat", "whole"),
+    model(models.embeddings, "embedding", "whole"),
+    ...ofStub.map((id) => model(id, "chat", "stub")),
+    ...Array.from({ length: moreModels }, (_, i) => model(`more-${i}`, "chat", "whole")),
+  ];
+  const at = (name: keyof UpstreamPorts) => ({
+    ...{ name, kind: "openai", api_key: "k" },
+    base_url: `http://127.0.0.1:${upstreams[name]}/v1`,
+  });
+  // JSON is YAML.
+  return JSON.stringify({
+    ...{ port, data_dir: join(folder, "data"), upstreams: [at("whole"), at("stub")], models: served },
+    tiers: [{ name: "Bench", recharge: "0", requests_per_minute: 4_000_000_000 }],
+  });
+}

@@ -1,0 +1,119 @@
+/**
+ * What is measured side by side: the upstream asked directly, and what stands in front of it. A target that this machine
+ * cannot have is left out, and the reason told.
+ */
+import { join } from "node:path";
+import { freePort, has, otherCore, type Program, start, targetCore } from "./processes.ts";
+import { makeKey, startGateway, type UpstreamPorts } from "./servers/gateway.ts";
+import { startNginxProxy, startNginxUpstream } from "./servers/nginx.ts";
+import { portkeyHeaders, startPortkey } from "./servers/portkey.ts";
+
+export const targetNames = ["direct", "nginx", "bare", "portkey", "gateway", "gateway-free", "connect-echo"] as const;
+export type TargetName = (typeof targetNames)[number];
+
+export interface Target {
+  readonly name: string;
+  /** Where a request for an upstream goes. */
+  readonly ports: UpstreamPorts;
+  readonly headers: (upstream: keyof UpstreamPorts) => Readonly<Record<string, string>>;
+  /** Undefined for the upstream itself, whose cost is nobody's. */
+  readonly program: Program | undefined;
+}
+
+export interface Stage {
+  readonly targets: ReadonlyMap<string, Target>;
+  readonly upstreams: UpstreamPorts;
+  /** Why targets are missing, or the upstream is another. */
+  readonly notes: readonly string[];
+}
+
+export interface StageInit {
+  /** A folder for what the run leaves behind. */
+  readonly folder: string;
+  /** A folder for what later runs need again. */
+  readonly cache: string;
+  readonly wanted: ReadonlySet<string>;
+}
+
+export const nginxMissing = "nginx is not installed: `apt-get install nginx-light`";
+
+/** Starts the upstreams. */
+export async function startUpstreams(folder: string): Promise<UpstreamPorts> {
+  const stub = await freePort();
+  const command = [process.execPath, join(import.meta.dirname, "servers/stub.ts"), String(stub)] as const;
+  await start({ command, core: otherCore, port: stub, log: join(folder, "stub.log") });
+  if (!has("nginx")) return { whole: stub, stub };
+  const whole = await freePort();
+  await startNginxUpstream(folder, whole);
+  return { whole, stub };
+}
+
+/** Starts the upstreams and the targets wanted. */
+export async function setStage({ folder, cache, wanted }: StageInit): Promise<Stage> {
+  const upstreams = await startUpstreams(folder);
+  const targets = new Map<string, Target>();
+  const notes: string[] = [];
+  if (upstreams.whole === upstreams.stub) notes.push(`${nginxMissing}; the upstream of whole answers is the stub`);
+  const none = () => ({});
+  const starters: Readonly<Record<TargetName, () => Promise<Omit<Target, "name">>>> = {
+    direct: async () => ({ ports: upstreams, headers: none, program: undefined }),
+    async nginx() {
+      if (!has("nginx")) throw new Error(nginxMissing);
+      const ports = await freePorts();
+      return { ports, headers: none, program: await startNginxProxy(folder, pairs(ports, upstreams)) };
+    },
+    async bare() {
+      const ports = await freePorts();
+      const file = join(import.meta.dirname, "servers/bare.ts");
+      const mapped = pairs(ports, upstreams).map((pair) => pair.join(":"));
+      const command = [process.execPath, file, ...mapped] as const;
+      const program = await start({ command, core: targetCore, port: ports.stub, log: join(folder, "bare.log") });
+      return { ports, headers: none, program };
+    },
+    async portkey() {
+      const port = await freePort();
+      const program = await startPortkey(folder, cache, port);
+      return {
+        ports: { whole: port, stub: port },
+        headers: (upstream) => portkeyHeaders(upstreams[upstream]),
+        program,
+      };
+    },
+    gateway: () => gatewayTarget(join(folder, "gateway"), upstreams, false),
+    "gateway-free": () => gatewayTarget(join(folder, "gateway-free"), upstreams, true),
+    async "connect-echo"() {
+      const port = await freePort();
+      const file = join(import.meta.dirname, "servers/connect-echo.ts");
+      const command = [process.execPath, file, String(port)] as const;
+      const program = await start({ command, core: targetCore, port, log: join(folder, "connect-echo.log") });
+      return { ports: { whole: port, stub: port }, headers: none, program };
+    },
+  };
+  for (const name of targetNames) {
+    if (!wanted.has(name)) continue;
+    try {
+      targets.set(name, { name, ...(await starters[name]()) });
+    } catch (error) {
+      // Portkey comes from a registry, which need not be within reach.
+      if (name !== "portkey" && (error as Error).message !== nginxMissing) throw error;
+      notes.push(`${name} is left out: ${(error as Error).message.trim().split("\n").at(-1)}`);
+    }
+  }
+  return { targets, upstreams, notes };
+}
+
+/** Starts a gateway with an account and a key of its own. */
+export async function gatewayTarget(folder: string, upstreams: UpstreamPorts, free: boolean) {
+  const port = await freePort();
+  const key = await makeKey(folder);
+  const program = await startGateway({ folder, port, upstreams, free });
+  return { ports: { whole: port, stub: port }, headers: () => ({ authorization: `Bearer ${key}` }), program };
+}
+
+async function freePorts(): Promise<UpstreamPorts> {
+  return { whole: await freePort(), stub: await freePort() };
+}
+
+function pairs(ports: UpstreamPorts, upstreams: UpstreamPorts) {
+  return [[ports.whole, upstreams.whole] as const, [ports.stub, upstreams.stub] as const];
+}

@@ -1,0 +1,43 @@
+/**
+ * The bench runs, and tells what it measured: a short run of one load on two targets. How fast anything is, is no matter
+ * of tests.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { has } from "../bench/processes.ts";
+import { rows } from "../bench/rows.ts";
+import { root, run, temporaryFolder } from "./support/command.ts";
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+
+afterEach(() => folder.remove());
+
+const bench = (...args: readonly string[]) =>
+  run(process.execPath, [join(root, "bench/main.ts"), "--cache", folder.path, ...args], { PATH: process.env.PATH });
+
+test.skipIf(!has("wrk"))("a short run tells of every row, and of each target", { timeout: 120_000 }, async () => {
+  const json = join(folder.path, "results.json");
+  const asked = ["--rounds", "1", "--seconds", "0.3", "--only", "chat-1k", "--targets", "bare,gateway"];
+  const { code, stdout, stderr } = await bench(...asked, "--json", json);
+  expect(code, stderr).toBe(0);
+  for (const { work } of rows) expect(stdout).toContain(`| ${work} |`);
+  expect(stdout).toMatch(
+    /\| chat 1 kB.*requests\/s \| bare \| \d+\.\d\d × \| ≥ 0.75 × \| ≥ 0.9 × \| (?:reached|must|SHORT) \|/,
+  );
+  expect(stdout).toMatch(/\| chat-1k: .* \| bare \| [\d,.]+ \|/);
+  expect(stdout).toMatch(/\| chat-1k: .* \| gateway \| [\d,.]+ \|/);
+  const { rows: values, pieces } = JSON.parse(await readFile(json, "utf8"));
+  expect(values).toHaveLength(rows.length);
+  expect(pieces.map(({ target }: { target: string }) => target).sort()).toEqual(["bare", "gateway"]);
+});
+
+test("a load that does not exist is told, with those that do", async () => {
+  const { code, stderr } = await bench("--only", "chat-1m");
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/there is no "chat-1m"; there are chat-1k, .*streams-10k/);
+});
