@@ -1,6 +1,6 @@
 /**
- * Two loads on gateways of their own: as many open streams as the machine lets one process have, and a million keys
- * beside one.
+ * Loads on gateways of their own: with money and without, a million keys beside one, and as many open streams as the
+ * machine lets one process have.
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { openWithKeys } from "./growth/data.ts";
 import { chatRequest, models } from "./payloads.ts";
 import { freePort, openFiles } from "./processes.ts";
 import type { Piece } from "./results.ts";
-import { startGateway, type UpstreamPorts } from "./servers/gateway.ts";
+import { makeKey, startGateway, type UpstreamPorts } from "./servers/gateway.ts";
 import { gatewayTarget } from "./targets.ts";
 
 export interface LargeContext {
@@ -28,12 +28,18 @@ export interface LargeLoad {
   run(context: LargeContext): Promise<readonly Piece[]>;
 }
 
-const rounds = 3;
+const rounds = 5;
 /** The gateway holds two sockets for each stream, and some files besides. */
 const sparedFiles = 200;
 export const mostStreams = Math.min(10_000, Math.floor((openFiles() - sparedFiles) / 2));
 
 export const largeLoads: readonly LargeLoad[] = [
+  {
+    name: "money",
+    about: "chat of 1 kB, models with a price beside models at price 0",
+    targets: ["gateway", "gateway-free"],
+    run: money,
+  },
   {
     name: "keys-1m",
     about: "chat of 1 kB, one key beside 10,000 of a million in turn",
@@ -50,7 +56,7 @@ export const largeLoads: readonly LargeLoad[] = [
 
 /** Takes the memory of a fresh gateway that has answered a few, and again with so many streams open. */
 export async function openStreams({ folder, upstreams }: LargeContext, streams: number): Promise<Piece> {
-  const { program, ports, headers } = await gatewayTarget(join(folder, `streams-${streams}`), upstreams, false);
+  const { program, ports, headers } = await gatewayTarget(join(folder, `streams-${streams}`), upstreams);
   const init = (everyMs: number) => {
     const body = chatRequest(models.paced(everyMs), 1000, { stream: true });
     const bytes = requestBytes("/v1/chat/completions", headers(), body);
@@ -73,34 +79,59 @@ export async function openStreams({ folder, upstreams }: LargeContext, streams: 
   return { load: "streams-10k", target: "gateway", round: 0, figures: { ...figures, "memory MB": used / 1e6 } };
 }
 
-async function keys({ folder, cache, upstreams, seconds }: LargeContext): Promise<readonly Piece[]> {
+async function keys(context: LargeContext): Promise<readonly Piece[]> {
+  const { cache, folder } = context;
+  const members = [];
+  for (const [target, count] of [["gateway", 1] as const, ["gateway-1m-keys", 1_000_000] as const]) {
+    const own = join(folder, `keys-${count}`);
+    const secrets = await openWithKeys({ cache, folder: own, accounts: Math.ceil(count / 1000), keys: count });
+    members.push({ target, folder: own, secrets });
+  }
+  return sideBySide("keys-1m", members, context);
+}
+
+async function money(context: LargeContext): Promise<readonly Piece[]> {
+  const members = [];
+  for (const target of ["gateway", "gateway-free"]) {
+    const own = join(context.folder, `money-${target}`);
+    members.push({ target, folder: own, secrets: [await makeKey(own)], free: target === "gateway-free" });
+  }
+  return sideBySide("money", members, context);
+}
+
+interface Member {
+  readonly target: string;
+  /** With its data. */
+  readonly folder: string;
+  readonly secrets: readonly string[];
+  readonly free?: boolean;
+}
+
+/**
+ * Asks gateways in turn that differ in one thing, and are new alike: one that has done more since its start, or has rested
+ * between, is not as warm.
+ */
+async function sideBySide(load: string, members: readonly Member[], context: LargeContext): Promise<readonly Piece[]> {
+  const { upstreams, folder, seconds } = context;
   const body = chatRequest(models.chat, 1000);
-  const targets = await Promise.all(
-    (
-      [
-        ["gateway", 1],
-        ["gateway-1m-keys", 1_000_000],
-      ] as const
-    ).map(async ([target, count]) => {
-      const own = join(folder, `keys-${count}`);
-      const secrets = await openWithKeys({ cache, folder: own, accounts: Math.ceil(count / 1000), keys: count });
-      const port = await freePort();
-      const program = await startGateway({ folder: own, port, upstreams });
-      const requests = secrets.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
-      return { target, program, run: { port, path: "/v1/chat/completions", requests, connections: 32, folder } };
-    }),
-  );
+  const gateways = [];
+  for (const { target, secrets, ...own } of members) {
+    const port = await freePort();
+    const program = await startGateway({ ...own, port, upstreams });
+    const requests = secrets.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
+    const run = { port, path: "/v1/chat/completions", requests, connections: 32, folder };
+    gateways.push({ target, program, run });
+  }
   const pieces: Piece[] = [];
   for (let round = 0; round < rounds; round++) {
-    for (const { target, program, run } of targets) {
-      // All the keys that are asked with have been asked with before.
-      await wrk({ ...run, seconds: round === 0 ? 2 * seconds : seconds / 4 });
+    for (const { target, program, run } of gateways) {
+      await wrk({ ...run, seconds: round === 0 ? 4 * seconds : seconds / 4 });
       const before = program.cpu();
       const { requests, seconds: taken } = await wrk({ ...run, seconds });
       const figures = { "requests/s": requests / taken, "CPU µs/request": (program.cpu() - before) / 1000 / requests };
-      pieces.push({ load: "keys-1m", target, round, figures: { ...figures, "memory MB": program.memory() / 1e6 } });
+      pieces.push({ load, target, round, figures: { ...figures, "memory MB": program.memory() / 1e6 } });
     }
   }
-  for (const { program } of targets) await program.stop();
+  for (const { program } of gateways) await program.stop();
   return pieces;
 }

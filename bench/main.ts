@@ -3,19 +3,22 @@
  * it must reach and one of all figures. `--help` tells the options.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { open, requestBytes } from "./clients/http.ts";
 import { wrkMissing } from "./clients/wrk.ts";
 import { largeLoads } from "./large.ts";
 import { type Load, loads } from "./loads.ts";
 import { readOptions, usage } from "./options.ts";
-import { has, pinSelf, stopAll, unpinned } from "./processes.ts";
+import { has, pinSelf, stopAll, unpinned, watchStolen } from "./processes.ts";
 import { report, valuesOf } from "./report.ts";
 import { type Piece, resultsOf } from "./results.ts";
 import { type Stage, setStage, type Target } from "./targets.ts";
 
 const args = process.argv.slice(2);
+/** The load of a machine that does nothing else, and which part of its time may be missing without a word. */
+const quiet = 0.7;
+const littleStolen = 0.02;
 /** Loads that a target of others broke under. */
 const broken = new Set<string>();
 const folder = mkdtempSync(join(tmpdir(), "gateway-bench-"));
@@ -41,6 +44,8 @@ async function main(): Promise<void> {
   const large = options.targets.has("gateway") ? largeLoads.filter(isAsked) : [];
   if (!has("wrk")) throw new Error(wrkMissing);
   pinSelf();
+  const [busy = 0] = loadavg();
+  const stolen = watchStolen();
   const wanted = new Set(chosen.flatMap(({ targets }) => targets.filter((name) => options.targets.has(name))));
   const stage = await setStage({ folder, cache: options.cache, wanted });
   for (const load of chosen) for (const target of targetsOf(load, stage)) await verify(load, target);
@@ -53,12 +58,18 @@ async function main(): Promise<void> {
   }
   // They get the cores for themselves.
   await Promise.all([...stage.targets.values()].map(({ program }) => program?.stop()));
-  const notes = [...stage.notes, ...broken, ...(unpinned ? [`nothing is pinned to a core: ${unpinned}`] : [])];
   for (const load of large) {
     tell(load.name);
     pieces.push(...(await load.run({ ...options, folder, upstreams: stage.upstreams })));
   }
   tell("done");
+  const notes = [
+    ...[...stage.notes, ...broken, ...(unpinned ? [`nothing is pinned to a core: ${unpinned}`] : [])],
+    ...(busy > quiet ? [`the machine was busy before: a load of ${busy.toFixed(1)}`] : []),
+    ...(stolen() > littleStolen
+      ? [`its host took ${(100 * stolen()).toFixed(0)} % of its time: trust the ratios`]
+      : []),
+  ];
   const command = ["npm run bench", ...(args.length > 0 ? ["--", ...args] : [])].join(" ");
   const date = new Date();
   const results = resultsOf(pieces);

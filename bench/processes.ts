@@ -63,6 +63,22 @@ export function pinSelf(): void {
   if (!unpinned) execFileSync("taskset", ["-acp", String(otherCore), String(process.pid)], { stdio: "ignore" });
 }
 
+/**
+ * Begins to watch the machine. What it returns tells which part of all cores' time has been used by others since: by other
+ * machines on the same host.
+ */
+export function watchStolen(): () => number {
+  const read = () => {
+    const [, ...ticks] = (/^cpu +(.*)$/m.exec(readFileSync("/proc/stat", "utf8"))?.[0] ?? "").split(/ +/).map(Number);
+    return { stolen: ticks[7] ?? 0, all: ticks.slice(0, 8).reduce((total, count) => total + count, 0) };
+  };
+  const before = read();
+  return () => {
+    const { stolen, all } = read();
+    return (stolen - before.stolen) / Math.max(1, all - before.all);
+  };
+}
+
 /** How many files a program may have open: a socket is one. */
 export function openFiles(): number {
   const limits = readFileSync("/proc/self/limits", "utf8");

@@ -35,8 +35,8 @@ export const rows: readonly Row[] = [
     value: ({ together }) =>
       together(
         [
-          ["chat-1k", "gateway", perRequest],
-          ["chat-1k", "gateway-free", perRequest],
+          ["money", "gateway", perRequest],
+          ["money", "gateway-free", perRequest],
         ],
         (paid = 0, free = 0) => 100 * (1 - free / paid),
       ),

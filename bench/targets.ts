@@ -8,7 +8,7 @@ import { makeKey, startGateway, type UpstreamPorts } from "./servers/gateway.ts"
 import { startNginxProxy, startNginxUpstream } from "./servers/nginx.ts";
 import { portkeyHeaders, startPortkey } from "./servers/portkey.ts";
 
-export const targetNames = ["direct", "nginx", "bare", "portkey", "gateway", "gateway-free", "connect-echo"] as const;
+export const targetNames = ["direct", "nginx", "bare", "portkey", "gateway", "connect-echo"] as const;
 export type TargetName = (typeof targetNames)[number];
 
 export interface Target {
@@ -79,8 +79,7 @@ export async function setStage({ folder, cache, wanted }: StageInit): Promise<St
         program,
       };
     },
-    gateway: () => gatewayTarget(join(folder, "gateway"), upstreams, false),
-    "gateway-free": () => gatewayTarget(join(folder, "gateway-free"), upstreams, true),
+    gateway: () => gatewayTarget(join(folder, "gateway"), upstreams),
     async "connect-echo"() {
       const port = await freePort();
       const file = join(import.meta.dirname, "servers/connect-echo.ts");
@@ -103,10 +102,10 @@ export async function setStage({ folder, cache, wanted }: StageInit): Promise<St
 }
 
 /** Starts a gateway with an account and a key of its own. */
-export async function gatewayTarget(folder: string, upstreams: UpstreamPorts, free: boolean) {
+export async function gatewayTarget(folder: string, upstreams: UpstreamPorts) {
   const port = await freePort();
   const key = await makeKey(folder);
-  const program = await startGateway({ folder, port, upstreams, free });
+  const program = await startGateway({ folder, port, upstreams });
   return { ports: { whole: port, stub: port }, headers: () => ({ authorization: `Bearer ${key}` }), program };
 }
 
