@@ -16,12 +16,7 @@ import {
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "./support/scripted-upstream.ts";
-
-const answer = {
-  ...{ id: "chatcmpl_1", object: "chat.completion", created: 1, model: "m" },
-  choices: [{ index: 0, message: { role: "assistant", content: "Hello!" }, finish_reason: "stop" }],
-  usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
-};
+import { wholeAnswer as answer } from "./support/two-upstreams.ts";
 
 const chunk = (delta: object, finish_reason: string | null = null) =>
   `data: ${JSON.stringify({
