@@ -32,39 +32,53 @@ const kept: ReadonlySet<Operation> = new Set(["chat", "messages", "completions",
 const headers = ["x-gateway-strict", "anthropic-version", "anthropic-beta"];
 
 export function withCache(complete: Complete, options: CacheOptions): Complete {
-  const { catalog, cache, clock } = options;
   const answerHit = createCacheHit(options);
   return (async (asked: Operation, form: Form, call: Call) => {
-    if (!kept.has(asked)) return forward(complete, asked, form, call);
-    const control = cacheControlOf(call.header("cache-control"));
-    if (!control.mayKeep && !control.onlyKept) return forward(complete, asked, form, call);
-    const models = modelsOf(asked, call as Call<Input<Operation>>, catalog);
-    const key = keyOf(asked, form, call, models);
-    const hit = control.mayRead ? cache.find(key) : undefined;
-    if (hit && isFresh(hit, control.maxAgeMs, clock())) {
+    const found = lookUp(asked, form, call, options);
+    if (!found) return forward(complete, asked, form, call);
+    const { hit, onlyKept, place } = found;
+    if (hit) {
       if (call.caller.mustPay && !hit.isPriced) throw modelUnpriced(hit.model);
       return answerHit(hit, asked, form, call);
     }
-    if (control.onlyKept) {
-      Object.assign(call.facts, { operation: asked, form, model: models[0].id });
+    if (onlyKept) {
+      Object.assign(call.facts, { operation: asked, form, model: place.model });
       throw notCached();
     }
     const answer = await forward(complete, asked, form, call);
-    return keeping(answer, call, options, { key, model: models[0].id });
+    return keeping(answer, call, options, place);
   }) as Complete;
 }
 
 /** Says beforehand whether a call would be answered from here; empty where no answer to it is kept. Throws a Refusal. */
-export function createCacheState({ cache, catalog, clock }: CacheOptions) {
+export function createCacheState(options: CacheOptions) {
   return (asked: Operation, form: Form, call: Call): CacheState => {
-    const { mayRead, mayKeep, maxAgeMs, onlyKept } = cacheControlOf(call.header("cache-control"));
-    if (!kept.has(asked) || (!mayKeep && !onlyKept)) return "";
-    const models = modelsOf(asked, call as Call<Input<Operation>>, catalog);
-    const hit = mayRead ? cache.find(keyOf(asked, form, call, models)) : undefined;
-    if (hit && isFresh(hit, maxAgeMs, clock())) return "hit";
-    if (onlyKept) throw notCached();
+    const found = lookUp(asked, form, call, options);
+    if (!found) return "";
+    if (found.hit) return "hit";
+    if (found.onlyKept) throw notCached();
     return "miss";
   };
+}
+
+/** What the cache has for a call, and where an answer to it would stand. */
+interface Found {
+  readonly hit: KeptAnswer | undefined;
+  /** Whether the caller wants no other. */
+  readonly onlyKept: boolean;
+  readonly place: Place;
+}
+
+/** Returns undefined for a call that the cache is not for. Throws a Refusal where its key may not use its models. */
+function lookUp(asked: Operation, form: Form, call: Call, { catalog, cache, clock }: CacheOptions): Found | undefined {
+  if (!kept.has(asked)) return undefined;
+  const { mayRead, mayKeep, maxAgeMs, onlyKept } = cacheControlOf(call.header("cache-control"));
+  if (!mayKeep && !onlyKept) return undefined;
+  const models = modelsOf(asked, call as Call<Input<Operation>>, catalog);
+  const place = { key: keyOf(asked, form, call, models), model: models[0].id };
+  const found = mayRead ? cache.find(place.key) : undefined;
+  const hit = found && isFresh(found, maxAgeMs, clock()) ? found : undefined;
+  return { hit, onlyKept, place };
 }
 
 function forward(complete: Complete, asked: Operation, form: Form, call: Call): Promise<Answer> {

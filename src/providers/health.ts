@@ -10,7 +10,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, Frames } from "../call.ts";
 import { faultOf, isTelling } from "./fault.ts";
 import type { Operation } from "./operations.ts";
-import type { Attempt, Provider, Speak } from "./provider.ts";
+import { type Attempt, type Provider, type Speak, withEverySpeak } from "./provider.ts";
 
 /** How an upstream fared over the last while. */
 export interface Fared {
@@ -45,11 +45,7 @@ export function createHealth(clock: () => number): Health {
     watch(name, provider) {
       const record = createAttempts();
       records.set(name, record);
-      const speaks = Object.entries(provider.speaks).map(([operation, speak]) => [
-        operation,
-        watched(speak as Speak<Operation>, record, clock),
-      ]);
-      return { ...provider, speaks: Object.fromEntries(speaks) as Provider["speaks"] };
+      return withEverySpeak(provider, (speak) => watched(speak, record, clock));
     },
     fared: (name) => (records.get(name) ?? createAttempts()).since(clock() - spanMs),
   };

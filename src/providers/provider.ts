@@ -85,3 +85,12 @@ export interface Provider {
   /** Waits for what runs, then lets go of every connection. */
   close(): Promise<void>;
 }
+
+/** Returns the provider with something around each operation that it speaks. */
+export function withEverySpeak(provider: Provider, around: (speak: Speak<Operation>) => Speak<Operation>): Provider {
+  const speaks = Object.entries(provider.speaks).map(([operation, speak]) => [
+    operation,
+    around(speak as Speak<Operation>),
+  ]);
+  return { ...provider, speaks: Object.fromEntries(speaks) as Provider["speaks"] };
+}

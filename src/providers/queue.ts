@@ -13,7 +13,7 @@ import type { UpstreamConfig } from "../config/config.ts";
 import { cancelled, type Refusal, upstreamBusy } from "../errors.ts";
 import { faultOf } from "./fault.ts";
 import type { Operation } from "./operations.ts";
-import type { Attempt, Provider, Speak } from "./provider.ts";
+import { type Attempt, type Provider, type Speak, withEverySpeak } from "./provider.ts";
 
 /** What there is to see of all queues, by the upstream's name. */
 export interface Queues {
@@ -33,11 +33,7 @@ export function createQueues(upstreams: readonly Pick<UpstreamConfig, "name" | "
     before(name, provider) {
       const queue = queues.get(name);
       if (!queue) return provider;
-      const speaks = Object.entries(provider.speaks).map(([operation, speak]) => [
-        operation,
-        queuedSpeak(speak as Speak<Operation>, queue),
-      ]);
-      return { ...provider, speaks: Object.fromEntries(speaks) as Provider["speaks"], hasQueue: true };
+      return { ...withEverySpeak(provider, (speak) => queuedSpeak(speak, queue)), hasQueue: true };
     },
     queued: (name) => queues.get(name)?.queued() ?? 0,
     running: (name) => queues.get(name)?.running() ?? 0,
