@@ -2,15 +2,16 @@
  * `npm run bench`: the gateway beside a bare proxy, nginx and Portkey, in turn, round after round. Prints a table of what
  * it must reach and one of all figures. `--help` tells the options.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { loadavg, tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { join } from "node:path";
 import { open, requestBytes } from "./clients/http.ts";
 import { wrkMissing } from "./clients/wrk.ts";
 import { largeLoads } from "./large.ts";
 import { type Load, loads } from "./loads.ts";
 import { readOptions, usage } from "./options.ts";
-import { has, pinSelf, stopAll, unpinned, watchStolen } from "./processes.ts";
+import { has, pinSelf, unpinned, watchStolen } from "./processes.ts";
+import { folder, runProgram } from "./program.ts";
 import { report, valuesOf } from "./report.ts";
 import { type Piece, resultsOf } from "./results.ts";
 import { type Stage, setStage, type Target } from "./targets.ts";
@@ -19,19 +20,12 @@ const args = process.argv.slice(2);
 /** The load of a machine that does nothing else, and which part of its time may be missing without a word. */
 const quiet = 0.7;
 const littleStolen = 0.02;
+/** How much longer than it is measured a target runs beforehand. */
+const warmings = 10;
 /** Loads that a target of others broke under. */
 const broken = new Set<string>();
-const folder = mkdtempSync(join(tmpdir(), "gateway-bench-"));
-for (const signal of ["SIGINT", "SIGTERM"] as const)
-  process.once(signal, () => void clear().then(() => process.exit(130)));
-try {
-  await main();
-} catch (error) {
-  console.error(`bench: ${(error as Error).message}`);
-  process.exitCode = 1;
-} finally {
-  await clear();
-}
+
+await runProgram(main);
 
 async function main(): Promise<void> {
   if (args.includes("--help")) return console.log(usage);
@@ -49,6 +43,8 @@ async function main(): Promise<void> {
   const wanted = new Set(chosen.flatMap(({ targets }) => targets.filter((name) => options.targets.has(name))));
   const stage = await setStage({ folder, cache: options.cache, wanted });
   for (const load of chosen) for (const target of targetsOf(load, stage)) await verify(load, target);
+  const [first] = chosen;
+  if (first) await warmUp(first, stage, options.seconds);
   const pieces: Piece[] = [];
   for (let round = 0; round < options.rounds; round++) {
     for (const load of chosen) {
@@ -92,6 +88,16 @@ function targetsOf({ targets }: Load, stage: Stage): Target[] {
   return targets.flatMap((name) => stage.targets.get(name) ?? []);
 }
 
+/** Runs until what runs often is compiled: that takes an engine many seconds, and is no cost of a call. */
+async function warmUp(load: Load, stage: Stage, seconds: number): Promise<void> {
+  for (const target of targetsOf(load, stage)) {
+    if (!target.program || target.name === "nginx") continue;
+    tell(`warming ${target.name}`);
+    const context = { seconds: warmings * seconds, warmSeconds: seconds / 5, folder, upstreams: stage.upstreams };
+    await load.measure(target, context).catch(() => {}); // What fails fails again when it is measured.
+  }
+}
+
 /** The targets of a load, one after another; each round begins with another. */
 async function measure(load: Load, stage: Stage, round: number, seconds: number): Promise<Piece[]> {
   const targets = targetsOf(load, stage);
@@ -123,9 +129,4 @@ async function verify({ name, sent }: Load, target: Target): Promise<void> {
   connection.close();
   const isRight = status === 200 && text.length > 500 && text.includes(sent.expects);
   if (!isRight) throw new Error(`${target.name} answers ${name} with ${status}: ${text.slice(0, 300)}`);
-}
-
-async function clear(): Promise<void> {
-  await stopAll();
-  rmSync(folder, { recursive: true, force: true });
 }

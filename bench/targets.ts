@@ -3,7 +3,8 @@
  * cannot have is left out, and the reason told.
  */
 import { join } from "node:path";
-import { freePort, has, otherCore, type Program, start, targetCore } from "./processes.ts";
+import { freePort } from "./free-port.ts";
+import { has, otherCore, type Program, start, targetCore } from "./processes.ts";
 import { makeKey, startGateway, type UpstreamPorts } from "./servers/gateway.ts";
 import { startNginxProxy, startNginxUpstream } from "./servers/nginx.ts";
 import { portkeyHeaders, startPortkey } from "./servers/portkey.ts";

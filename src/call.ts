@@ -4,6 +4,7 @@
 import type { DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Facts } from "./facts.ts";
 import type { Tier } from "./limits/tiers.ts";
+import type { Signal } from "./signal.ts";
 import type { Wire } from "./wire/wire.ts";
 
 /**
@@ -26,6 +27,8 @@ export interface Caller {
   readonly models: readonly string[];
   /** Whether cost must be known and covered beforehand: its account is prepaid, or the key has a limit. */
   readonly mustPay: boolean;
+  /** Whether its key has a limit of its own. */
+  readonly isLimited: boolean;
   /** Of its account; undefined where there is none. */
   readonly tier: Tier | undefined;
 }
@@ -39,6 +42,7 @@ export const nobody: Caller = {
   sessionId: "",
   models: [],
   mustPay: true,
+  isLimited: false,
   tier: undefined,
 };
 
@@ -77,7 +81,7 @@ export interface Asked<I extends DescMessage = DescMessage> extends Arrival {
   readonly caller: Caller;
   readonly request: Wire<I>;
   /** Aborted when the caller goes away or its deadline passes. */
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
 }
 
 export interface Call<I extends DescMessage = DescMessage> extends Asked<I> {

@@ -6,10 +6,9 @@ import fc from "fast-check";
 import { afterEach, describe, test, vi } from "vitest";
 import { Family } from "../gen/modelgateway/v1/access_pb.ts";
 import { framesOf } from "../src/transport/frames.ts";
-import { dataFrame, maxFrameBytes, type SseFrame, SseReader } from "../src/wire/sse.ts";
+import { dataFrames, maxFrameBytes, type SseFrame, SseReader } from "../src/wire/sse.ts";
 
 const { keepAlive } = framesOf(Family.OPENAI);
-const dataFrames = (payloads: readonly Buffer[]) => Buffer.concat(payloads.flatMap(dataFrame));
 
 type Frame = string | [event: string, data: string];
 

@@ -9,7 +9,7 @@ import { connect } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { CreateChatCompletionRequestSchema, Role } from "../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
 import { issueKey } from "../src/services/keys.ts";
@@ -443,7 +443,7 @@ describe("RPC", () => {
     await expectUnharmed(gateway);
   });
 
-  test("refuses garbage instead of a message through gRPC", async () => {
+  async function grpcStatus(body: Buffer, headers: Record<string, string> = {}): Promise<number> {
     const session = connectHttp2(gateway.rootUrl);
     const stream = session.request({
       ":method": "POST",
@@ -451,14 +451,33 @@ describe("RPC", () => {
       "content-type": "application/grpc+proto",
       te: "trailers",
       authorization: `Bearer ${gateway.apiKey}`,
+      ...headers,
     });
     let status: unknown;
     stream.on("response", (headers) => (status ??= headers["grpc-status"]));
     stream.on("trailers", (trailers) => (status ??= trailers["grpc-status"]));
-    stream.resume().end(enveloped);
+    stream.resume().end(body);
     await once(stream, "close");
-    expect(Number(status)).toBe(Code.Internal);
     session.destroy();
+    return Number(status);
+  }
+
+  const whole = Buffer.from([0, 0, 0, 0, 0]);
+  const byGrpc: Record<string, readonly [body: Buffer, code: Code, headers?: Record<string, string>]> = {
+    garbage: [enveloped, Code.Internal],
+    "no message": [Buffer.alloc(0), Code.Unimplemented],
+    "half a length": [whole.subarray(0, 3), Code.InvalidArgument],
+    "half a message": [enveloped.subarray(0, -1), Code.InvalidArgument],
+    "several messages": [Buffer.concat([whole, whole]), Code.Unimplemented],
+    "a message that is compressed by nobody knows what": [Buffer.from([1, 0, 0, 0, 0]), Code.Internal],
+    "a message in a coding that nobody knows": [whole, Code.Unimplemented, { "grpc-encoding": "canary" }],
+    "a deadline that is none": [whole, Code.InvalidArgument, { "grpc-timeout": "soon" }],
+  };
+
+  test.each(Object.entries(byGrpc))("refuses %s through gRPC, and logs it", async (_, [body, code, headers]) => {
+    const before = gateway.logged().length;
+    expect(await grpcStatus(body, headers)).toBe(code);
+    await vi.waitFor(() => expect(gateway.logged().slice(before)).toContain('"reason":"MALFORMED_BODY"'));
     await expectUnharmed(gateway);
   });
 

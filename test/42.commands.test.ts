@@ -9,12 +9,12 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../bench/free-port.ts";
 import { hashKeySecret } from "../src/secrets.ts";
 import { openStorage } from "../src/storage/storage.ts";
 import {
   bin,
   chatStatus,
-  freePort,
   modelGateway,
   Running,
   root,
@@ -85,10 +85,12 @@ describe("accounts and keys", () => {
       const [keyId = ""] = /key_\w+/.exec(made.stderr) ?? [];
       expect((await modelGateway(["keys", "revoke", keyId], env)).code).toBe(0);
       expect(await chatStatus(rootUrl, secret)).toBe(401);
-      expect(server.stdout + server.stderr).not.toContain(secret);
-      expect(server.stderr).not.toContain("call failed");
+      const { code, stdout, stderr } = await server.stop();
+      expect(code).toBe(0);
+      expect(stdout + stderr).not.toContain(secret);
+      expect(stderr).not.toContain("call failed");
     } finally {
-      expect(await server.stop()).toMatchObject({ code: 0 });
+      await server.stop();
     }
   });
 });
@@ -461,9 +463,11 @@ describe("the configuration", () => {
     const OPENAI_BASE_URL = `http://127.0.0.1:${(local.address() as { port: number }).port}/v1`;
     const { server } = await startServer([], { ...env, OPENAI_BASE_URL });
     try {
-      expect(JSON.parse(server.stderr.split("\n")[0] ?? "")).toMatchObject({ upstream: "openai", models: 1 });
+      const { stderr, code } = await server.stop();
+      expect(code).toBe(0);
+      expect(JSON.parse(stderr.split("\n")[0] ?? "")).toMatchObject({ upstream: "openai", models: 1 });
     } finally {
-      expect((await server.stop()).code).toBe(0);
+      await server.stop();
       local.close();
     }
   });

@@ -1,7 +1,13 @@
 /**
  * What is logged of a call: one line, enough to find and count it, and nothing that was said or that opens a door.
  */
+import { pino } from "pino";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
+import { here, nobody } from "../src/call.ts";
+import { upstreamFailed } from "../src/errors.ts";
+import type { Ended } from "../src/pipeline/observe.ts";
+import { createCallLog } from "../src/telemetry/log.ts";
 import { chatStatus } from "./support/command.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "./support/gateway.ts";
 import { eventStream, type ScriptedExchange, startScriptedUpstream } from "./support/scripted-upstream.ts";
@@ -325,5 +331,51 @@ test("an error of the gateway's own, with its cause in the log and not in the an
     expect(at.logged()).not.toContain(at.apiKey);
   } finally {
     await at.close();
+  }
+});
+
+/** A call, answered at the second attempt where it was not refused. */
+function callWith(refusal: Ended["refusal"]): Ended {
+  const attempt = { kind: "openai", model: "far", modelId: "near", begunAt: 0, sentAt: 0, queuedMs: 0, waitedMs: 4.2 };
+  const failure = 'it said "no",\n\tand \\ and \u0001 and \u2028 and ß and 🙂';
+  return {
+    arrival: { id: "req_1", method: InferenceService.method.createChatCompletion, header: () => undefined, peer: here },
+    caller: { ...nobody, accountId: "acc_1", keyId: "key_1" },
+    facts: {
+      ...{ operation: "chat", form: "whole", model: "near", firstByteMs: 4.6, ownMs: 0.412_345, cost: 12, waived: 0 },
+      attempts: [
+        { ...attempt, upstream: 'one "quoted"', failure },
+        { ...attempt, upstream: "other" },
+      ],
+      used: { input: 210, cacheRead: 20, cacheWrite: 0, cacheWriteHour: 0, output: 180, reasoning: 0, characters: 0 },
+    },
+    ...{ begunAt: 1_000, endedAt: 1_005, refusal },
+  };
+}
+
+test.each([
+  ["an answered call", undefined],
+  ["a failed one", upstreamFailed("it broke", new Error(`${"long ".repeat(30)}"and"\n\u0000 odd: ü\u2028🙂`))],
+  ["a failed one, in short", upstreamFailed("it broke", new Error('C:\\ "x" ü🙂'))],
+])("the line of %s is byte for byte the one that pino writes", (_, refusal) => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  try {
+    const lines: string[] = [];
+    const log = pino({ level: "info", name: 'a "name"' }, { write: (line: string) => void lines.push(line) });
+    createCallLog(log).ended(callWith(refusal));
+    const {
+      level: _level,
+      time: _time,
+      pid: _pid,
+      hostname: _host,
+      name: _name,
+      msg,
+      ...own
+    } = JSON.parse(lines[0] ?? "");
+    log.info(own, msg);
+    expect(own).toMatchObject({ request_id: "req_1", failures: [{ upstream: 'one "quoted"' }] });
+    expect(lines[0]).toBe(lines[1]);
+  } finally {
+    vi.useRealTimers();
   }
 });

@@ -205,7 +205,7 @@ beforeAll(async () => {
   const asOperated = { retries: { attempts: 3, share: 0.15 }, breaker: { failures: 5, openMs: 5000 } };
   const config: Partial<Config> = { upstreams, models: [...modelsOf(all), ...slow], embeddedModels: false };
   gateway = await startTestGateway({ ...config, ...asOperated });
-  books = openBooks(gateway.databasePath);
+  books = openBooks(gateway.databasePath, gateway.storage);
 });
 
 afterAll(async () => {

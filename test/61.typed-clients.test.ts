@@ -604,11 +604,13 @@ describe("on the way", () => {
   const long = "never gonna give you up ".repeat(1000);
 
   for (const compression of compressions) {
-    test(`a message is compressed with ${compression.name}, both ways, where its caller does so`, async () => {
+    test(`a message is compressed with ${compression.name}, both ways, where its caller would have it`, async () => {
       upstream.answer = (res, { messages }) =>
         answerJson(res, completion((messages as { content: string }[])[0]?.content ?? ""));
       const transports = [
         grpc(odd, { sendCompression: compression, acceptCompression: [compression], compressMinBytes: 0 }),
+        grpc(odd, { acceptCompression: [compression] }),
+        grpc(odd, { acceptCompression: [compression], useBinaryFormat: false }),
         createGrpcWebTransport({
           baseUrl: odd.rootUrl,
           httpVersion: "1.1",

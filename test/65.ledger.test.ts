@@ -1,23 +1,13 @@
 /**
  * Holds and settlements: what no number of calls, processes and crashes may break.
  */
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createLedger, holdMs } from "../src/ledger/ledger.ts";
 import type { Engine } from "../src/storage/database.ts";
 import { ledgerStore } from "../src/storage/ledger.ts";
-import { openLedger, over, type Standing, type TestLedger, wish } from "./support/ledger.ts";
+import { ledgersOfTests, over, type TestLedger, wish } from "./support/ledger.ts";
 
-const open: TestLedger[] = [];
-
-async function ledgerOf(standing: Standing, path?: string): Promise<TestLedger> {
-  const made = await openLedger(standing, path);
-  open.push(made);
-  return made;
-}
-
-afterEach(async () => {
-  for (const made of open.splice(0).reverse()) await made.close();
-});
+const ledgerOf = ledgersOfTests();
 
 function rowOf(test: TestLedger, id: string) {
   return test.engine.prepare<[string], Record<string, number>>("SELECT * FROM requests WHERE id = ?").get(id);
@@ -158,14 +148,12 @@ describe("steps of one turn", () => {
   test("are one transaction", async () => {
     const t = await ledgerOf({ balance: 100 });
     let transactions = 0;
-    const { transact } = t.engine;
-    const counted: Engine = {
-      ...t.engine,
-      transact(work) {
-        transactions++;
-        return transact(work);
-      },
+    const { books } = t.engine;
+    const transact: Engine["transact"] = (work) => {
+      transactions++;
+      return books.transact(work);
     };
+    const counted: Engine = { ...t.engine, books: { ...books, transact } };
     const ledger = createLedger({ store: ledgerStore(counted), clock: t.now, onError: () => {} });
     await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.hold(wish(`r${i}`, 1, 1, t.now()))));
     expect(transactions).toBe(1);

@@ -53,7 +53,7 @@ beforeAll(async () => {
   upstream = await startScriptedUpstream();
   const config = paidModels(upstream.baseUrl);
   gateway = await startTestGateway({ ...config, models: [...(config.models ?? []), ...dearModels] });
-  books = openBooks(gateway.databasePath);
+  books = openBooks(gateway.databasePath, gateway.storage);
 });
 
 afterAll(async () => {

@@ -36,7 +36,7 @@ beforeAll(async () => {
     paidModel("cheap", "openai", { price: fractions }),
   ];
   gateway = await startTestGateway({ ...config, models: [...(config.models ?? []), ...more] });
-  books = openBooks(gateway.databasePath);
+  books = openBooks(gateway.databasePath, gateway.storage);
 });
 
 afterAll(async () => {

@@ -89,7 +89,7 @@ describe("of one process", () => {
     const tiers = [{ name: "Fast", recharge: 0, requestsPerMinute: 100_000, tokensPerMinute: undefined }];
     const models = [paidModel("gpt", "openai", { price })];
     gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), models, tiers });
-    books = openBooks(gateway.databasePath);
+    books = openBooks(gateway.databasePath, gateway.storage);
   });
 
   afterAll(async () => {

@@ -5,19 +5,10 @@ import { readFileSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { freePort } from "../bench/free-port.ts";
 import { hashKeySecret, verifyPassword } from "../src/secrets.ts";
 import { openStorage, type Storage } from "../src/storage/storage.ts";
-import {
-  bin,
-  chatStatus,
-  freePort,
-  modelGateway,
-  Running,
-  root,
-  run,
-  systemNode,
-  temporaryFolder,
-} from "./support/command.ts";
+import { bin, chatStatus, modelGateway, Running, root, run, systemNode, temporaryFolder } from "./support/command.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let env: { DATA_DIR: string; PORT: string };

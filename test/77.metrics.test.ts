@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { Registry } from "prom-client";
+import { Counter, Histogram, Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../gen/modelgateway/v1/usage_pb.ts";
@@ -19,6 +19,7 @@ import type { AttemptFacts, Facts } from "../src/facts.ts";
 import type { Ended } from "../src/pipeline/observe.ts";
 import { registerGauges } from "../src/telemetry/gauges.ts";
 import { createMetrics } from "../src/telemetry/metrics.ts";
+import { createCounter, createHistogram } from "../src/telemetry/series.ts";
 import { modelGateway, root, startServer, temporaryFolder } from "./support/command.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { read, scrape } from "./support/scrape.ts";
@@ -303,6 +304,41 @@ describe("without a gateway", () => {
     const labels = { operation: "chat", model: "m", form: "whole" };
     expect(value("model_gateway_request_duration_seconds_sum", labels)).toBeCloseTo(0.15);
     expect(value("model_gateway_first_byte_seconds_sum", labels)).toBe(0);
+  });
+
+  test("series are told as those of prom-client are, to the byte", async () => {
+    const [registry, theirs] = [new Registry(), new Registry()];
+    const ofCounter = { name: "calls_total", help: "Calls,\nin \\ all.", labelNames: ["rpc", "status"] } as const;
+    const ofHistogram = {
+      name: "took_seconds",
+      help: "How long.",
+      labelNames: ["form"],
+      buckets: [0.1, 0.5, 2],
+    } as const;
+    const counters = [createCounter({ ...ofCounter, registry }), new Counter({ ...ofCounter, registers: [theirs] })];
+    const histograms = [
+      createHistogram({ ...ofHistogram, registry }),
+      new Histogram({ ...ofHistogram, buckets: [...ofHistogram.buckets], registers: [theirs] }),
+    ];
+    for (const [rpc, status, by] of [
+      ["B", "200", 1],
+      ["A", '4"0\\4', 0],
+      ["B", "200", 0.1],
+      ["B", "500", 3],
+    ] as const) {
+      for (const counter of counters) counter.inc({ rpc, status }, by);
+    }
+    for (const [form, value] of [
+      ["whole", 0.5],
+      ["stream", 0],
+      ["whole", 0.3],
+      ["whole", 7],
+      ["", 2.1],
+    ] as const) {
+      for (const histogram of histograms) histogram.observe({ form }, value);
+    }
+    expect(await registry.metrics()).toBe(await theirs.metrics());
+    expect(await registry.metrics()).toContain('took_seconds_bucket{le="0.5",form="whole"} 2\n');
   });
 
   test("a call costs microseconds", () => {

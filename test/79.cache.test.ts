@@ -37,7 +37,7 @@ const standard: CacheConfig = { maxBytes: 1024 * 1024, keepMs: 60_000, priceShar
 
 async function start(cache: CacheConfig | undefined): Promise<() => Promise<void>> {
   gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), cache }, { clock: () => now });
-  books = openBooks(gateway.databasePath);
+  books = openBooks(gateway.databasePath, gateway.storage);
   const [started, opened] = [gateway, books];
   return async () => {
     expect((await started.storage.reconcile()).differences).toEqual([]);

@@ -43,7 +43,7 @@ function served(): Partial<Config> {
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
   gateway = await startTestGateway(served(), { clock: () => now });
-  books = openBooks(gateway.databasePath);
+  books = openBooks(gateway.databasePath, gateway.storage);
   database = new Sqlite(gateway.databasePath, { readonly: true });
   return async () => {
     expect((await gateway.storage.reconcile()).differences).toEqual([]);

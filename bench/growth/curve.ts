@@ -2,8 +2,9 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { wrk } from "../clients/wrk.ts";
+import { freePort } from "../free-port.ts";
 import { chatRequest, models } from "../payloads.ts";
-import { freePort } from "../processes.ts";
+
 import { startGateway, type UpstreamPorts } from "../servers/gateway.ts";
 import { median } from "../statistics.ts";
 import { openWithKeys } from "./data.ts";

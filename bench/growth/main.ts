@@ -4,30 +4,19 @@
  *
  * `--rows 50000000` has the whole ledger, which takes some 40 GB and an hour to make; `--only keys,…` some of the curves.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { wrkMissing } from "../clients/wrk.ts";
 import { mostStreams, openStreams } from "../large.ts";
 import { cacheFolder } from "../options.ts";
-import { has, pinSelf, stopAll } from "../processes.ts";
+import { has, pinSelf } from "../processes.ts";
+import { folder, runProgram } from "../program.ts";
 import { startUpstreams } from "../targets.ts";
 import { type Curve, curveOf, type Point } from "./curve.ts";
 
 /** An account has at most some thousand keys. */
 const keysPerAccount = 1000;
-const folder = mkdtempSync(join(tmpdir(), "gateway-bench-"));
-for (const signal of ["SIGINT", "SIGTERM"] as const)
-  process.once(signal, () => void clear().then(() => process.exit(130)));
-try {
-  await main();
-} catch (error) {
-  console.error(`bench: ${(error as Error).message}`);
-  process.exitCode = 1;
-} finally {
-  await clear();
-}
+
+await runProgram(main);
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -82,9 +71,4 @@ function show({ name }: Curve, points: readonly Point[]): void {
     const cells = [cpu.toFixed(1), `${ratio.toFixed(2)} ×`, Math.round(rate), Math.round(startMs), memory.toFixed(0)];
     console.log(`| ${count.toLocaleString("en")} | ${cells.join(" | ")} |`);
   }
-}
-
-async function clear(): Promise<void> {
-  await stopAll();
-  rmSync(folder, { recursive: true, force: true });
 }

@@ -9,6 +9,8 @@ import { measure } from "./measure.ts";
 const { input, whole, stream } = operations.chat;
 const request = Buffer.from(chatRequest("chat", 1000));
 const large = Buffer.from(chatRequest("chat", 200_000));
+const code = '{"a": "b",\n"c": 1}'.repeat(8000);
+const quoted = Buffer.from(JSON.stringify({ model: "chat", messages: [{ role: "user", content: code }] }));
 const answer = Buffer.from(chatAnswer);
 const chunk = Buffer.from(chunkFrame("and a few words more", true).slice("data: ".length));
 const vectors = Buffer.from(embeddingsAnswer);
@@ -20,6 +22,9 @@ export async function measureCodec(): Promise<void> {
   await measure("request of 1 kB: its model replaced in the bytes", () => {
     return Wire.ofBytes(input, request).with({ model: "another" }).bytes();
   });
+  await measure("request of 200 kB of quoted code: its model replaced", () => {
+    return Wire.ofBytes(input, quoted).with({ model: "another" }).bytes();
+  });
   await measure("answer of 1 kB: bytes → JSON", () => Wire.ofBytes(whole, answer, true).json());
   await measure("answer of 1 kB: bytes → message", () => Wire.ofBytes(whole, answer, true).message());
   const message = Wire.ofBytes(whole, answer, true).message();
@@ -30,6 +35,7 @@ export async function measureCodec(): Promise<void> {
   await measure("chunk: message → bytes", () => Wire.ofMessage(stream, chunkMessage).bytes());
   const { whole: embeddings } = operations.embeddings;
   await measure("answer of 1,536 floats: bytes → JSON", () => Wire.ofBytes(embeddings, vectors, true).json());
+  await measure("answer of 1,536 floats: without its numbers", () => Wire.ofBytes(embeddings, vectors, true).outline());
   const validate = createValidate([CreateChatCompletionRequestSchema]);
   const read = Wire.ofBytes(CreateChatCompletionRequestSchema, request);
   read.message();

@@ -2,9 +2,11 @@
 import { measureCodec } from "./codec.ts";
 import { measureLimits } from "./limits.ts";
 import { measureMoney } from "./money.ts";
+import { measureSeeing } from "./seeing.ts";
 import { measureStreams } from "./streams.ts";
 
 await measureCodec();
 await measureLimits();
 await measureStreams();
 await measureMoney();
+await measureSeeing();

@@ -7,6 +7,7 @@ import { here } from "../../src/call.ts";
 import { newId } from "../../src/ids.ts";
 import { createLedger, type Ledger } from "../../src/ledger/ledger.ts";
 import { createAuthenticate } from "../../src/pipeline/authenticate.ts";
+import { createKnownKeys } from "../../src/pipeline/known-keys.ts";
 import { issueKey } from "../../src/services/issue-key.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { measure } from "./measure.ts";
@@ -27,11 +28,9 @@ export async function measureMoney(): Promise<void> {
     const issued = Array.from({ length: keys }, () =>
       issueKey(storage.keys, { accountId, name: "bench", admin: false, now }),
     );
-    await authentication(
-      storage,
-      issued.map(({ secret }) => secret),
-    );
     const ledger = createLedger({ store: storage.ledger, clock: Date.now, onError });
+    const secrets = issued.map(({ secret }) => secret);
+    await authentication(storage, ledger, secrets);
     const call = paidCall(ledger, accountId, issued[0]?.key.id ?? "");
     await measure("hold and settle, one call at a time", call);
     const several = () => Promise.all(Array.from({ length: atOnce }, call));
@@ -43,10 +42,12 @@ export async function measureMoney(): Promise<void> {
   }
 }
 
-async function authentication(storage: Storage, secrets: readonly string[]): Promise<void> {
+async function authentication(storage: Storage, ledger: Ledger, secrets: readonly string[]): Promise<void> {
   const tiers = [{ name: "Any", recharge: 0, requestsPerMinute: 1e8, tokensPerMinute: undefined }];
+  const { keys: all, version } = storage;
+  const knownKeys = createKnownKeys({ keys: all, tiers, credit: ledger.credit, version });
   const authenticate = createAuthenticate({
-    ...{ keys: storage.keys, authenticateSession: () => undefined, tiers, operatorKey: undefined },
+    ...{ keys: all, knownKeys, authenticateSession: () => undefined, tiers, operatorKey: undefined },
     ...{ clock: Date.now, onUsed: () => {} },
   });
   const method = InferenceService.method.createChatCompletion;
@@ -61,7 +62,7 @@ function paidCall(ledger: Ledger, accountId: string, keyId: string): () => Promi
   return async () => {
     const now = Date.now();
     const id = newId("req", now);
-    const names = { accountId, keyId, operation: "chat", model: "chat" };
+    const names = { accountId, keyId, isLimited: false, operation: "chat", model: "chat" };
     await ledger.hold({ requestId: id, ...names, wanted: 2000, least: 2000, now });
     await ledger.settle({
       ...{ id, account_id: accountId, key_id: keyId, operation: "chat", model: "chat", upstream: "whole", outcome: 1 },

@@ -47,7 +47,7 @@ class Relay implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Record<string, unknown>): void {
     const type = headers["content-type"] as string;
     const length = headers["content-length"] as string | undefined;
-    this.#res.writeHead(status, length ? { "content-type": type, "content-length": length } : { "content-type": type });
+    this.#res.writeHead(status, length ? ["content-type", type, "content-length", length] : ["content-type", type]);
     if (length) this.#whole = [];
   }
 

@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { newId } from "../../src/ids.ts";
 import { issueKey } from "../../src/services/issue-key.ts";
 import { openStorage } from "../../src/storage/storage.ts";
+import { freePort } from "../free-port.ts";
 import { models, pacings } from "../payloads.ts";
-import { freePort, type Program, start, targetCore } from "../processes.ts";
+import { type Program, start, targetCore } from "../processes.ts";
 
 const main = join(import.meta.dirname, "../../src/main.ts");
 

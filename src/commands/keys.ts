@@ -6,7 +6,6 @@
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { pino } from "pino";
 import { ModelPermissionsSchema } from "../../gen/modelgateway/v1/keys_pb.ts";
 import { createCatalog } from "../catalog.ts";
 import type { Config } from "../config/config.ts";
@@ -19,6 +18,7 @@ import { issueKey } from "../services/keys.ts";
 import type { ApiKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import { helpHint, readAmount, readFuture, readName, readOptions, table, UsageError, withStorage } from "./command.ts";
+import { openLog } from "./log-lines.ts";
 
 export async function keys([action, ...args]: readonly string[]): Promise<void> {
   switch (action) {
@@ -76,7 +76,7 @@ async function createKey(args: readonly string[]): Promise<void> {
 
 /** Checks the names against the models that the gateway serves. Throws a Refusal. */
 async function permissions(entries: string[], config: Config): Promise<string | null> {
-  const { models } = await discoverModels(config, pino({ level: "warn" }, pino.destination(2)));
+  const { models } = await discoverModels(config, openLog("warn"));
   const catalog = createCatalog(config.embeddedModels ? [...models, ...embeddedModels] : models);
   const list = { case: "list", value: { entries } } as const;
   return readPermissions(create(ModelPermissionsSchema, { models: list }), catalog);

@@ -4,7 +4,7 @@
  * While nobody operates the gateway it prints the link by which its first user is made. That goes to standard output
  * alone, never to the log.
  */
-import { type Logger, pino } from "pino";
+import type { Logger } from "pino";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { discoverModels } from "../config/discover.ts";
@@ -12,6 +12,7 @@ import { type Gateway, startGateway } from "../gateway.ts";
 import { issueSetUpLink, linkUrl } from "../services/links.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { databasePath, readOptions, rootUrl, StartError } from "./command.ts";
+import { openLog } from "./log-lines.ts";
 
 export async function serve(args: readonly string[]): Promise<void> {
   const { values } = readOptions("serve", args, {});
@@ -36,7 +37,7 @@ export async function runGateway(
   config: Config,
   ready: (gateway: Gateway, storage: Storage) => Promise<void>,
 ): Promise<void> {
-  const log = pino({ level: config.logLevel }, pino.destination(2));
+  const log = openLog(config.logLevel);
   const storage = await openStorage(databasePath(config), config.durability);
   try {
     const found = await discoverModels(config, log);

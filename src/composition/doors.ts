@@ -5,6 +5,7 @@ import { createAdmit } from "../pipeline/admit.ts";
 import { audit } from "../pipeline/audit.ts";
 import { createAuthenticate } from "../pipeline/authenticate.ts";
 import { createAuthenticateSession } from "../pipeline/authenticate-session.ts";
+import { createKnownKeys } from "../pipeline/known-keys.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
 import { createHandle } from "../pipeline/serve.ts";
 import { createAddresses } from "../transport/addresses.ts";
@@ -33,8 +34,9 @@ export function createDoors(
   const descriptors = services.map(({ service }) => service);
   const { keys, sessions } = storage;
   const authenticateSession = createAuthenticateSession({ sessions, clock });
+  const knownKeys = createKnownKeys({ keys, tiers, credit: ledger.credit, version: storage.version });
   const authenticate = createAuthenticate({
-    ...{ keys, authenticateSession, tiers, operatorKey, clock },
+    ...{ keys, knownKeys, authenticateSession, tiers, operatorKey, clock },
     onUsed: ledger.touch,
   });
   const onError = (err: unknown) => log.error({ err }, "the audit log could not be written");

@@ -27,11 +27,17 @@ export function encodeVectors(
   answer: Wire<typeof EmbeddingListSchema>,
   format: VectorFormat,
 ): Wire<typeof EmbeddingListSchema> {
-  const { data } = answer.json();
+  // Numbers need not be read to see that they stay as they are.
+  if (!changedItems(answer.outline(), format)) return answer;
+  const changed = changedItems(answer.json(), format);
+  return changed ? answer.with({ data: changed }) : answer;
+}
+
+/** Returns undefined where nothing changes. */
+function changedItems({ data }: JsonObject, format: VectorFormat): JsonValue[] | undefined {
   if (!Array.isArray(data)) throw unreadable();
-  const items = data.map((item) => encodedItem(item, format));
-  const ordered = inOrder(items);
-  return ordered.every((item, i) => item === data[i]) ? answer : answer.with({ data: ordered });
+  const ordered = inOrder(data.map((item) => encodedItem(item, format)));
+  return ordered.every((item, i) => item === data[i]) ? undefined : ordered;
 }
 
 /** Returns the same object where nothing changes. */

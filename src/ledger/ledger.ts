@@ -1,13 +1,22 @@
 /**
- * Holds and settlements, many at a time: all that come in one turn of the event loop are one transaction.
+ * Holds and settlements: what a call reserves before it is sent, and what it is charged when it is over.
  *
- * What a promise here resolves with is committed. A settlement is safe to repeat, and is tried again while the database
- * is busy; one that fails for good is the caller's to tell. While this process lives it moves the deadlines of its holds
- * on; those of a process that died lapse, here or in whatever process looks first, and free what they reserved.
+ * Where credit is ample a call takes its hold from a lease of this process, and its charge is noted in the journal: neither
+ * waits for more than one small row. Where it is not, the database decides, call by call, and nothing is left over.
+ *
+ * What `settle` and `free` resolve with survives this process. A hold from a lease need not: the lease, which does, covers it.
+ * A settlement is safe to repeat, and is tried again while the database is busy; one that fails for good is the caller's to
+ * tell. While this process lives it moves the deadlines of its holds on; those of a process that died lapse, here or in
+ * whatever process looks first, and free what they reserved.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import { newId } from "../ids.ts";
-import type { Charged, Held, HoldInit, LedgerStore, Settlement } from "../storage/ledger.ts";
+import type { Charged, Entry, Held, HoldInit, LedgerStore, Settlement } from "../storage/ledger.ts";
+import { type Credit, createCredit } from "./credit.ts";
+import { createJournal } from "./journal.ts";
+import { createLeases, type Lease, leaseFor, type Payer } from "./leases.ts";
+import { retried } from "./retried.ts";
+import { createRunning } from "./running.ts";
+import { createTurns } from "./turns.ts";
 
 export type { Charged, Held, Settlement };
 
@@ -19,8 +28,14 @@ export interface LedgerOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** What a call asks to be held. */
+export interface Wish extends Omit<HoldInit, "node" | "expiresAt"> {
+  /** Whether its key has a limit of its own. */
+  readonly isLimited: boolean;
+}
+
 export interface Ledger {
-  hold(init: Omit<HoldInit, "node" | "expiresAt">): Promise<Held>;
+  hold(wish: Wish): Promise<Held>;
   /** Gives back what a call has reserved, which may then reserve anew. */
   free(requestId: string): Promise<void>;
   /** Says that a call runs which will be settled. Returns what says that it has been. */
@@ -29,6 +44,8 @@ export interface Ledger {
   settle(settlement: Settlement): Promise<Charged | undefined>;
   /** Notes that a key was used, at some time soon. */
   touch(keyId: string, now: number): void;
+  /** What is left of accounts and keys, as far as this process knows. */
+  readonly credit: Credit;
   /** Frees the holds of processes that died, and moves on those of this one. */
   sweep(): Promise<void>;
   /** Finishes what is begun: calls that were broken off are settled first. */
@@ -42,105 +59,189 @@ const sweepMs = 20_000;
 /** How long closing waits for calls to be settled, which were all broken off before. */
 const closeMs = 10_000;
 
-/** How long after each failure a settlement is tried again, before it fails for good. */
-const settleDelaysMs = [50, 200, 1000, 3000];
-
-interface Step {
-  readonly work: () => unknown;
-  readonly done: (result: unknown) => void;
-  readonly failed: (error: unknown) => void;
+/** What a call has reserved. */
+interface Reserved {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly amount: number;
+  /** Where it was taken from; undefined once it is a hold of its own. */
+  lease: Lease | undefined;
+  /** Whether the database decided: then it decides of the charge, too. */
+  isExact: boolean;
 }
 
 export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   const node = newId("nod", clock());
-  let steps: Step[] = [];
-  let turn: Promise<void> | undefined;
-  let running = 0;
-  let idle = () => {};
+  const credit = createCredit();
+  const mayLease = ({ keyId, isLimited }: Payer) => store.leases.mayLease(keyId, isLimited);
+  const leases = createLeases({ node, version: store.version, mayLease });
+  const calls = new Map<string, Reserved>();
+  /** Calls whose charge the database decides at this moment. */
+  const settling = new Set<string>();
+  /** Those that took from a lease since the journal was last written: none has a hold of its own. */
+  let young: Reserved[] = [];
+  const onWritten = () => {
+    for (const reserved of young) reserved.lease = undefined;
+    if (young.length > 0) young = [];
+  };
+  const journal = createJournal({ store, node, leases, credit, clock, holdMs, onWritten, onError });
+  const write = (accounts: ReadonlySet<string>) => journal.write(({ accountId }) => accounts.has(accountId));
+  const turns = createTurns({ transact: store.transact, write, save: journal.save, onError });
+  const running = createRunning();
+  let renewedAt = clock();
 
-  function inTurn<T>(work: () => T): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      steps.push({ work, done: resolve as Step["done"], failed: reject });
-      turn ??= new Promise((over) => setImmediate(() => over(flush())));
+  /** A process that stood still for long has lost its leases, and may not know it yet. */
+  const isAwake = () => clock() - renewedAt < holdMs;
+
+  function hold(wish: Wish): Promise<Held> {
+    const lease = isAwake() ? leases.draw(wish, wish.wanted) : undefined;
+    return lease ? Promise.resolve(takenFrom(lease, wish)) : holdAnew(wish);
+  }
+
+  function takenFrom(lease: Lease, wish: Wish): Held {
+    const { requestId, accountId, keyId, operation, model, wanted: amount, now: createdAt, isLimited } = wish;
+    credit.used(lease, amount);
+    const reserved: Reserved = { accountId, keyId, amount, lease, isExact: false };
+    calls.set(requestId, reserved);
+    young.push(reserved);
+    const names = { requestId, leaseId: lease.id, isOfKey: isLimited, accountId, keyId, operation, model };
+    void note({ kind: "hold", ...names, amount, createdAt });
+    return { kind: "held", amount };
+  }
+
+  /** Resolves when it is noted. */
+  function note(entry: Entry): Promise<void> {
+    journal.add(entry);
+    return turns.saved();
+  }
+
+  /** Asks the database: for a lease where credit is ample, and else for this call alone. */
+  function holdAnew(wish: Wish): Promise<Held> {
+    const { requestId, accountId, keyId, isLimited, wanted, now } = wish;
+    // The call may have come long ago.
+    const expiresAt = clock() + holdMs;
+    const lease = { id: leases.idOf(wish), node, accountId, keyId: isLimited ? keyId : "", now, expiresAt };
+    return turns.step({
+      accountId,
+      work(leased) {
+        const isAllowed = wanted > 0 && mayLease(wish);
+        const left = leased.get(lease.id) ?? 0;
+        const grown = left >= wanted ? 0 : leaseFor(wanted, store.left(keyId).available);
+        const isLeased = isAllowed && (left >= wanted || (grown > 0 && store.leases.grow({ ...lease, amount: grown })));
+        if (!isLeased) return { grown: 0, held: store.hold({ ...wish, node, expiresAt }) };
+        leased.set(lease.id, left + grown - wanted);
+        return { grown, held: undefined };
+      },
+      after({ grown, held }) {
+        if (held?.kind === "held") {
+          calls.set(requestId, { accountId, keyId, amount: held.amount, lease: undefined, isExact: true });
+          credit.reserved(accountId, keyId, held.amount);
+        }
+        if (held) return held;
+        const own = leases.grow(wish, grown);
+        credit.leased(own, grown);
+        leases.use(own, wanted);
+        return takenFrom(own, wish);
+      },
     });
   }
 
-  function flush(): void {
-    const batch = steps;
-    steps = [];
-    turn = undefined;
-    let results: unknown[];
-    let hasBegun = false;
-    try {
-      results = store.transact(() => {
-        hasBegun = true;
-        return batch.map(({ work }) => work());
-      });
-    } catch (error) {
-      // One that fails must not take the others with it: each is tried alone. A database that is busy is waited for
-      // once.
-      for (const step of batch) hasBegun ? alone(step) : step.failed(error);
-      return;
+  async function free(requestId: string): Promise<void> {
+    const reserved = calls.get(requestId);
+    if (!reserved) return;
+    const { accountId, keyId, amount, isExact } = reserved;
+    calls.delete(requestId);
+    if (isExact) {
+      await turns.step({ accountId, work: () => store.free(requestId), after: () => {} });
+      credit.reserved(accountId, keyId, -amount);
+    } else {
+      adjust(reserved, -amount);
+      await note({ kind: "free", requestId });
     }
-    for (const [i, { done }] of batch.entries()) done(results[i]);
   }
 
-  function alone({ work, done, failed }: Step): void {
-    try {
-      done(store.transact(work));
-    } catch (error) {
-      failed(error);
-    }
+  /** Notes that a call has more, or less, of its account's credit than it reserved. */
+  function adjust({ accountId, keyId, lease }: Reserved, amount: number): void {
+    if (lease) {
+      leases.use(lease, amount);
+      credit.used(lease, amount);
+    } else credit.reserved(accountId, keyId, amount);
   }
 
   async function settle(settlement: Settlement): Promise<Charged | undefined> {
-    const entryId = newId("led", clock());
-    for (const delayMs of settleDelaysMs) {
-      try {
-        return await inTurn(() => store.settle(settlement, entryId));
-      } catch (error) {
-        onError(error);
-        await delay(delayMs);
+    const { id, cost } = settlement;
+    const reserved = calls.get(id);
+    calls.delete(id);
+    const isCovered = reserved ? covers(reserved, cost) : cost === 0 && !settling.has(id);
+    if (!isCovered) return settleAnew(settlement, reserved);
+    if (reserved) adjust(reserved, cost - reserved.amount);
+    const isHeld = reserved !== undefined;
+    const entry: Entry = { kind: "settle", entryId: newId("led", clock()), call: settlement, isHeld };
+    try {
+      await note(entry);
+    } catch (error) {
+      // Who is told that it failed is not charged.
+      if (journal.withdraw(entry)) {
+        if (reserved) adjust(reserved, -cost);
+        journal.add({ kind: "free", requestId: id });
+        throw error;
       }
     }
-    return inTurn(() => store.settle(settlement, entryId));
+    return { cost, waived: 0 };
   }
 
-  function begin(): () => void {
-    running++;
-    return () => {
-      if (--running === 0) idle();
+  /** Whether a call is charged by what it has, and what its lease has besides. */
+  function covers({ amount, lease, isExact }: Reserved, cost: number): boolean {
+    if (isExact || !isAwake()) return false;
+    return cost <= amount + (lease ? leases.idleOf(lease) : 0);
+  }
+
+  /** Has the database decide what is charged. */
+  async function settleAnew(settlement: Settlement, reserved: Reserved | undefined): Promise<Charged | undefined> {
+    const { account_id: accountId, key_id: keyId } = settlement;
+    const entryId = newId("led", clock());
+    const step = {
+      accountId,
+      work: () => store.settle(settlement, entryId),
+      after(charged: Charged | undefined) {
+        credit.reserved(accountId, keyId, (charged?.cost ?? 0) - (reserved?.amount ?? 0));
+        return charged;
+      },
     };
+    settling.add(settlement.id);
+    try {
+      return await retried(() => turns.step(step), onError);
+    } finally {
+      settling.delete(settlement.id);
+    }
   }
 
-  /** Waits until no call runs, at most for as long as closing may take. */
-  async function settled(): Promise<void> {
-    if (running === 0) return;
-    const waiting = new AbortController();
-    const over = new Promise<void>((resolve) => (idle = resolve));
-    await Promise.race([over, delay(closeMs, undefined, waiting).catch(() => {})]);
-    waiting.abort();
+  /** Who stood still no longer knows what it has: leases and holds may have lapsed. */
+  function beginAnew(): void {
+    journal.write(() => true);
+    for (const reserved of calls.values()) reserved.isExact = true;
   }
 
   async function sweep(): Promise<void> {
     const now = clock();
+    const inTurn = <T>(work: () => T) => turns.step({ accountId: "", work, after: (result) => result });
+    if (!isAwake()) beginAnew();
     await inTurn(() => store.renew(node, now + holdMs));
+    renewedAt = now;
+    journal.recover();
     while ((await inTurn(() => store.lapse(now))) > 0);
   }
 
   const sweeper = setInterval(() => void sweep().catch(onError), sweepMs);
   sweeper.unref();
   return {
-    hold: (init) => inTurn(() => store.hold({ ...init, node, expiresAt: init.now + holdMs })),
-    free: (requestId) => inTurn(() => store.free(requestId)),
-    begin,
-    settle,
-    touch: (keyId, now) => void inTurn(() => store.touch(keyId, now)).catch(onError),
-    sweep,
+    ...{ hold, free, begin: running.begin, settle, credit, sweep },
+    touch: journal.touch,
     async close() {
       clearInterval(sweeper);
-      await settled();
-      while (turn) await turn;
+      await running.none(closeMs);
+      await turns.settled();
+      journal.close();
     },
   };
 }

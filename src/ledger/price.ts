@@ -52,8 +52,8 @@ export function outputFor(price: Price, money: number): number {
   return price.output === 0 ? Number.POSITIVE_INFINITY : Number((BigInt(money) * 1_000_000n) / BigInt(price.output));
 }
 
-export function isFree(price: Price): boolean {
-  return Object.values(price).every((part) => part === 0);
+export function isFree({ input, cacheRead, cacheWrite, cacheWriteHour, output, characters }: Price): boolean {
+  return input + cacheRead + cacheWrite + cacheWriteHour + output + characters === 0;
 }
 
 /** The highest price that a token of input may have. */

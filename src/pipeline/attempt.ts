@@ -5,6 +5,7 @@
  * What a translation leaves out is named in the answer header `x-gateway-dropped`, and what a gateway behind this one
  * leaves out with it. A caller who sends `x-gateway-strict: true` is refused instead, before anything is sent.
  */
+import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, Call } from "../call.ts";
 import { wouldBeDropped } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
@@ -12,7 +13,9 @@ import { translateAlong } from "../families/index.ts";
 import type { Translated } from "../families/translation.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
 import type { Timeouts } from "../providers/timeouts.ts";
+import type { Signal } from "../signal.ts";
 import { estimatePromptTokens } from "../tokens/prompt.ts";
+import { endless } from "./deadline.ts";
 import { holdHead } from "./hold-head.ts";
 import type { Lead } from "./leads.ts";
 import type { AttemptMeter, CallMeter } from "./meter.ts";
@@ -49,7 +52,7 @@ export interface Answered<O extends Operation, F extends Form> {
 export async function attemptAt<O extends Operation, F extends Form>(
   lead: Lead,
   part: Call<Input<O>>,
-  signal: AbortSignal,
+  signal: Signal,
   isHedge: boolean,
   options: AttemptOptions<F>,
 ): Promise<Answered<O, F>> {
@@ -78,22 +81,33 @@ export async function attemptAt<O extends Operation, F extends Form>(
       meter: attempted,
       priority,
       traceHeaders: part.facts.trace?.began(facts) ?? passedTrace(header),
-      timeouts: { ...options.timeouts, totalMs: deadline - clock() },
+      timeouts: deadline === endless ? options.timeouts : { ...options.timeouts, totalMs: deadline - clock() },
     });
     // Who has no sockets waits for itself.
     if (facts.waitedMs === 0) facts.waitedMs = performance.now() - facts.sentAt - facts.queuedMs;
-    const spokenAt = performance.now();
-    const held = () => {
-      facts.waitedMs += performance.now() - spokenAt;
-    };
-    const answer = options.holdsHead ? await holdHead(spoken, attempted.hasContent).finally(held) : spoken;
+    const answer = options.holdsHead && form === "stream" ? await heldBack(spoken, attempted, facts) : spoken;
     const headers = droppedHeaders(dropped, answer.headers?.["x-gateway-dropped"]);
-    return { answer: { ...translated.answer(answer), headers } as Answer<Output<O, F>>, lead, facts };
+    const told = Object.assign({}, translated.answer(answer), { headers });
+    return { answer: told as Answer<Output<O, F>>, lead, facts };
   } catch (error) {
     failedFirst();
     attempted.drop();
     facts.endedAt ??= clock();
     throw error;
+  }
+}
+
+/** Holds a stream's head back: what is waited for it is the upstream's. */
+async function heldBack<D extends DescMessage>(
+  spoken: Answer<D>,
+  meter: AttemptMeter,
+  facts: AttemptFacts,
+): Promise<Answer<D>> {
+  const spokenAt = performance.now();
+  try {
+    return await holdHead(spoken, () => meter.hasContent());
+  } finally {
+    facts.waitedMs += performance.now() - spokenAt;
   }
 }
 
@@ -105,8 +119,9 @@ export function translate<F extends Form>(
 ): Translated<Operation, Operation> {
   // The models to fall back to are the gateway's business.
   const isNamed = "models" in part.request.desc.field && part.request.json().models !== undefined;
-  const asked = isNamed ? part.request.with({ models: undefined }) : part.request;
-  return translateAlong(way, asked as Translated<Operation, Operation>["request"], {
+  const asked = (isNamed ? part.request.with({ models: undefined }) : part.request) as TranslatedRequest;
+  if (way.length === 0) return { request: asked, dropped: [], answer: (answer) => answer };
+  return translateAlong(way, asked, {
     form,
     maxOutputTokens: model.maxOutputTokens,
     answerId: part.id.replace(/^req_/, ""),
@@ -115,23 +130,29 @@ export function translate<F extends Form>(
   });
 }
 
+type TranslatedRequest = Translated<Operation, Operation>["request"];
+
 function factsOf({ model, target, kind }: Lead, begunAt: number, isHedge: boolean): AttemptFacts {
-  const names = { upstream: target.upstream, kind, model: target.model, modelId: model.id };
-  const facts = { ...names, begunAt, sentAt: performance.now(), queuedMs: 0, waitedMs: 0 };
-  return isHedge ? { ...facts, isHedge } : facts;
+  const facts: AttemptFacts = {
+    upstream: target.upstream,
+    kind,
+    model: target.model,
+    modelId: model.id,
+    begunAt,
+    sentAt: performance.now(),
+    queuedMs: 0,
+    waitedMs: 0,
+  };
+  if (isHedge) facts.isHedge = true;
+  return facts;
 }
 
 /**
  * An attempt that another has overtaken counts no more, whether it has answered or not. Returns what says that it failed
  * before: then it was not overtaken.
  */
-function followOvertaking(
-  signal: AbortSignal,
-  caller: AbortSignal,
-  meter: AttemptMeter,
-  facts: AttemptFacts,
-): () => void {
-  if (signal === caller) return () => {};
+function followOvertaking(signal: Signal, caller: Signal, meter: AttemptMeter, facts: AttemptFacts): () => void {
+  if (signal === caller) return nothing;
   const overtaken = () => {
     if (caller.aborted) return;
     facts.isOvertaken = true;
@@ -141,12 +162,14 @@ function followOvertaking(
   return () => signal.removeEventListener("abort", overtaken);
 }
 
+const nothing = () => {};
+
 /** Who keeps no traces passes on where the call belongs. */
 function passedTrace(header: Call["header"]): AnswerHeaders {
   const traceparent = header("traceparent");
   if (traceparent === undefined) return {};
   const tracestate = header("tracestate");
-  return { traceparent, ...(tracestate === undefined ? {} : { tracestate }) };
+  return tracestate === undefined ? { traceparent } : { traceparent, tracestate };
 }
 
 /** The longest value of the header, in characters: some proxies refuse longer heads. */
@@ -158,6 +181,7 @@ export function isStrict(header: string | undefined): boolean {
 
 /** Names what was left out on the way to the upstream, and then what the upstream, another gateway, left out itself. */
 function droppedHeaders(dropped: readonly string[], further = ""): AnswerHeaders {
+  if (dropped.length === 0 && further === "") return {};
   const inner = further.split(",").map((path) => path.trim());
   const paths = new Set([...dropped, ...inner].filter((path) => path !== ""));
   if (paths.size === 0) return {};

@@ -27,9 +27,7 @@ export interface AuditOptions {
 /** Wraps what answers calls of these RPCs. Throws where the contract of one names a field that there is not. */
 export function audit(handle: Handler, methods: readonly DescMethod[], options: AuditOptions): Handler {
   const plans = new Map(methods.flatMap((method) => planOf(method) ?? []).map((plan) => [plan.method, plan]));
-  return async (call) => {
-    const plan = plans.get(call.method);
-    if (!plan) return handle(call);
+  const audited = async (call: Call, plan: Plan): Promise<Answer> => {
     // Found beforehand: a user that is removed has no account any more.
     const named = accountNamed(plan, call, options);
     // And a client that leaves has no address any more.
@@ -42,6 +40,10 @@ export function audit(handle: Handler, methods: readonly DescMethod[], options: 
       write(plan, call, { error, named, address }, options);
       throw error;
     }
+  };
+  return (call) => {
+    const plan = plans.get(call.method);
+    return plan ? audited(call, plan) : handle(call);
   };
 }
 

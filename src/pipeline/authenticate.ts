@@ -5,7 +5,7 @@
  * may and may not do.
  *
  * A key that is unknown or revoked is refused with the same words. What changes of a key or its account holds from the
- * next call on, also when another process changed it: both are read from the database every time.
+ * next call on, also where another process changed it (`known-keys.ts`).
  */
 import { timingSafeEqual } from "node:crypto";
 import { Caller as Least } from "../../gen/modelgateway/v1/access_pb.ts";
@@ -26,9 +26,11 @@ import type { KeyStanding, KeyStore } from "../storage/keys.ts";
 import type { SessionStanding } from "../storage/sessions.ts";
 import { type AuthenticateSession, isFromElsewhere } from "./authenticate-session.ts";
 import { accessOf } from "./authorize.ts";
+import type { KnownKey, KnownKeys } from "./known-keys.ts";
 
 export interface AuthenticateOptions {
-  readonly keys: KeyStore;
+  readonly keys: Pick<KeyStore, "findStanding">;
+  readonly knownKeys: KnownKeys;
   readonly authenticateSession: AuthenticateSession;
   readonly tiers: readonly Tier[];
   /** The operator's credential; undefined where there is none. */
@@ -62,13 +64,18 @@ export type Authenticate = (arrival: Arrival) => Authenticated;
 const touchMs = 60_000;
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { keys, authenticateSession, clock, tiers, onUsed } = options;
+  const { keys, knownKeys, authenticateSession, clock, tiers, onUsed } = options;
   const operatorHash = options.operatorKey === undefined ? undefined : Buffer.from(hashKeySecret(options.operatorKey));
 
-  function useKey(key: KeyStanding, now: number): Authenticated {
+  function useKey(known: KnownKey, now: number): Authenticated {
+    const { key, caller, tier } = known;
     refuseInvalid(key, now);
-    if (now - (key.last_used_at ?? 0) >= touchMs) onUsed(key.id, now);
-    return authenticated(key, tiers);
+    if (now - known.usedAt >= touchMs) {
+      known.usedAt = now;
+      onUsed(key.id, now);
+    }
+    const creditRemaining = knownKeys.creditRemaining(known);
+    return { caller, counted: { id: key.account_id, tier, byMethod: true, creditRemaining } };
   }
 
   function bySession(session: SessionStanding, header: Arrival["header"]): Authenticated {
@@ -80,7 +87,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
       // What is no id may be a secret, put in the wrong place: it is not repeated.
       throw resourceNotFound("key", keyId.startsWith("key_") ? keyId : "…");
     }
-    const { caller, counted } = useKey(key, clock());
+    const { caller, counted } = useKey(knownKeys.know(key), clock());
     return { caller: { ...caller, rights: "key", userId, sessionId }, counted };
   }
 
@@ -111,9 +118,8 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     for (const secret of credentials) {
       const secretHash = hashKeySecret(secret);
       if (operatorHash && timingSafeEqual(Buffer.from(secretHash), operatorHash)) return operator;
-      const key = keys.findBySecretHash(secretHash, now);
-      if (!key || key.revoked_at !== null) continue;
-      return useKey(key, now);
+      const known = knownKeys.find(secretHash, now);
+      if (known) return useKey(known, now);
     }
     throw least === Least.OPERATOR ? operatorKeyRefused(operatorHash !== undefined) : invalidApiKey();
   };
@@ -149,6 +155,7 @@ function signedIn(session: SessionStanding, tiers: readonly Tier[]): Authenticat
     sessionId: session.id,
     models: [],
     mustPay: session.account_postpaid === 0,
+    isLimited: false,
     tier: tierOf(tiers, session.account_recharged),
   };
   return { caller, counted: countedBy(`user ${session.user_id}`, sessionTier) };
@@ -158,30 +165,6 @@ function refuseInvalid(key: KeyStanding, now: number): void {
   if (key.disabled === 1) throw keyDisabled();
   if (key.expires_at !== null && key.expires_at <= now) throw keyExpired();
   if (key.account_suspended_at !== null) throw accountSuspended();
-}
-
-function authenticated(key: KeyStanding, tiers: readonly Tier[]): Authenticated {
-  const tier = tierOf(tiers, key.account_recharged);
-  const caller: Caller = {
-    rights: key.is_admin === 1 ? "admin" : "key",
-    accountId: key.account_id,
-    keyId: key.id,
-    userId: "",
-    sessionId: "",
-    models: key.models === null ? [] : (JSON.parse(key.models) as string[]),
-    mustPay: key.account_postpaid === 0 || key.credit_limit !== null,
-    tier,
-  };
-  const counted = { id: key.account_id, tier, byMethod: true, creditRemaining: creditRemaining(key) };
-  return { caller, counted };
-}
-
-/** Returns the least of what is left of the key's limit and of its account's balance. */
-export function creditRemaining(key: KeyStanding): number | undefined {
-  const ofLimit = key.credit_limit === null ? Number.POSITIVE_INFINITY : key.credit_limit - key.spent - key.held;
-  const ofBalance = key.account_postpaid === 1 ? Number.POSITIVE_INFINITY : key.account_balance - key.account_held;
-  const least = Math.min(ofLimit, ofBalance);
-  return Number.isFinite(least) ? Math.max(0, least) : undefined;
 }
 
 /**

@@ -76,7 +76,8 @@ async function reserve(
   cost: number,
   now: number,
 ): Promise<void> {
-  const names = { requestId: id, accountId: caller.accountId, keyId: caller.keyId, operation, model };
+  const { accountId, keyId, isLimited } = caller;
+  const names = { requestId: id, accountId, keyId, isLimited, operation, model };
   const held = await ledger.hold({ ...names, wanted: cost, least: cost, now });
   if (held.kind === "short") throw shortOf(cost, held);
 }

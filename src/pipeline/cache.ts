@@ -11,6 +11,7 @@ import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames } from "../call.ts";
 import type { Catalog, Model } from "../catalog.ts";
 import { modelUnpriced, notCached } from "../errors.ts";
+import { each, flow } from "../flow.ts";
 import { type Form, type Input, type Operation, operations } from "../providers/operations.ts";
 import type { AnswerCache, KeptAnswer } from "./answer-cache.ts";
 import { cacheControlOf } from "./cache-control.ts";
@@ -145,14 +146,17 @@ function kindOf({ facts }: Call): Model["kind"] {
 }
 
 /** What a batch is made of is looked at when it has been handed over: nobody waits for that. */
-async function* recorded(frames: Frames, recording: ReturnType<typeof createRecording>, over: () => void): Frames {
-  try {
-    for await (const batch of frames) {
-      yield batch;
-      recording.add(batch);
+function recorded(frames: Frames, recording: ReturnType<typeof createRecording>, over: () => void): Frames {
+  return flow(async (take) => {
+    try {
+      await each(frames, (batch) => {
+        const taken = take(batch);
+        recording.add(batch);
+        return taken;
+      });
+      over();
+    } finally {
+      recording.end();
     }
-    over();
-  } finally {
-    recording.end();
-  }
+  });
 }

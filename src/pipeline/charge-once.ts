@@ -6,6 +6,7 @@
  */
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames } from "../call.ts";
+import { each, flow, noMore } from "../flow.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 
 /** Charges a call, and returns what the answer tells of its cost. `firstByteAt` is when its caller got the first byte. */
@@ -47,7 +48,8 @@ export async function chargeOnce<A extends Answer>(
   if (answer.kind === "whole") {
     if (!signal.aborted) charging.began();
     await charging.end(signal.aborted ? Outcome.LEFT : Outcome.ANSWERED);
-    return { ...answer, headers: { ...answer.headers, ...charging.costHeaders() } };
+    const headers = Object.assign({}, answer.headers, charging.costHeaders());
+    return Object.assign({}, answer, { headers });
   }
   // Frames that nobody began to read have no end of their own.
   signal.addEventListener("abort", () => void charging.endUnread(), { once: true });
@@ -91,27 +93,27 @@ function chargingOf({ call, arrivedAt, charge }: ToCharge, { ledger, clock, onEr
   };
 }
 
-async function* charged(frames: Frames, { call, isOver }: ToCharge, charging: Charging): Frames {
-  let hasBegun = false;
-  let outcome: Outcome = Outcome.LEFT;
-  try {
-    for await (const batch of frames) {
-      hasBegun = true;
-      // Who has left does not get it any more.
+function charged(frames: Frames, { call, isOver }: ToCharge, charging: Charging): Frames {
+  return flow(async (take) => {
+    let hasBegun = false;
+    let outcome: Outcome = Outcome.LEFT;
+    try {
+      await each(frames, (batch) => {
+        hasBegun = true;
+        // Who has left does not get it any more.
+        if (call.signal.aborted) return take(batch);
+        charging.began();
+        return isOver() ? charging.end(Outcome.ANSWERED).then(() => take(batch)) : take(batch);
+      });
       if (!call.signal.aborted) {
         charging.began();
-        if (isOver()) await charging.end(Outcome.ANSWERED);
+        outcome = Outcome.ANSWERED;
       }
-      yield batch;
+    } catch (error) {
+      if (error !== noMore && !call.signal.aborted) outcome = hasBegun ? Outcome.BROKEN : Outcome.FAILED;
+      throw error;
+    } finally {
+      await charging.end(outcome);
     }
-    if (!call.signal.aborted) {
-      charging.began();
-      outcome = Outcome.ANSWERED;
-    }
-  } catch (error) {
-    if (!call.signal.aborted) outcome = hasBegun ? Outcome.BROKEN : Outcome.FAILED;
-    throw error;
-  } finally {
-    await charging.end(outcome);
-  }
+  });
 }

@@ -11,7 +11,8 @@ import { Refusal } from "../errors.ts";
 import type { AttemptFacts, Facts } from "../facts.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
-import { attemptAt } from "./attempt.ts";
+import type { Signal } from "../signal.ts";
+import { type Answered, attemptAt } from "./attempt.ts";
 import { countInput } from "./count-input.ts";
 import { deadlineOf, timeoutsOf } from "./deadline.ts";
 import { eachPrompt, partsOf } from "./each-prompt.ts";
@@ -77,18 +78,18 @@ export function createComplete({ leadsOf, send, ledger, settle, priorityOf, cloc
     };
     const ask = async (part: Call<Input<O>>) => {
       const sending = { signal: part.signal, deadline, mayHedge, onPaused };
-      const askAt = (to: Lead, signal: AbortSignal, isHedge: boolean) =>
-        attemptAt<O, F>(to, part, signal, isHedge, options);
-      const {
-        answer,
-        lead,
-        facts: attempt,
-      } = await send.send(leads, sending, askAt).catch((error: unknown) => {
+      const askAt = (to: Lead, signal: Signal, isHedge: boolean) => attemptAt<O, F>(to, part, signal, isHedge, options);
+      let answered: Answered<O, F>;
+      try {
+        answered = await send.send(leads, sending, askAt);
+      } catch (error) {
         throw withWay(error, reached.lead, facts, begunAt);
-      });
+      }
+      const { answer, lead, facts: attempt } = answered;
       // Of two that were asked at once the one that was sent last need not be the one that answered.
       reach(lead, attempt);
-      return { ...answer, headers: { ...answer.headers, ...toldOf(lead, facts, begunAt) } };
+      const headers = Object.assign({}, answer.headers, toldOf(lead, facts, begunAt));
+      return Object.assign({}, answer, { headers });
     };
     const running = { call, asked, meter, arrivedAt, reached: () => reached, isReserved: reservation.isMade };
     const hasQueue = leads.some((lead) => lead.hasQueue);

@@ -16,6 +16,9 @@ const parts: Readonly<Record<string, keyof Timeouts>> = {
 
 const none: Partial<Timeouts> = {};
 
+/** The deadline of a call whose caller waits as long as it takes. */
+export const endless = Number.POSITIVE_INFINITY;
+
 /** Throws a Refusal. */
 export function timeoutsOf(header: Call["header"]): Partial<Timeouts> {
   const text = header("x-gateway-timeout");
@@ -36,5 +39,5 @@ const expected = "expected seconds, or some of total=30, connect=2, first_byte=1
 
 /** Returns when all attempts must be over, in milliseconds since 1970. */
 export function deadlineOf({ totalMs }: Partial<Timeouts>, arrivedAt: number): number {
-  return arrivedAt + (totalMs ?? Number.POSITIVE_INFINITY);
+  return arrivedAt + (totalMs ?? endless);
 }

@@ -12,6 +12,7 @@ import { promptTexts } from "../families/completions-to-chat/prompt.ts";
 import { JoinedPieces, joinedCompletion } from "../families/completions-to-chat/several.ts";
 import type { Translation } from "../families/translation.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
+import { abortSignalOf } from "../signal.ts";
 import type { Wire } from "../wire/wire.ts";
 import { allOf, interleave } from "./concurrently.ts";
 
@@ -58,7 +59,7 @@ export async function eachPrompt<O extends Operation, F extends Form>(
   const prompts = promptTexts(prompt);
   if (prompts.length === 1) return ask(call);
   const stopping = new AbortController();
-  const signal = AbortSignal.any([call.signal, stopping.signal]);
+  const signal = AbortSignal.any([abortSignalOf(call.signal), stopping.signal]);
   const rest = request.with({ prompt: "" }); // So that no prompt costs the reading of them all.
   const askFor = (text: string) =>
     ask({ ...call, request: rest.with({ prompt: text }) as Wire<DescMessage> as Wire<Input<O>>, signal });

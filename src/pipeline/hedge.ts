@@ -5,6 +5,7 @@
  * (`lost_cost` of the attempt, and among the metrics); the caller pays for the answer that it got.
  */
 import { setTimeout } from "node:timers/promises";
+import { abortSignalOf, type Signal } from "../signal.ts";
 import { createRetryBudget } from "../targets/retry-budget.ts";
 import type { AskAt } from "./send.ts";
 
@@ -24,7 +25,7 @@ interface Hedging<L> {
   readonly lead: L;
   /** Where it is asked beside the first. */
   readonly other: () => L;
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
   /** Whether it still makes sense when the time is up: who waits for a place is not asked quicker by waiting twice. */
   readonly mayAskAgain: () => boolean;
 }
@@ -32,8 +33,9 @@ interface Hedging<L> {
 export function createHedge({ afterMs, share }: HedgeOptions): Hedge {
   const budget = createRetryBudget(share);
   return {
-    async ask<L, A>(ask: AskAt<L, A>, { lead, other, signal, mayAskAgain }: Hedging<L>): Promise<A> {
+    async ask<L, A>(ask: AskAt<L, A>, { lead, other, signal: caller, mayAskAgain }: Hedging<L>): Promise<A> {
       budget.earn();
+      const signal = abortSignalOf(caller);
       const [first, second] = [new AbortController(), new AbortController()];
       const asking = ask(lead, AbortSignal.any([signal, first.signal]), false);
       const waiting = new AbortController();

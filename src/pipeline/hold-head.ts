@@ -4,7 +4,8 @@
  * what says nothing at length fills the memory.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { Answer, Frames } from "../call.ts";
+import type { Answer } from "../call.ts";
+import { each, flow, type Take } from "../flow.ts";
 import type { Wire } from "../wire/wire.ts";
 
 /** For how long, at most, in milliseconds. */
@@ -20,37 +21,39 @@ export async function holdHead<O extends DescMessage>(
   hasContent: () => boolean,
 ): Promise<Answer<O>> {
   if (answer.kind === "whole") return answer;
-  const frames = answer.frames[Symbol.asyncIterator]();
   const head: Batch<O>[] = [];
   let bytes = 0;
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(resolve, longestMs, undefined);
-  try {
-    for (;;) {
-      const next = frames.next();
-      const step = await Promise.race([next, late]);
-      if (!step) return { ...answer, frames: resumed(head, frames, next) };
-      if (!step.done) head.push(step.value);
-      if (step.done || hasContent()) return { ...answer, frames: resumed(head, frames) };
-      for (const frame of step.value) bytes += frame.bytes().length;
-      if (bytes > mostBytes) return { ...answer, frames: resumed(head, frames) };
-    }
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-async function* resumed<O extends DescMessage>(
-  head: readonly Batch<O>[],
-  frames: AsyncIterator<Batch<O>>,
-  pending?: Promise<IteratorResult<Batch<O>>>,
-): Frames<O> {
+  let holds = true;
+  let taker: Take<Batch<O>> | undefined;
+  const { promise: enough, resolve: isEnough } = Promise.withResolvers<void>();
+  const { promise: resumed, resolve: resume, reject: leave } = Promise.withResolvers<void>();
+  const reading = each(answer.frames, (batch) => {
+    if (taker) return taker(batch);
+    head.push(batch);
+    for (const frame of batch) bytes += frame.bytes().length;
+    if (holds && !hasContent() && bytes <= mostBytes) return undefined;
+    isEnough();
+    return resumed;
+  });
   // Where nobody reads on, nobody is there to be told what it ends with.
-  pending?.catch(() => {});
-  try {
-    yield* head;
-    for (let step = await (pending ?? frames.next()); !step.done; step = await frames.next()) yield step.value;
-  } finally {
-    await frames.return?.();
-  }
+  for (const promise of [reading, resumed]) promise.catch(() => {});
+  const timer = setTimeout(isEnough, longestMs);
+  await Promise.race([enough, reading]).finally(() => clearTimeout(timer));
+  holds = false;
+  // The source waits in `resumed` until the head has been told; then each batch goes straight on.
+  const frames = flow<Batch<O>>(async (take) => {
+    try {
+      for (const batch of head) await take(batch);
+      taker = take;
+      resume();
+    } catch (error) {
+      taker = () => {
+        throw error;
+      };
+      leave(error);
+    }
+    head.length = 0;
+    await reading;
+  });
+  return { ...answer, frames };
 }

@@ -42,9 +42,10 @@ export interface LeadsOptions {
 export type LeadsOf = <O extends Operation>(asked: O, call: Call<Input<O>>) => readonly [Lead, ...Lead[]];
 
 export function createLeadsOf(options: LeadsOptions): LeadsOf {
+  const leadAt = createLeadAt(options.providers);
   return <O extends Operation>(asked: O, call: Call<Input<O>>) => {
     const models = modelsOf(asked, call, options.catalog);
-    const leads = models.flatMap((model) => leadsTo(asked, model, call, options));
+    const leads = models.flatMap((model) => leadsTo(asked, model, call, leadAt, options));
     const [first, ...others] = leads;
     if (!first) throw modelNotFound(models[0].id);
     const parts = partsOf(first.way, call);
@@ -54,7 +55,7 @@ export function createLeadsOf(options: LeadsOptions): LeadsOf {
         "of several prompts all are asked of one model: send them one by one, or leave it out",
       );
     }
-    return [first, ...others.filter(({ way }) => asksIn(parts, way, call))];
+    return others.length === 0 ? [first] : [first, ...others.filter(({ way }) => asksIn(parts, way, call))];
   };
 }
 
@@ -77,6 +78,7 @@ export function modelsOf<O extends Operation>(
   const { model = "", models = [] } = call.request.message() as { model?: string; models?: readonly string[] };
   const first = catalog.find(model, kind);
   authorizeModel(call.caller, first);
+  if (models.length === 0) return [first];
   const found = models.map((name, i) => {
     try {
       const further = catalog.find(name, kind);
@@ -94,17 +96,39 @@ function leadsTo<O extends Operation>(
   asked: O,
   model: Model,
   call: Call<Input<O>>,
-  { providers, targets, random }: LeadsOptions,
+  leadAt: LeadAt,
+  { targets, random }: LeadsOptions,
 ): readonly Lead[] {
   const isSticky = model.sticky && model.targets.length > 1;
   const conversation = isSticky ? conversationOf(asked, call as unknown as Call) : undefined;
-  return route(model, { targets, random, conversation }).flatMap((target): readonly Lead[] => {
+  return route(model, { targets, random, conversation }).flatMap((target) => leadAt(asked, model, target) ?? []);
+}
+
+/** Returns the lead for what is asked; undefined where the target cannot be asked that. */
+type LeadAt = (asked: Operation, model: Model, target: Target) => Lead | undefined;
+
+/** Neither models nor what upstreams speak ever change: leads are found once, by the first call that asks for them. */
+function createLeadAt(providers: LeadsOptions["providers"]): LeadAt {
+  const found = new Map<Model, Map<Operation, Map<Target, Lead>>>();
+  return (asked, model, target) => {
+    const ofModel = found.get(model) ?? new Map<Operation, Map<Target, Lead>>();
+    const known = ofModel.get(asked);
+    const leads = known ?? leadsOfAll(asked, model, providers);
+    if (!known) found.set(model, ofModel.set(asked, leads));
+    return leads.get(target);
+  };
+}
+
+function leadsOfAll(asked: Operation, model: Model, providers: LeadsOptions["providers"]): Map<Target, Lead> {
+  const leads = new Map<Target, Lead>();
+  for (const target of model.targets) {
     const { speaks, kind, hasQueue = false } = providerOf(target, providers);
     const way = wayTo(asked, (operation) => speaks[operation] !== undefined && mayRelay(model, operation));
     const operation = way?.at(-1)?.to ?? asked;
     const speak = speaks[operation] as Speak<Operation>;
-    return way ? [{ model, target, kind, way, operation, speak, hasQueue }] : [];
-  });
+    if (way) leads.set(target, { model, target, kind, way, operation, speak, hasQueue });
+  }
+  return leads;
 }
 
 function providerOf({ upstream }: Target, providers: LeadsOptions["providers"]): Provider {

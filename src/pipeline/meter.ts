@@ -45,21 +45,14 @@ export function createMeter(parts: number, countInput: CountInput): CallMeter {
   const attempts: Attempted[] = [];
   return {
     attempt(operation, request) {
-      const attempted = newAttempt(operation, request);
-      const { meter, state } = attempted;
+      const attempted = new Attempted(operation, request, attempts);
       attempts.push(attempted);
-      return {
-        ...meter,
-        // Of speech nothing is counted, and its first bytes are content.
-        hasContent: () => isUncounted(operation) || state.text !== "" || state.ended || state.gaveUp,
-        drop() {
-          const at = attempts.indexOf(attempted);
-          if (at !== -1) attempts.splice(at, 1);
-        },
-      };
+      return attempted;
     },
-    isOver: () => attempts.length === parts && attempts.every(({ state }) => state.ended),
+    isOver: () => attempts.length === parts && attempts.every(({ hasEnded }) => hasEnded),
     async measure(complete) {
+      const [only] = attempts;
+      if (only && attempts.length === 1) return measure(only, complete, countInput);
       const measured = await Promise.all(attempts.map((attempted) => measure(attempted, complete, countInput)));
       return measured.reduce(sum, { used: nothingUsed, estimated: false, isNothing: true, gaveUp: false });
     },
@@ -70,59 +63,69 @@ export function createMeter(parts: number, countInput: CountInput): CallMeter {
 const keptCharacters = 262_144;
 const charactersPerToken = 4;
 
-interface Attempted {
+class Attempted implements AttemptMeter {
   readonly operation: Operation;
   readonly request: Wire;
-  readonly state: State;
-  readonly meter: Meter;
-}
-
-interface State {
-  told: Partial<Usage>;
+  readonly usage: Partial<Usage> = {};
   /** What was put out, while it is short enough to be counted. */
-  text: string;
+  text = "";
   /** How much was put out beyond. */
-  beyond: number;
-  gaveUp: boolean;
-  ended: boolean;
-}
+  beyond = 0;
+  hasGivenUp = false;
+  hasEnded = false;
+  /** All that count for the call. */
+  readonly #attempts: Attempted[];
 
-function newAttempt(operation: Operation, request: Wire): Attempted {
-  const state: State = { told: {}, text: "", beyond: 0, gaveUp: false, ended: false };
-  const meter: Meter = {
-    told(usage) {
-      state.told = { ...state.told, ...usage };
-    },
-    wrote(text) {
-      if (state.text.length < keptCharacters) state.text += text;
-      else state.beyond += text.length;
-    },
-    gaveUp() {
-      state.gaveUp = true;
-    },
-    ended() {
-      state.ended = true;
-    },
-  };
-  return { operation, request, state, meter };
+  constructor(operation: Operation, request: Wire, attempts: Attempted[]) {
+    this.operation = operation;
+    this.request = request;
+    this.#attempts = attempts;
+  }
+
+  told(usage: Partial<Usage>): void {
+    Object.assign(this.usage, usage);
+  }
+
+  wrote(text: string): void {
+    if (this.text.length < keptCharacters) this.text += text;
+    else this.beyond += text.length;
+  }
+
+  gaveUp(): void {
+    this.hasGivenUp = true;
+  }
+
+  ended(): void {
+    this.hasEnded = true;
+  }
+
+  /** Of speech nothing is counted, and its first bytes are content. */
+  hasContent(): boolean {
+    return isUncounted(this.operation) || this.text !== "" || this.hasEnded || this.hasGivenUp;
+  }
+
+  drop(): void {
+    const at = this.#attempts.indexOf(this);
+    if (at !== -1) this.#attempts.splice(at, 1);
+  }
 }
 
 async function measure(attempted: Attempted, complete: boolean, countInput: CountInput): Promise<Measured> {
-  const { operation, request, state } = attempted;
-  const told = operation === "embeddings" ? { ...state.told, output: 0 } : state.told;
+  const { operation, request, usage, text, hasGivenUp } = attempted;
+  const told: Partial<Usage> = operation === "embeddings" ? Object.assign({}, usage, { output: 0 }) : usage;
   // Some upstreams tell of nothing where there was something.
-  const isCounted = told.output === 0 && state.text !== "";
+  const isCounted = told.output === 0 && text !== "";
   const isTold = told.input !== undefined && told.output !== undefined && complete && !isCounted;
-  const counted = isTold || isUncounted(operation) ? 0 : await countOutput(state);
+  const counted = isTold || isUncounted(operation) ? 0 : await countOutput(attempted);
   const input = told.input ?? (isUncounted(operation) ? 0 : await countInput(operation, request));
   const output = Math.max(told.output ?? 0, counted);
-  const isNothing = state.gaveUp && output === 0 && state.text === "";
+  const isNothing = hasGivenUp && output === 0 && text === "";
   const estimated = told.input === undefined || output !== told.output;
   return {
     used: { ...nothingUsed, ...told, input, output },
     estimated: estimated && !isUncounted(operation),
     isNothing,
-    gaveUp: state.gaveUp,
+    gaveUp: hasGivenUp,
   };
 }
 
@@ -131,7 +134,7 @@ function isUncounted(operation: Operation): boolean {
   return operation === "speech";
 }
 
-async function countOutput({ text, beyond }: State): Promise<number> {
+async function countOutput({ text, beyond }: Attempted): Promise<number> {
   if (text === "") return 0;
   return (await countText(text)) + Math.ceil(beyond / charactersPerToken);
 }

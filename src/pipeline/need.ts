@@ -55,8 +55,9 @@ export function needOf(asking: Asking): Need | undefined {
   const json = call.request.json();
   const answers = answersAskedFor(asked, json);
   const isOwn = (outputBound(asked, json) ?? 0) > 0;
-  const input = { input: inputOf(asking), characters: charactersOf(asked, call.request) };
-  const worst = (output: number) => worstCost(price, { ...input, output });
+  const dearest = { ...price, input: dearestInput(price) };
+  const [input, characters] = [inputOf(asking), charactersOf(asked, call.request)];
+  const worst = (output: number) => costOf(dearest, { ...nothingUsed, input, characters, output });
   const wanted = worst(outputOf(asking) * answers);
   const fewest = leastOutput(operation, request.json());
   const least = isOwn ? wanted : Math.min(wanted, worst(fewest * answers));
@@ -104,8 +105,4 @@ export function charactersOf(asked: Operation, request: Wire): number {
   if (asked !== "speech") return 0;
   const { input } = request.json();
   return typeof input === "string" ? [...input].length : 0;
-}
-
-function worstCost(price: Price, used: { input: number; output: number; characters: number }): number {
-  return costOf({ ...price, input: dearestInput(price) }, { ...nothingUsed, ...used });
 }

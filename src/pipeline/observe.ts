@@ -2,9 +2,10 @@
  * Sees every call begin and end, and tells those who tell of it: the log, the metrics, the traces. A call ends when the
  * last of its answer has been handed over, or when it is refused.
  */
-import type { Answer, Arrival, Asked, Call, Caller, Frames, Handler, Way } from "../call.ts";
+import type { Answer, Arrival, Asked, Call, Caller, Handler, Way } from "../call.ts";
 import { asRefusal, type Refusal } from "../errors.ts";
 import { type Facts, newFacts } from "../facts.ts";
+import { ending } from "../flow.ts";
 
 /** A call that is over. */
 export interface Ended {
@@ -55,12 +56,13 @@ export function observe(
     abandon: (arrival, caller, error) => tell(arrival, caller, newFacts(), clock(), error),
     async handle(asked: Asked): Promise<Answer> {
       const begunAt = clock();
-      const call: Call = { ...asked, facts: newFacts() };
+      const { id, method, header, peer, caller, request, signal } = asked;
+      const call: Call = { id, method, header, peer, caller, request, signal, facts: newFacts() };
       const end = (error?: unknown) => tell(asked, asked.caller, call.facts, begunAt, error);
       for (const observer of observers) observer.began?.(call);
       try {
         const answer = await way.handle(call);
-        if (answer.kind === "stream") return { ...answer, frames: watched(answer.frames, end) };
+        if (answer.kind === "stream") return { ...answer, frames: ending(answer.frames, end) };
         end();
         return answer;
       } catch (error) {
@@ -69,16 +71,4 @@ export function observe(
       }
     },
   };
-}
-
-async function* watched(frames: Frames, ended: (error?: unknown) => void): Frames {
-  let failure: unknown;
-  try {
-    yield* frames;
-  } catch (error) {
-    failure = error;
-    throw error;
-  } finally {
-    ended(failure);
-  }
 }

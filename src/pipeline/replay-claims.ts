@@ -7,6 +7,7 @@
  */
 import { cancelled, idempotencyConflict, idempotencyRunning, replayTooLarge } from "../errors.ts";
 import { holdMs } from "../ledger/ledger.ts";
+import type { Signal } from "../signal.ts";
 import type { Claim, ReplayStore } from "../storage/replays.ts";
 
 /** What was kept of a call, and which call that was. */
@@ -36,7 +37,7 @@ export interface ClaimsOptions {
 export type Asking = Pick<Claim, "accountId" | "keyHash" | "requestHash" | "requestId">;
 
 /** Waits until it is the call's turn, or its answer is there. Throws a Refusal. */
-export type TakeTurn = (asking: Asking, signal: AbortSignal) => Promise<Turn | Kept>;
+export type TakeTurn = (asking: Asking, signal: Signal) => Promise<Turn | Kept>;
 
 const renewMs = 20_000;
 
@@ -102,7 +103,7 @@ export function createClaims({ store, node, clock, onError }: ClaimsOptions): Ta
 }
 
 /** Waits, and no longer than the caller does. */
-function unlessLeft(over: Promise<void>, signal: AbortSignal): Promise<void> {
+function unlessLeft(over: Promise<void>, signal: Signal): Promise<void> {
   return new Promise((resolve, reject) => {
     const left = () => reject(cancelled());
     if (signal.aborted) return left();

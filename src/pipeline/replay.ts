@@ -38,9 +38,7 @@ interface Same {
 
 export function createReplays(options: ReplayOptions): Replays {
   const takeTurn = createClaims(options);
-  return (asked, form, handler) => async (call) => {
-    const key = idempotencyKeyOf(call.header);
-    if (key === undefined) return handler(call);
+  const repeatable = async (key: string, asked: Operation, form: Form, handler: Handle, call: Call) => {
     const same = sameOf(key, asked, form, call);
     const { keyHash, requestHash } = same;
     const asking = { accountId: call.caller.accountId, keyHash, requestHash, requestId: call.id };
@@ -48,6 +46,10 @@ export function createReplays(options: ReplayOptions): Replays {
     return "answer" in turn
       ? replayed(turn, same, asked, form, call, options.catalog)
       : made(handler, call, makingOf(turn, same, call, options));
+  };
+  return (asked, form, handler) => (call) => {
+    const key = idempotencyKeyOf(call.header);
+    return key === undefined ? handler(call) : repeatable(key, asked, form, handler, call);
   };
 }
 

@@ -41,7 +41,7 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
     async bound(model, operation, request) {
       if (asked === "count_tokens") return request;
       if (reserved?.model !== model) {
-        const free = reserved ? ledger.free(call.id) : undefined;
+        const free = reserved?.bound.catch(() => {}).then(() => ledger.free(call.id));
         reserved = { model, bound: reserve(ledger, { call, asked, model, operation, request }, arrivedAt, free) };
       }
       const bound = await reserved.bound;
@@ -69,6 +69,7 @@ async function reserve(ledger: Ledger, asking: Asking, now: number, freed?: Prom
     requestId: call.id,
     accountId: call.caller.accountId,
     keyId: call.caller.keyId,
+    isLimited: call.caller.isLimited,
     operation: asked,
     model: model.id,
     ...{ wanted, least, now },

@@ -11,6 +11,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Model, Target } from "../catalog.ts";
 import { cancelled, upstreamResting } from "../errors.ts";
 import { askedToWaitMs, faultOf, isBusy, isLasting, isOwnRefusal, isTelling } from "../providers/fault.ts";
+import { abortSignalOf, type Signal } from "../signal.ts";
 import type { Targets } from "../targets/targets.ts";
 import type { Hedge } from "./hedge.ts";
 
@@ -33,11 +34,11 @@ export interface ToTarget {
 }
 
 /** One attempt. `signal` fires when nobody waits for it any more. */
-export type AskAt<L, A> = (lead: L, signal: AbortSignal, isHedge: boolean) => Promise<A>;
+export type AskAt<L, A> = (lead: L, signal: Signal, isHedge: boolean) => Promise<A>;
 
 export interface Sending {
   /** Fires when the caller leaves. */
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
   /** When all attempts must be over, in milliseconds since 1970. */
   readonly deadline: number;
   /** Whether it may be made twice at once, and still so when its answer takes long; undefined: never. */
@@ -62,7 +63,7 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
   const pauseOf = (retries: number) => firstPauseMs * 2 ** retries * (0.5 + random() / 2);
 
   /** Asks at one target, and has it remembered how it fared there. */
-  async function askAt<L extends ToTarget, A>(lead: L, signal: AbortSignal, work: () => Promise<A>): Promise<A> {
+  async function askAt<L extends ToTarget, A>(lead: L, signal: Signal, work: () => Promise<A>): Promise<A> {
     const { breaker, load } = targets.of(lead.target);
     const begunAt = clock();
     breaker.began();
@@ -82,7 +83,7 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
 
   async function send<L extends ToTarget, A>(leads: readonly L[], sending: Sending, ask: AskAt<L, A>): Promise<A> {
     const { signal, deadline, mayHedge } = sending;
-    const course = createCourse(leads, targets, attempts);
+    const course = new Course(leads, targets, attempts);
     let lead = course.next();
     if (!lead) throw upstreamResting(shortestRest(leads, targets));
     targets.of(lead.target).budget.earn();
@@ -91,9 +92,8 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
       const at = lead;
       course.asked(at);
       try {
-        const attempt = (to: L, given: AbortSignal, isHedge: boolean) =>
-          askAt(to, given, () => ask(to, given, isHedge));
-        if (!hedge || !mayHedge) return await attempt(at, signal, false);
+        if (!hedge || !mayHedge) return await askAt(at, signal, () => ask(at, signal, false));
+        const attempt = (to: L, given: Signal, isHedge: boolean) => askAt(to, given, () => ask(to, given, isHedge));
         return await hedge.ask(attempt, { lead: at, other: () => course.beside(at), signal, mayAskAgain: mayHedge });
       } catch (error) {
         const isPassedOver = fault !== undefined && isOwnRefusal(error);
@@ -113,7 +113,7 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
         // Who would not wait there as long as others gets no retry that is theirs, too.
         if (isLasting(error) || !isTelling(error) || isTooLong || targets.restMs(at.target) > 0) throw error;
         if (!targets.of(at.target).budget.take()) throw error;
-        await setTimeout(pauseMs, undefined, { signal }).catch(() => {
+        await setTimeout(pauseMs, undefined, { signal: abortSignalOf(signal) }).catch(() => {
           throw cancelled();
         });
         sending.onPaused(pauseMs);
@@ -124,44 +124,69 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
   return { attempts, send };
 }
 
-/** How far a call has come among its leads. */
-interface Course<L> {
-  /** The next that has not failed and may be asked. */
-  next(): L | undefined;
-  /** One that may be asked while another is: of the same model. */
-  beside(lead: L): L;
-  asked(lead: L): void;
-  /** `model` says that no other target of its model need be asked. */
-  failed(lead: L, model: boolean): void;
-  /** How often its model was asked. */
-  count(lead: L): number;
-  /** Whether its model was asked as often as it may be. */
-  isSpent(lead: L): boolean;
-}
+/** How far a call has come among its leads. Most calls ask once: what they need not know is not kept. */
+class Course<L extends ToTarget> {
+  readonly #leads: readonly L[];
+  readonly #targets: Targets;
+  /** How often each model may be asked. */
+  readonly #attempts: number;
+  readonly #asked: L[] = [];
+  readonly #failed: L[] = [];
 
-function createCourse<L extends ToTarget>(leads: readonly L[], targets: Targets, attempts: number): Course<L> {
-  const failed = new Set<L>();
-  const counts = new Map<string, number>();
-  const count = ({ model }: L) => counts.get(model.id) ?? 0;
-  const mayAsk = (lead: L) => !failed.has(lead) && count(lead) < attempts && targets.restMs(lead.target) === 0;
-  const isUp = (lead: L) => targets.passesChecks(lead.target.upstream) !== false;
-  return {
-    // Health checks may be wrong where nothing else is left.
-    next: () => leads.find((lead) => mayAsk(lead) && isUp(lead)) ?? leads.find(mayAsk),
-    beside: (lead) =>
-      leads.find((other) => other !== lead && other.model === lead.model && mayAsk(other) && isUp(other)) ?? lead,
-    asked: (lead) => void counts.set(lead.model.id, count(lead) + 1),
-    failed(lead, model) {
-      for (const other of leads) if (other === lead || (model && other.model === lead.model)) failed.add(other);
-    },
-    count,
-    isSpent: (lead) => count(lead) >= attempts,
-  };
+  constructor(leads: readonly L[], targets: Targets, attempts: number) {
+    this.#leads = leads;
+    this.#targets = targets;
+    this.#attempts = attempts;
+  }
+
+  /** The next that has not failed and may be asked. Health checks may be wrong where nothing else is left. */
+  next(): L | undefined {
+    return (
+      this.#leads.find((lead) => this.#mayAsk(lead) && this.#isUp(lead)) ??
+      this.#leads.find((lead) => this.#mayAsk(lead))
+    );
+  }
+
+  /** One that may be asked while another is: of the same model. */
+  beside(lead: L): L {
+    const isBeside = (other: L) => other !== lead && other.model === lead.model;
+    return this.#leads.find((other) => isBeside(other) && this.#mayAsk(other) && this.#isUp(other)) ?? lead;
+  }
+
+  asked(lead: L): void {
+    this.#asked.push(lead);
+  }
+
+  /** `model` says that no other target of its model need be asked. */
+  failed(lead: L, model: boolean): void {
+    for (const other of this.#leads)
+      if (other === lead || (model && other.model === lead.model)) this.#failed.push(other);
+  }
+
+  /** How often its model was asked. */
+  count({ model }: L): number {
+    let count = 0;
+    for (const asked of this.#asked) if (asked.model.id === model.id) count++;
+    return count;
+  }
+
+  /** Whether its model was asked as often as it may be. */
+  isSpent(lead: L): boolean {
+    return this.count(lead) >= this.#attempts;
+  }
+
+  #mayAsk(lead: L): boolean {
+    return !this.#failed.includes(lead) && !this.isSpent(lead) && this.#targets.restMs(lead.target) === 0;
+  }
+
+  #isUp({ target }: L): boolean {
+    return this.#targets.passesChecks(target.upstream) !== false;
+  }
 }
 
 /** Returns leads in the order in which one after another is asked; those that are left alone at this moment are none of it. */
 export function courseOf<L extends ToTarget>(leads: readonly L[], targets: Targets): L[] {
-  const course = createCourse(leads, targets, Number.POSITIVE_INFINITY);
+  const course = new Course(leads, targets, Number.POSITIVE_INFINITY);
   const order: L[] = [];
   for (let lead = course.next(); lead; lead = course.next()) {
     order.push(lead);

@@ -25,7 +25,7 @@ export function createHandle(services: readonly ServedService[], only?: readonly
   // A message that the wire cannot carry stops the start, and not the first call that needs it.
   for (const { input, output } of methods) for (const desc of [input, output]) planOf(desc);
   const validate = createValidate(methods.map(({ input }) => input));
-  return async (call) => {
+  return (call) => {
     validate(call.request);
     const handler = handlers.get(call.method);
     if (!handler) throw internal(new Error(`no handler for ${call.method}`));

@@ -60,7 +60,9 @@ function chargeOf(running: Running, { ledger, onUsed }: SettleOptions): Charge {
     const { call, asked, arrivedAt } = running;
     const { lead, facts: last } = running.reached();
     const { model, target } = lead;
-    const whole = { ...used, characters: hasCost ? charactersOf(asked, call.request) : 0 };
+    const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = used;
+    const characters = hasCost ? charactersOf(asked, call.request) : 0;
+    const whole: CallUsage = { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters };
     const cost = model.price && !isNothing ? costOf(model.price, whole) : 0;
     const charged = await ledger.settle({
       id: call.id,
@@ -71,15 +73,24 @@ function chargeOf(running: Running, { ledger, onUsed }: SettleOptions): Charge {
       upstream: target.upstream,
       tried: triedOf(call.facts.attempts, last, { model: model.id, cost }),
       outcome,
-      ...columnsOf(whole),
+      input,
+      cache_read: cacheRead,
+      cache_write: cacheWrite + cacheWriteHour,
+      output,
+      reasoning,
+      characters,
       estimated: estimated ? 1 : 0,
       cost,
       created_at: arrivedAt,
       duration_ms: Math.max(0, endedAt - arrivedAt),
       first_byte_ms: firstByteAt === undefined ? null : Math.max(0, firstByteAt - arrivedAt),
     });
-    Object.assign(call.facts, { outcome, used: whole, cost: charged?.cost ?? 0, waived: charged?.waived ?? 0 });
-    if (gaveUp) call.facts.gaveUp = true;
+    const { facts } = call;
+    facts.outcome = outcome;
+    facts.used = whole;
+    facts.cost = charged?.cost ?? 0;
+    facts.waived = charged?.waived ?? 0;
+    if (gaveUp) facts.gaveUp = true;
     onUsed(call.caller, tokensOf(whole));
     return headersOf(whole, estimated, charged);
   };
@@ -91,21 +102,18 @@ function tokensOf({ input, cacheRead, cacheWrite, cacheWriteHour, output }: Call
   return input + cacheRead + cacheWrite + cacheWriteHour + output;
 }
 
-function columnsOf({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters }: CallUsage) {
-  return {
-    input,
-    cache_read: cacheRead,
-    cache_write: cacheWrite + cacheWriteHour,
-    output,
-    reasoning,
-    characters,
-  };
-}
-
 /** `x-gateway-usage` has the parts that are not zero: `input=12, cache_read=3, output=5`. */
 function headersOf(used: CallUsage, estimated: boolean, charged: Charged | undefined): AnswerHeaders {
-  const parts = Object.entries(columnsOf(used)).filter(([, count]) => count > 0);
-  const words = parts.map(([part, count]) => `${part}=${count}`);
-  if (estimated) words.push("estimated");
-  return { "x-gateway-cost": formatDecimal(charged?.cost ?? 0), "x-gateway-usage": words.join(", ") };
+  let words = "";
+  const tell = (part: string, count: number) => {
+    if (count > 0) words += `${words === "" ? "" : ", "}${part}=${count}`;
+  };
+  tell("input", used.input);
+  tell("cache_read", used.cacheRead);
+  tell("cache_write", used.cacheWrite + used.cacheWriteHour);
+  tell("output", used.output);
+  tell("reasoning", used.reasoning);
+  tell("characters", used.characters);
+  if (estimated) words += words === "" ? "estimated" : ", estimated";
+  return { "x-gateway-cost": formatDecimal(charged?.cost ?? 0), "x-gateway-usage": words };
 }

@@ -18,6 +18,7 @@ import { transparent, untagged, wire, word } from "../../gen/modelgateway/v1/wir
 import { formatDecimal } from "../decimal.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../errors.ts";
 import { Wire } from "../wire/wire.ts";
+import { quickCheckOf } from "./quick-check.ts";
 
 /** Throws a Refusal, or the WireFault of JSON that does not fit. */
 export type Validate = (request: Wire) => void;
@@ -25,20 +26,24 @@ export type Validate = (request: Wire) => void;
 /** Compiles the rules of these messages at once: the first use of a rule takes milliseconds. */
 export function createValidate(messages: readonly DescMessage[]): Validate {
   const validator = createValidator({ failFast: true });
-  const validate: Validate = (request) => {
+  const decide = (request: Wire) => {
     const result = validator.validate(request.desc, request.message());
     if (result.kind === "error") throw internal(result.error);
     if (result.kind === "invalid") throw refusalOf(result.violations[0] as Violation, request);
   };
   for (const desc of messages) {
+    quickCheckOf(desc);
     try {
-      validate(Wire.ofJson(desc, {}));
+      decide(Wire.ofJson(desc, {}));
     } catch (error) {
       // An empty request may be refused; only the compiled rules were wanted.
       if (!(error instanceof Refusal) || error.reason === Reason.INTERNAL) throw error;
     }
   }
-  return validate;
+  return (request) => {
+    const isSurelySound = quickCheckOf(request.desc);
+    if (!isSurelySound(request.message())) decide(request);
+  };
 }
 
 function refusalOf({ field, ruleId, message }: Violation, request: Wire): Refusal {

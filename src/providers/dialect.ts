@@ -1,8 +1,9 @@
 /**
  * An upstream over HTTP that answers in JSON, or in server-sent events: what the dialects of all vendors share.
  *
- * A request's bytes go on as they came but for what the dialect must set. An answer's bytes and a stream's frames
- * are passed on untouched; each is parsed to see errors and the end of the stream, never rebuilt.
+ * A request's bytes go on as they came but for what the dialect must set; so do an answer's bytes and a stream's frames,
+ * but for a usage that nobody asked for. Each is parsed to see errors and the end, unless the follower knows it without
+ * (`skim`).
  *
  * The upstream may be another gateway: it is told how strict the caller is, and what it leaves out is passed on.
  */
@@ -10,12 +11,14 @@ import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, Frames } from "../call.ts";
 import { Refusal, upstreamFailed } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
-import { SseReader } from "../wire/sse.ts";
+import { each, failAfter, flow, noMore } from "../flow.ts";
+import { type SseFrame, SseReader } from "../wire/sse.ts";
 import { Wire } from "../wire/wire.ts";
 import { type Form, type Operation, type Output, operations } from "./operations.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
-import { readWhole, type Upstream, type UpstreamReply } from "./upstream.ts";
+import type { Upstream, UpstreamReply } from "./upstream.ts";
 import type { UpstreamError } from "./upstream-error.ts";
+import { readWhole } from "./whole-body.ts";
 
 /** How one family of vendors wants to be spoken to. */
 export interface Dialect {
@@ -36,6 +39,11 @@ export interface Dialect {
 export interface Follower {
   /** Whether these bytes, which need not be JSON, are the word that ends the stream. */
   isEnd(data: Buffer): boolean;
+  /**
+   * Takes the next frame without having it parsed, where that can be, and returns what the caller sees of it. Such a frame
+   * neither fails nor ends the stream.
+   */
+  skim?<O extends DescMessage>(frame: Wire<O>): Wire<O> | undefined;
   /** Takes the next frame. Returns what the caller sees of it, or nothing. */
   take<O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined;
   /** Whether the end was said. */
@@ -67,20 +75,16 @@ export async function postAttempt(
 ): Promise<UpstreamReply> {
   const { facts, signal, timeouts } = attempt;
   const strict = attempt.header("x-gateway-strict");
-  const headers = {
-    ...attempt.traceHeaders,
-    ...dialect.headers(attempt),
-    ...(strict === undefined ? {} : { "x-gateway-strict": strict }),
-    "content-type": "application/json",
-    ...from,
-    "x-request-id": attempt.id,
-  };
+  const headers: Record<string, string> = Object.assign({}, attempt.traceHeaders, dialect.headers(attempt), from);
+  if (strict !== undefined) headers["x-gateway-strict"] = strict;
+  headers["content-type"] = "application/json";
+  headers["x-request-id"] = attempt.id;
   const reply = await waited(facts, upstream.post(path, headers, dialect.body(attempt), { signal, timeouts }));
   if (reply.status === 200) return reply;
   const retryAfter = reply.headers["retry-after"];
   throw dialect.refusal({
     status: reply.status,
-    body: await waited(facts, readWhole(reply.body, maxErrorBytes)),
+    body: await waited(facts, readWhole(reply, maxErrorBytes)),
     retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
     model: attempt.model,
   });
@@ -119,8 +123,8 @@ async function wholeAnswer<O extends DescMessage>(
   dialect: Dialect,
   { facts, meter }: Attempt,
 ): Promise<Answer<O>> {
-  const answer = Wire.ofBytes(desc, await waited(facts, readWhole(reply.body, maxAnswerBytes)), true);
-  dialect.measure(readJson(answer, dialect), meter);
+  const answer = Wire.ofBytes(desc, await waited(facts, readWhole(reply, maxAnswerBytes)), true);
+  dialect.measure(readJson(answer, dialect, true), meter);
   return { kind: "whole", body: answer, ...passedOn(reply) };
 }
 
@@ -134,63 +138,76 @@ async function streamAnswer<O extends DescMessage>(
   const type = String(headers["content-type"] ?? "");
   if (type.startsWith("text/event-stream"))
     return { kind: "stream", frames: readFrames(body, desc, dialect, attempt), ...passedOn(reply) };
-  readJson(Wire.ofBytes(desc, await readWhole(body, maxErrorBytes), true), dialect);
+  readJson(Wire.ofBytes(desc, await readWhole(reply, maxErrorBytes), true), dialect);
   throw upstreamFailed("it did not answer with a stream");
 }
 
-async function* readFrames<O extends DescMessage>(
+function readFrames<O extends DescMessage>(
   body: UpstreamReply["body"],
   desc: O,
   dialect: Dialect,
   attempt: Attempt,
 ): Frames<O> {
-  const follower = dialect.follow(attempt);
-  for await (const payloads of payloadsOf(body)) {
-    const batch: Wire<O>[] = [];
-    let failure: Refusal | undefined;
-    let ended = false;
-    for (const data of payloads) {
-      try {
-        const seen = follower.isEnd(data) ? undefined : takeFrame(Wire.ofBytes(desc, data, true), dialect, follower);
-        if (seen) batch.push(seen);
-        ended = follower.isOver();
-        if (ended) break;
-      } catch (error) {
-        failure = asFailure(error);
-        break;
-      }
+  return flow(async (take) => {
+    const follower = dialect.follow(attempt);
+    const reader = new SseReader();
+    const handOver = (frames: readonly SseFrame[]) => {
+      const batch: Wire<O>[] = [];
+      const failure = takeFrames(frames, batch, desc, dialect, follower);
+      const ended = follower.isOver();
+      if (ended) attempt.meter.ended();
+      const taken = batch.length > 0 ? take(batch) : undefined;
+      // What came before a failure is the caller's.
+      return failure || ended ? failAfter(taken, failure ?? noMore) : taken;
+    };
+    try {
+      await each(body, (chunks) => handOver(framesIn(chunks, reader)));
+      await handOver(reader.end());
+    } catch (error) {
+      if (error === noMore && follower.isOver()) return;
+      throw error;
     }
-    if (ended) attempt.meter.ended();
-    // What came before a failure is the caller's.
-    if (batch.length > 0) yield batch;
-    if (failure) throw failure;
-    if (ended) return;
-  }
-  if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
-  attempt.meter.ended();
+    if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
+    attempt.meter.ended();
+  });
 }
 
-function takeFrame<O extends DescMessage>(frame: Wire<O>, dialect: Dialect, follower: Follower): Wire<O> | undefined {
-  return follower.take(frame, readJson(frame, dialect));
-}
-
-/** Yields the data of the frames that each read brought, and of a last one without its blank line. */
-async function* payloadsOf(body: UpstreamReply["body"]): AsyncGenerator<readonly Buffer[]> {
-  const reader = new SseReader();
+/** Returns the frames that a read has completed. */
+function framesIn(chunks: readonly Buffer[], reader: SseReader): readonly SseFrame[] {
   try {
-    for await (const chunks of body) {
-      yield chunks.flatMap((chunk) => reader.push(chunk)).map(({ data }) => data);
-    }
+    return chunks.length === 1 ? reader.push(chunks[0] as Buffer) : chunks.flatMap((chunk) => reader.push(chunk));
   } catch (error) {
     throw asFailure(error);
   }
-  yield reader.end().map(({ data }) => data);
 }
 
-function readJson(answer: Wire, dialect: Dialect): JsonObject {
+/** Takes frames up to the one that ends the stream or fails, and puts what the caller sees into the batch. Returns the failure. */
+function takeFrames<O extends DescMessage>(
+  frames: readonly SseFrame[],
+  batch: Wire<O>[],
+  desc: O,
+  dialect: Dialect,
+  follower: Follower,
+): Refusal | undefined {
+  for (const { data } of frames) {
+    try {
+      if (follower.isEnd(data)) return undefined;
+      const frame = Wire.ofBytes(desc, data, true);
+      const seen = follower.skim?.(frame) ?? follower.take(frame, readJson(frame, dialect));
+      if (seen) batch.push(seen);
+      if (follower.isOver()) return undefined;
+    } catch (error) {
+      return asFailure(error);
+    }
+  }
+  return undefined;
+}
+
+/** Of a whole answer no vector is read: it says nothing of errors or usage. */
+function readJson(answer: Wire, dialect: Dialect, isWhole = false): JsonObject {
   let json: JsonObject;
   try {
-    json = answer.json();
+    json = isWhole ? answer.outline() : answer.json();
   } catch (error) {
     throw asFailure(error);
   }

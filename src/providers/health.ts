@@ -6,8 +6,8 @@
  * gateway's own words. Who leaves, and whose request is refused, is no fault of the upstream's. What becomes of an attempt is
  * written into its facts, too.
  */
-import type { DescMessage } from "@bufbuild/protobuf";
-import type { Answer, Frames } from "../call.ts";
+import type { Answer } from "../call.ts";
+import { ending } from "../flow.ts";
 import { faultOf, isTelling } from "./fault.ts";
 import type { Operation } from "./operations.ts";
 import { type Attempt, type Provider, type Speak, withEverySpeak } from "./provider.ts";
@@ -120,7 +120,7 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
       if (answer.kind === "stream") {
         // Frames that nobody began to read have no end of their own.
         attempt.signal.addEventListener("abort", () => end(), { once: true });
-        return { ...answer, frames: followed(answer.frames, came, end) };
+        return { ...answer, frames: ending(answer.frames, end, came) };
       }
       came();
       end();
@@ -131,22 +131,4 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
     }
   };
   return watchedSpeak as unknown as Speak<Operation>;
-}
-
-async function* followed<O extends DescMessage>(
-  frames: Frames<O>,
-  came: () => void,
-  end: (error?: unknown) => void,
-): Frames<O> {
-  try {
-    for await (const batch of frames) {
-      came();
-      yield batch;
-    }
-  } catch (error) {
-    end(error);
-    throw error;
-  } finally {
-    end();
-  }
 }

@@ -10,7 +10,8 @@ import type { Answer, Frames } from "../call.ts";
 import { Wire } from "../wire/wire.ts";
 import { type Dialect, passedOn, postAttempt, waited } from "./dialect.ts";
 import type { Attempt } from "./provider.ts";
-import { readWhole, type Upstream, type UpstreamReply } from "./upstream.ts";
+import type { Upstream, UpstreamReply } from "./upstream.ts";
+import { readWhole } from "./whole-body.ts";
 
 const maxAudioBytes = 256 * 1024 * 1024;
 
@@ -27,7 +28,7 @@ export function speakSpeech(upstream: Upstream, dialect: Dialect) {
     if (attempt.form === "stream") {
       return { kind: "stream", frames: chunksOf(reply, contentType, attempt), ...passedOn(reply) };
     }
-    const audio = await waited(attempt.facts, readWhole(reply.body, maxAudioBytes));
+    const audio = await waited(attempt.facts, readWhole(reply, maxAudioBytes));
     const body = Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType, audio }));
     return { kind: "whole", body, ...passedOn(reply) };
   };

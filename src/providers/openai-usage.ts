@@ -28,7 +28,7 @@ export function meterChoice(choice: JsonObject, meter: Meter): void {
 /** Tells usage on, and returns what of it was told. */
 export function tellUsage(usage: JsonValue | undefined, meter: Meter): Partial<Usage> {
   if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return {};
-  const told = { ...inputParts(usage), ...outputParts(usage) };
+  const told = Object.assign(inputParts(usage), outputParts(usage));
   meter.told(told);
   return told;
 }

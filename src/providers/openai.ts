@@ -7,6 +7,7 @@
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Wire } from "../wire/wire.ts";
 import { checkOver, type Dialect, type Follower, speakOver } from "./dialect.ts";
+import { createAlike } from "./openai-alike.ts";
 import { speakSpeech } from "./openai-speech.ts";
 import { meterAnswer, meterChoice, tellUsage } from "./openai-usage.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
@@ -40,8 +41,12 @@ export function createOpenAiProvider({ baseUrl, apiKey, timeouts }: OpenAiOption
 }
 
 function openAiDialect(credential: Record<string, string>): Dialect {
+  const headers = {
+    whole: { ...credential, accept: "application/json" },
+    stream: { ...credential, accept: "text/event-stream" },
+  };
   return {
-    headers: ({ form }) => ({ ...credential, accept: form === "stream" ? "text/event-stream" : "application/json" }),
+    headers: ({ form }) => headers[form],
     body: requestBody,
     refusal: refusalOfAnswer,
     errorIn(json, bytes) {
@@ -68,17 +73,33 @@ function wantsUsage({ stream_options }: JsonObject): boolean {
   return (stream_options as JsonObject | null | undefined)?.include_usage === true;
 }
 
+/** Of `[DONE]` with the space that may stand around it: what is longer is not looked at. In bytes. */
+const longestDone = 15;
+
 /** A stream ends with `[DONE]`; some upstreams never say it, and then it may end once every choice has finished. */
 function followChunks(usageWanted: boolean, meter: Meter): Follower {
   let done = false;
   const finished = new Set<JsonValue | undefined>();
   const unfinished = new Set<JsonValue | undefined>();
+  const alike = createAlike();
+  const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
+    // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
+    if (usageWanted || !("usage" in json)) return frame;
+    if (json.usage === null) return withoutNullUsage(frame);
+    return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
+  };
   return {
     isEnd(data) {
-      done = data.length < 16 && data.toString().trim() === "[DONE]";
+      done = data.length <= longestDone && data.toString().trim() === "[DONE]";
       return done;
     },
     isOver: () => done,
+    skim(frame) {
+      const said = alike.read(frame.bytes());
+      if (!said) return undefined;
+      if (said.text !== "") meter.wrote(said.text);
+      return said.seen === frame.bytes() ? frame : Wire.ofBytes(frame.desc, said.seen, true);
+    },
     take(frame, json) {
       const choices = (json.choices ?? []) as JsonObject[];
       for (const choice of choices) {
@@ -90,24 +111,23 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
         } else if (!finished.has(index)) unfinished.add(index);
       }
       if (json.usage) tellUsage(json.usage, meter);
-      // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
-      if (usageWanted || !("usage" in json)) return frame;
-      if (json.usage === null) return withoutNullUsage(frame);
-      return choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
+      const seen = see(frame, json);
+      if (seen) alike.learn(json, frame.bytes(), seen.bytes());
+      return seen;
     },
     isComplete: () => finished.size > 0 && unfinished.size === 0,
   };
 }
 
 const nullUsage = Buffer.from(',"usage":null');
-const usageKey = Buffer.from('"usage"');
+const usageKey = nullUsage.subarray(1, -":null".length);
 
 /** The gateway's wish for usage puts it into every chunk: it is cut out of the bytes, where they hold it once. */
 function withoutNullUsage<O extends DescMessage>(frame: Wire<O>): Wire<O> {
   const bytes = frame.bytes();
-  const at = bytes.indexOf(nullUsage);
-  const isOnly = at !== -1 && bytes.indexOf(usageKey) === at + 1 && bytes.indexOf(usageKey, at + 2) === -1;
+  const at = bytes.lastIndexOf(usageKey) - 1;
+  const end = at + nullUsage.length;
+  const isOnly = at >= 0 && nullUsage.compare(bytes, at, end) === 0 && bytes.indexOf(usageKey) === at + 1;
   if (!isOnly) return frame.with({ usage: undefined });
-  const rest = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + nullUsage.length)]);
-  return Wire.ofBytes(frame.desc, rest, true);
+  return Wire.ofBytes(frame.desc, Buffer.concat([bytes.subarray(0, at), bytes.subarray(end)]), true);
 }

@@ -6,6 +6,7 @@
  */
 import type { Answer, AnswerHeaders, Arrival } from "../call.ts";
 import type { AttemptFacts } from "../facts.ts";
+import type { Signal } from "../signal.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { Form, Input, Operation, Output } from "./operations.ts";
 import type { Timeouts } from "./timeouts.ts";
@@ -53,7 +54,7 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
   /** Headers that tell the upstream where the attempt belongs among traces. */
   readonly traceHeaders: AnswerHeaders;
   /** Aborted when nobody waits for the answer any more. The provider stops at once. */
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
   /** Bounds that the caller set: of these and the upstream's own the shorter one holds. */
   readonly timeouts: Partial<Timeouts>;
   /** Who goes first where calls wait for a place at the upstream: 0 (first) to 9. */

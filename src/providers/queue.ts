@@ -6,11 +6,11 @@
  * drop a job that nobody waits for any more: such a job is for the next who comes into the same line, and if nobody does,
  * it is over as soon as it begins. So there are never more jobs than calls that waited at once.
  */
-import type { DescMessage } from "@bufbuild/protobuf";
 import Bottleneck from "bottleneck";
-import type { Answer, Frames } from "../call.ts";
+import type { Answer } from "../call.ts";
 import type { UpstreamConfig } from "../config/config.ts";
 import { cancelled, type Refusal, upstreamBusy } from "../errors.ts";
+import { ending } from "../flow.ts";
 import { faultOf } from "./fault.ts";
 import type { Operation } from "./operations.ts";
 import { type Attempt, type Provider, type Speak, withEverySpeak } from "./provider.ts";
@@ -141,7 +141,7 @@ function queuedSpeak(speak: Speak<Operation>, queue: Queue): Speak<Operation> {
       // Frames that nobody began to read have no end of their own.
       attempt.signal.addEventListener("abort", release, { once: true });
       if (attempt.signal.aborted) release();
-      return { ...answer, frames: placed(answer.frames, release) };
+      return { ...answer, frames: ending(answer.frames, release) };
     } catch (error) {
       release();
       throw error;
@@ -171,12 +171,4 @@ function withRest(attempt: Attempt): Attempt {
   const { totalMs } = attempt.timeouts;
   if (totalMs === undefined || totalMs === Number.POSITIVE_INFINITY) return attempt;
   return { ...attempt, timeouts: { ...attempt.timeouts, totalMs: totalMs - attempt.facts.queuedMs } };
-}
-
-async function* placed<O extends DescMessage>(frames: Frames<O>, release: Release): Frames<O> {
-  try {
-    yield* frames;
-  } finally {
-    release();
-  }
 }

@@ -1,13 +1,15 @@
 /**
  * One upstream over HTTP: a pool of connections, POST with a body known in full, and GET.
  *
- * The answer's bytes are pulled: while nobody asks for more, reading from the upstream stops after
- * `highWaterBytes`, so a slow caller slows its upstream and fills no memory. When the signal fires the exchange is
- * broken off at once, also while it still waits for a connection; and so it is when it takes longer than it may. What may
- * take long is left to undici's own timers, which cost nothing but are coarse; what may not has a timer of its own.
+ * The answer's bytes are handed on as they come: while a taker is not done, reading stops after `highWaterBytes`, so a slow
+ * caller slows its upstream and fills no memory. When the signal fires the exchange is broken off at once, also while it
+ * still waits for a connection; and so it is when it takes longer than it may. What may take long is left to undici's own
+ * timers, which cost nothing but are coarse; what may not has a timer of its own.
  */
 import { type Dispatcher, Pool } from "undici";
 import { cancelled, type Refusal, upstreamFailed } from "../errors.ts";
+import { flow, type Take } from "../flow.ts";
+import type { Signal } from "../signal.ts";
 import {
   type Bound,
   type Bounds,
@@ -27,7 +29,7 @@ export interface Upstream {
 
 /** For how long the answer is waited for. */
 export interface Waiting {
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
   /** Bounds that hold where they are shorter than the upstream's own. */
   readonly timeouts?: Partial<Timeouts>;
 }
@@ -37,6 +39,8 @@ export interface UpstreamReply {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The body, as much at a time as has come. Throws a Refusal. Leaving the iteration ends the exchange. */
   readonly body: AsyncIterable<readonly Buffer[]>;
+  /** Takes the body where all of it has come already, as most whole ones have with their heads. */
+  readonly takeArrived: () => readonly Buffer[] | undefined;
 }
 
 const highWaterBytes = 256 * 1024;
@@ -70,7 +74,7 @@ export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTime
 /** One request and its answer, as undici tells of them. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly reply: Promise<UpstreamReply>;
-  readonly #signal: AbortSignal;
+  readonly #signal: Signal;
   readonly #bounds: Bounds;
   /** The upstream's own. */
   readonly #timeouts: Timeouts;
@@ -89,7 +93,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Wakes the reader that waits for bytes. */
   #wake: (() => void) | undefined;
 
-  constructor(signal: AbortSignal, bounds: Bounds, timeouts: Timeouts) {
+  constructor(signal: Signal, bounds: Bounds, timeouts: Timeouts) {
     this.#signal = signal;
     this.#bounds = bounds;
     this.#timeouts = timeouts;
@@ -138,7 +142,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: UpstreamReply["headers"]): void {
     if (status < 200) return;
     this.#expect("idleMs");
-    this.#resolve({ status, headers, body: this.#body() });
+    const body = flow<readonly Buffer[]>((take) => this.#read(take));
+    this.#resolve({ status, headers, body, takeArrived: () => (this.#ended ? this.#take() : undefined) });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -176,12 +181,14 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#next = undefined;
   }
 
-  async *#body(): AsyncGenerator<readonly Buffer[]> {
+  async #read(take: Take<readonly Buffer[]>): Promise<void> {
     try {
       for (;;) {
         // What came before a failure is the caller's.
-        if (this.#chunks.length > 0) yield this.#take();
-        else if (this.#failure) throw this.#failure;
+        if (this.#chunks.length > 0) {
+          const taken = take(this.#take());
+          if (taken) await taken;
+        } else if (this.#failure) throw this.#failure;
         else if (this.#ended) return;
         else await new Promise<void>((resolve) => (this.#wake = resolve));
       }
@@ -227,18 +234,4 @@ function refusalOf(error: Error & { code?: string }, timeouts: Timeouts): Refusa
       return upstreamFailed("it cannot be reached", error);
   }
   return upstreamFailed("the connection to it broke", error);
-}
-
-/** Reads a body whole. Throws a Refusal where it is larger than `maxBytes`. */
-export async function readWhole(body: UpstreamReply["body"], maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const batch of body) {
-    for (const chunk of batch) {
-      bytes += chunk.length;
-      chunks.push(chunk);
-    }
-    if (bytes > maxBytes) throw upstreamFailed("its answer is too large");
-  }
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
 }

@@ -19,7 +19,7 @@ import type { Caller, ServiceImplementation } from "../call.ts";
 import type { Catalog } from "../catalog.ts";
 import { formatDecimal } from "../decimal.ts";
 import { invalidValue, resourceNotFound } from "../errors.ts";
-import { creditRemaining } from "../pipeline/authenticate.ts";
+import { creditWhenRead } from "../pipeline/known-keys.ts";
 import type { AccountRate } from "../pipeline/limit.ts";
 import { hashKeySecret, maskKeySecret, newKeySecret } from "../secrets.ts";
 import type { IdempotencyStore } from "../storage/idempotency.ts";
@@ -116,7 +116,7 @@ export function keyService(parts: KeyParts): ServiceImplementation<typeof KeySer
     async describeKey({ caller }) {
       const key = known(keys.findStanding(caller.keyId), caller.keyId);
       const { tier, requestsRemaining } = await parts.standing(caller);
-      const remaining = creditRemaining(key);
+      const remaining = creditWhenRead(key);
       return whole(KeyDescriptionSchema, {
         key: keyMessage(key, clock()),
         tier: tier.name,

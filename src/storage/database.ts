@@ -9,14 +9,8 @@ import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { type Compilable, Kysely, SqliteDialect } from "kysely";
-import { type MigrationProvider, Migrator } from "kysely/migration";
-import * as accountsAndKeys from "./migrations/0001-accounts-and-keys.ts";
-import * as responses from "./migrations/0002-responses.ts";
-import * as money from "./migrations/0003-money.ts";
-import * as dashboard from "./migrations/0004-dashboard.ts";
-import * as attempts from "./migrations/0005-attempts.ts";
-import * as replays from "./migrations/0006-replays.ts";
-import * as retention from "./migrations/0007-retention.ts";
+import { Migrator } from "kysely/migration";
+import { migrations } from "./migrations/all.ts";
 import type { Tables } from "./schema.ts";
 
 export type Database = Kysely<Tables>;
@@ -25,17 +19,37 @@ export type Database = Kysely<Tables>;
  * The same connection, at once: for transactions, and for what every call does. A transaction that waited would take in
  * whatever else is written meanwhile, and undo it with itself: so none is made through Kysely.
  */
-export interface Engine {
-  /** Prepares a statement, once. */
-  prepare<P extends readonly unknown[], R = never>(sql: string): Statement<P, R>;
-  /** Runs work in one transaction that begins as a writer; within another it is a part of it. */
-  transact<T>(work: () => T): T;
+export interface Engine extends Connection {
   /** Runs work that only reads, on one state of the database, however long it takes. No writer waits for it. */
   read<T>(work: () => T): T;
   /** Runs a query, and returns its rows. */
   all<R>(query: Compilable<R>): R[];
   /** Runs a query, and returns how many rows it changed. */
   run(query: Compilable<unknown>): number;
+  /** The same connection for the ledger, which writes behind: it does not wait for itself. */
+  readonly books: Connection;
+  /** Has one who is behind write up before anybody else reads or writes. Returns what undoes it. */
+  beforeAccess(one: Behind): () => void;
+  /**
+   * Another number whenever something was written: here by anybody but the ledger, by another process by anybody. It may be a
+   * millisecond late for those.
+   */
+  version(): number;
+}
+
+export interface Behind {
+  /** Whether anything is not written yet. */
+  isBehind(): boolean;
+  writeUp(): void;
+}
+
+export interface Connection {
+  /** Prepares a statement, once. */
+  prepare<P extends readonly unknown[], R = never>(sql: string): Statement<P, R>;
+  /** Runs work in one transaction that begins as a writer; within another it is a part of it. */
+  transact<T>(work: () => T): T;
+  /** Whether something failed by what was to be written, and would fail again; not by a busy database or a full disk. */
+  isFault(error: unknown): boolean;
 }
 
 export interface Statement<P extends readonly unknown[], R> {
@@ -50,18 +64,6 @@ export type Durability = "process" | "power";
 
 /** How long a writer waits for another. */
 const lockTimeoutMs = 5000;
-
-const migrations: MigrationProvider = {
-  getMigrations: async () => ({
-    "0001-accounts-and-keys": accountsAndKeys,
-    "0002-responses": responses,
-    "0003-money": money,
-    "0004-dashboard": dashboard,
-    "0005-attempts": attempts,
-    "0006-replays": replays,
-    "0007-retention": retention,
-  }),
-};
 
 /** What the operator can set right: told in one line, without a stack. */
 export class StorageError extends Error {
@@ -94,27 +96,110 @@ export async function openDatabase(
   }
 }
 
+/** How long a change that another process made may go unnoticed: less than anybody needs to make another call. */
+const noticedMs = 1;
+
 function engineOf(sqlite: Sqlite.Database): Engine {
   const inTransaction = sqlite.transaction((work: () => unknown) => work());
+  const behind = new Set<Behind>();
+  let written = 0;
+  const enter = () => {
+    for (const { writeUp } of behind) writeUp();
+  };
+  /** Who only reads does not wait for another process: then it sees what was written some milliseconds ago. */
+  const enterToRead = () => {
+    if (![...behind].some(({ isBehind }) => isBehind())) return;
+    sqlite.pragma("busy_timeout = 0");
+    try {
+      enter();
+    } catch (error) {
+      if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error;
+    } finally {
+      sqlite.pragma(`busy_timeout = ${lockTimeoutMs}`);
+    }
+  };
+  const enterFor = ({ readonly }: { readonly readonly: boolean }) => {
+    if (readonly) return enterToRead();
+    enter();
+    written++;
+  };
+  const booksTransact = <T>(work: () => T) => inTransaction.immediate(work) as T;
+  const prepared = <P extends readonly unknown[], R>(sql: string, isBooks: boolean): Statement<P, R> => {
+    const statement = sqlite.prepare(sql);
+    const begin = isBooks ? () => {} : () => enterFor(statement);
+    return {
+      run(...params) {
+        begin();
+        return statement.run(...params).changes;
+      },
+      get(...params) {
+        begin();
+        return statement.get(...params) as R | undefined;
+      },
+      all(...params) {
+        begin();
+        return statement.all(...params) as R[];
+      },
+    };
+  };
+  const compiled = (query: Compilable<unknown>) => {
+    const { sql, parameters } = query.compile();
+    const statement = sqlite.prepare(sql);
+    enterFor(statement);
+    return { statement, parameters };
+  };
   return {
-    prepare<P extends readonly unknown[], R>(sql: string) {
-      const statement = sqlite.prepare(sql);
-      return {
-        run: (...params: P) => statement.run(...params).changes,
-        get: (...params: P) => statement.get(...params) as R | undefined,
-        all: (...params: P) => statement.all(...params) as R[],
-      };
+    prepare: (sql) => prepared(sql, false),
+    transact(work) {
+      enter();
+      return booksTransact(work);
     },
-    transact: <T>(work: () => T) => inTransaction.immediate(work) as T,
-    read: <T>(work: () => T) => inTransaction.deferred(work) as T,
+    read<T>(work: () => T) {
+      enterToRead();
+      return inTransaction.deferred(work) as T;
+    },
     all<R>(query: Compilable<R>) {
-      const { sql, parameters } = query.compile();
-      return sqlite.prepare(sql).all(...parameters) as R[];
+      const { statement, parameters } = compiled(query);
+      return statement.all(...parameters) as R[];
     },
     run(query) {
-      const { sql, parameters } = query.compile();
-      return sqlite.prepare(sql).run(...parameters).changes;
+      const { statement, parameters } = compiled(query);
+      return statement.run(...parameters).changes;
     },
+    books: { prepare: (sql) => prepared(sql, true), transact: booksTransact, isFault },
+    isFault,
+    beforeAccess(one) {
+      behind.add(one);
+      return () => void behind.delete(one);
+    },
+    version: versionOf(sqlite, () => written),
+  };
+}
+
+function isFault(error: unknown): boolean {
+  const isOfValue = error instanceof TypeError || error instanceof RangeError;
+  return isOfValue || /^SQLITE_(CONSTRAINT|MISMATCH|RANGE)/.test(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { readonly code?: unknown } | null)?.code);
+}
+
+/** Counts what is written here, and looks now and then whether others have written. */
+function versionOf(sqlite: Sqlite.Database, written: () => number): () => number {
+  const version = sqlite.prepare("PRAGMA data_version").pluck();
+  let seen = version.get();
+  let byOthers = 0;
+  let lookedAt = performance.now();
+  return () => {
+    const now = performance.now();
+    if (now - lookedAt > noticedMs) {
+      lookedAt = now;
+      const current = version.get();
+      if (current !== seen) byOthers++;
+      seen = current;
+    }
+    return written() + byOthers;
   };
 }
 
@@ -128,7 +213,7 @@ async function useWal(sqlite: Sqlite.Database): Promise<void> {
       sqlite.pragma("journal_mode = WAL");
       return;
     } catch (error) {
-      if ((error as { code?: string }).code !== "SQLITE_BUSY" || Date.now() > deadline) throw error;
+      if (codeOf(error) !== "SQLITE_BUSY" || Date.now() > deadline) throw error;
     }
   }
 }

@@ -19,7 +19,7 @@ export interface HoldTotal {
 
 export function holdStore(db: Database, engine: Engine): HoldStore {
   const total = engine.prepare<[], HoldTotal>(
-    "SELECT count(*) AS count, coalesce(sum(amount), 0) AS amount FROM holds",
+    "SELECT count(*) AS count, coalesce(sum(amount), 0) AS amount FROM holds WHERE operation <> ''",
   );
   return {
     total: () => total.get() as HoldTotal,
@@ -29,6 +29,8 @@ export function holdStore(db: Database, engine: Engine): HoldStore {
           .selectFrom("holds")
           .selectAll()
           .where("account_id", "=", accountId)
+          // What is without one is a lease, and no call's.
+          .where("operation", "!=", "")
           .where("expires_at", ">", now)
           .orderBy("request_id", "desc")
           .limit(limit),

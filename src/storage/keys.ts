@@ -82,6 +82,10 @@ export function keyStore(db: Database, engine: Engine): KeyStore {
     `${withAccount} WHERE k.secret_hash = (SELECT ?)
      UNION ALL ${withAccount} WHERE k.previous_hash = (SELECT ?) AND k.previous_expires_at > (SELECT ?) LIMIT 1`,
   );
+  // Whoever guesses keys must not have the ledger write up for each of them.
+  const isKnown = engine.books.prepare<[hash: string, hash: string], { readonly id: string }>(
+    "SELECT id FROM api_keys WHERE secret_hash = ? UNION ALL SELECT id FROM api_keys WHERE previous_hash = ? LIMIT 1",
+  );
   const standing = engine.prepare<[id: string], KeyStanding>(`${withAccount} WHERE k.id = (SELECT ?)`);
 
   const alive = (accountId: string) =>
@@ -114,7 +118,8 @@ export function keyStore(db: Database, engine: Engine): KeyStore {
 
   return {
     insert: (key, maxPerAccount = defaultMaxKeys) => insert.run(...insertParams(key, maxPerAccount)) === 1,
-    findBySecretHash: (secretHash, now) => bySecretHash.get(secretHash, secretHash, now),
+    findBySecretHash: (secretHash, now) =>
+      isKnown.get(secretHash, secretHash) && bySecretHash.get(secretHash, secretHash, now),
     findStanding: (id) => standing.get(id),
     find,
     list: (accountId) =>

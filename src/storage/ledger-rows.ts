@@ -1,24 +1,42 @@
-/** A call that is over as the rows that tell of it, each value in the place that its statement in `ledger.ts` has for it. */
+/** A call that is over as the rows that tell of it, each value in the place that its statement has for it. */
 import type { Settlement } from "./ledger.ts";
 
 const hourMs = 3_600_000;
 
 export type RequestRow = ReturnType<typeof requestRow>;
-export type UsageRow = ReturnType<typeof usageRow>;
+export type UsageRow = readonly [
+  ...names: [accountId: string, hour: number, keyId: string, model: string],
+  ...counts: [requests: number, ...tokens: [number, number, number, number, number], characters: number, cost: number],
+];
 
 export function requestRow(call: Settlement, cost: number, waived: number) {
+  const { id, account_id, key_id, operation, model, upstream, outcome, tried = null, cached = 0 } = call;
+  const { input, cache_read, cache_write, output, reasoning, characters, estimated } = call;
+  const { created_at, duration_ms, first_byte_ms } = call;
+  // biome-ignore format: a line for what belongs together.
   return [
-    ...([call.id, call.account_id, call.key_id, call.operation, call.model, call.upstream] as const),
-    ...([call.outcome, call.input, call.cache_read, call.cache_write, call.output, call.reasoning] as const),
-    ...([call.characters, call.estimated, cost, waived, call.created_at, call.duration_ms] as const),
-    ...([call.first_byte_ms, call.tried ?? null, call.cached ?? 0] as const),
+    id, account_id, key_id, operation, model, upstream, outcome,
+    input, cache_read, cache_write, output, reasoning, characters, estimated, cost, waived,
+    created_at, duration_ms, first_byte_ms, tried, cached,
   ] as const;
 }
 
-export function usageRow(call: Settlement, cost: number) {
+export function usageRow(call: Settlement, cost: number): UsageRow {
+  const { account_id, key_id, model, input, cache_read, cache_write, output, reasoning, characters } = call;
   const hour = Math.floor(call.created_at / hourMs) * hourMs;
-  return [
-    ...([call.account_id, hour, call.key_id, call.model, call.input, call.cache_read, call.cache_write] as const),
-    ...([call.output, call.reasoning, call.characters, cost] as const),
-  ] as const;
+  return [account_id, hour, key_id, model, 1, input, cache_read, cache_write, output, reasoning, characters, cost];
+}
+
+/** Sums rows of the same account, hour, key and model, so that many calls are written as one. */
+export function createUsageSums() {
+  const sums = new Map<string, (string | number)[]>();
+  return {
+    add(row: UsageRow): void {
+      const name = `${row[0]} ${row[1]} ${row[2]} ${row[3]}`;
+      const sum = sums.get(name);
+      if (!sum) sums.set(name, [...row]);
+      else for (let i = 4; i < row.length; i++) sum[i] = (sum[i] as number) + (row[i] as number);
+    },
+    rows: () => sums.values() as IterableIterator<unknown> as IterableIterator<UsageRow>,
+  };
 }

@@ -1,5 +1,6 @@
 /**
- * Money in the database: holds and charges. What comes in is written by `entries.ts`.
+ * Money in the database: holds and charges, one by one. Many at once are written by `posting.ts`, leases by `leases.ts`, and
+ * what comes in by `entries.ts`.
  *
  * Every function here is one step of a transaction that the caller opens (`transact`), and keeps these sums true, which
  * `reconcile.ts` proves: an account's balance is the sum of its ledger entries, its `held` that of its holds; a key's
@@ -8,8 +9,15 @@
  */
 import type { Selectable } from "kysely";
 import type { Engine } from "./database.ts";
-import { type RequestRow, requestRow, type UsageRow, usageRow } from "./ledger-rows.ts";
+import { type HoldEntry, type JournalStore, journalStore } from "./journal.ts";
+import { type LeaseStore, leaseStore } from "./leases.ts";
+import { requestRow, usageRow } from "./ledger-rows.ts";
+import { ledgerStatements, mostHeld } from "./ledger-statements.ts";
+import { createPost, type Post } from "./posting.ts";
+import { release, reserve } from "./reserving.ts";
 import type { RequestTable } from "./schema.ts";
+
+export type { Entry, Note } from "./journal.ts";
 
 export interface HoldInit {
   readonly requestId: string;
@@ -43,19 +51,24 @@ export interface Charged {
   readonly waived: number;
 }
 
-/** Numbers of the proto's EntryKind and Outcome, which storage does not import. */
-const charge = 4;
+/** A number of the proto's Outcome, which storage does not import. */
 const lost = 5;
 
-/** What may be held of an account before a call, and by one, at most: both together can be counted exactly. */
-const most = 4e15;
-
 export interface LedgerStore {
-  transact<T>(work: () => T): T;
+  readonly transact: Engine["transact"];
+  /** Whether it failed by what was to be written, and would fail again. */
+  readonly isFault: Engine["isFault"];
+  readonly version: Engine["version"];
+  /** Has this called before anybody else reads or writes, so that nobody sees what is not written yet. */
+  readonly beforeAccess: Engine["beforeAccess"];
+  readonly leases: LeaseStore;
+  readonly journal: JournalStore;
+  /** Writes entries of the journal where they belong. */
+  readonly post: Post;
   /** Reserves as much as is wanted, or as there is, if that is enough. */
   hold(init: HoldInit): Held;
   /** Tells what is left of a key's limit or of its account's balance, whichever is less; infinite where neither bounds it. */
-  left(keyId: string): { readonly of: "limit" | "balance"; readonly available: number };
+  left(keyId: string): Left;
   /** Frees a call's hold, if it has one. */
   free(requestId: string): void;
   /** Charges a call, and frees its hold. A call that was settled before is left as it is: undefined. */
@@ -68,90 +81,52 @@ export interface LedgerStore {
   touch(keyId: string, now: number): void;
 }
 
+export interface Left {
+  readonly of: "limit" | "balance";
+  readonly available: number;
+}
+
 /** How many holds are freed in one transaction. */
 const batch = 500;
 
-export function ledgerStore(engine: Engine): LedgerStore {
-  const holdKey = engine.prepare<[held: number, now: number, keyId: string, held: number]>(
-    `UPDATE api_keys SET held = held + ?, last_used_at = ? WHERE id = ? AND revoked_at IS NULL
-     AND (credit_limit IS NULL OR credit_limit - spent - held >= ?) AND held < ${most}`,
-  );
-  const holdAccount = engine.prepare<[held: number, accountId: string, held: number]>(
-    `UPDATE accounts SET held = held + ? WHERE id = ? AND (postpaid = 1 OR balance - held >= ?) AND held < ${most}`,
-  );
-  const insertHold = engine.prepare<
-    [string, string, string, string, string, string, number, createdAt: number, expiresAt: number]
-  >(
-    `INSERT INTO holds (request_id, node, account_id, key_id, operation, model, amount, created_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
+export function ledgerStore({ books, beforeAccess, version }: Engine): LedgerStore {
+  const statements = ledgerStatements(books);
+  const { insertHold, freeKey, freeAccount, deleteHold } = statements;
+  const { insertRequest, insertCharge, addToHour } = statements;
   // A bare parameter would have the join planned anew at each call, for its value.
-  const credit = engine.prepare<[keyId: string], Credit>(
+  const selectLeft = books.prepare<[keyId: string], LeftRow>(
     `SELECT k.credit_limit - k.spent - k.held AS ofLimit,
        CASE a.postpaid WHEN 1 THEN NULL ELSE a.balance - a.held END AS ofBalance
      FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = (SELECT ?)`,
   );
-  const freeKey = engine.prepare<[held: number, spent: number, keyId: string]>(
-    "UPDATE api_keys SET held = held - ?, spent = spent + ? WHERE id = ?",
-  );
-  const freeAccount = engine.prepare<[held: number, spent: number, accountId: string]>(
-    "UPDATE accounts SET held = held - ?, balance = balance - ? WHERE id = ?",
-  );
-  const deleteHold = engine.prepare<[requestId: string], FreedHold>(
-    "DELETE FROM holds WHERE request_id = ? RETURNING amount, key_id, account_id",
-  );
-  const outcomeOf = engine.prepare<[id: string], { outcome: number }>("SELECT outcome FROM requests WHERE id = ?");
-  const deleteRequest = engine.prepare<[id: string]>("DELETE FROM requests WHERE id = ?");
-  const insertRequest = engine.prepare<RequestRow>(
-    `INSERT INTO requests (id, account_id, key_id, operation, model, upstream, outcome, input, cache_read, cache_write,
-       output, reasoning, characters, estimated, cost, waived, created_at, duration_ms, first_byte_ms, tried, cached)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  const insertCharge = engine.prepare<[string, string, number, string, string, number]>(
-    `INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
-     VALUES (?, ?, ${charge}, ?, ?, ?, ?)`,
-  );
-  const addToHour = engine.prepare<UsageRow>(
-    `INSERT INTO usage_hours (account_id, hour, key_id, model, requests, input, cache_read, cache_write, output,
-       reasoning, characters, cost)
-     VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (account_id, hour, key_id, model) DO UPDATE SET requests = requests + 1, input = input + excluded.input,
-       cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
-       output = output + excluded.output, reasoning = reasoning + excluded.reasoning,
-       characters = characters + excluded.characters, cost = cost + excluded.cost`,
-  );
-  const renewHolds = engine.prepare<[expiresAt: number, node: string]>(
-    "UPDATE holds SET expires_at = ? WHERE node = ?",
-  );
-  const lapsed = engine.prepare<[now: number], LapsedHold>(
-    `SELECT request_id, account_id, key_id, operation, model, amount, created_at FROM holds
+  const outcomeOf = books.prepare<[id: string], { outcome: number }>("SELECT outcome FROM requests WHERE id = ?");
+  const deleteRequest = books.prepare<[id: string]>("DELETE FROM requests WHERE id = ?");
+  const renewHolds = books.prepare<[expiresAt: number, node: string]>("UPDATE holds SET expires_at = ? WHERE node = ?");
+  const lapsed = books.prepare<[now: number], LapsedHold>(
+    `SELECT request_id, account_id, key_id, operation, model, created_at FROM holds
      WHERE expires_at <= ? LIMIT ${batch}`,
   );
-  const touchKey = engine.prepare<[now: number, keyId: string]>("UPDATE api_keys SET last_used_at = ? WHERE id = ?");
+  const touchKey = books.prepare<[now: number, keyId: string]>("UPDATE api_keys SET last_used_at = ? WHERE id = ?");
 
   function tryHold(init: HoldInit, amount: number): boolean {
-    if (holdKey.run(amount, init.now, init.keyId, amount) === 0) return false;
-    if (holdAccount.run(amount, init.accountId, amount) === 0) {
-      freeKey.run(amount, 0, init.keyId);
-      return false;
-    }
     const { requestId, node, accountId, keyId, operation, model, now, expiresAt } = init;
+    if (!reserve(statements, { accountId, keyId, amount }, now)) return false;
     insertHold.run(requestId, node, accountId, keyId, operation, model, amount, now, expiresAt);
     return true;
   }
 
   function hold(init: HoldInit): Held {
-    if (init.wanted <= most && tryHold(init, init.wanted)) return { kind: "held", amount: init.wanted };
+    if (init.wanted <= mostHeld && tryHold(init, init.wanted)) return { kind: "held", amount: init.wanted };
     const left = leftOf(init.keyId);
-    const available = Math.min(left.available, most);
+    const available = Math.min(left.available, mostHeld);
     if (available < init.wanted && available >= init.least && tryHold(init, available)) {
       return { kind: "held", amount: available };
     }
     return { kind: "short", of: left.of, available };
   }
 
-  function leftOf(keyId: string): ReturnType<LedgerStore["left"]> {
-    const left = credit.get(keyId);
+  function leftOf(keyId: string): Left {
+    const left = selectLeft.get(keyId);
     const ofLimit = left?.ofLimit ?? Number.POSITIVE_INFINITY;
     const ofBalance = left?.ofBalance ?? Number.POSITIVE_INFINITY;
     return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
@@ -175,54 +150,51 @@ export function ledgerStore(engine: Engine): LedgerStore {
     return { cost, waived };
   }
 
+  function lapse(now: number): number {
+    const holds = lapsed.all(now);
+    for (const { request_id, account_id, key_id, operation, model, created_at } of holds) {
+      release(statements, request_id);
+      // A lease is no call.
+      if (operation === "" || outcomeOf.get(request_id)) continue;
+      const call = { id: request_id, account_id, key_id, operation, model, outcome: lost, created_at };
+      const duration_ms = now - created_at;
+      insertRequest.run(...requestRow({ ...call, ...nothing, duration_ms }, 0, 0));
+    }
+    return holds.length;
+  }
+
+  const holdAlone = (entry: HoldEntry, node: string, expiresAt: number) => {
+    tryHold(
+      { ...entry, node, wanted: entry.amount, least: entry.amount, now: entry.createdAt, expiresAt },
+      entry.amount,
+    );
+  };
+
   return {
-    transact: engine.transact,
+    ...{ transact: books.transact, isFault: books.isFault, beforeAccess, version },
+    leases: leaseStore(statements),
+    journal: journalStore(books),
+    post: createPost({ statements, settleAlone: settle, holdAlone }),
     hold,
     left: leftOf,
-    free(requestId) {
-      const freed = deleteHold.get(requestId);
-      if (!freed) return;
-      freeKey.run(freed.amount, 0, freed.key_id);
-      freeAccount.run(freed.amount, 0, freed.account_id);
-    },
+    free: (requestId) => release(statements, requestId),
     settle,
     renew: (node, expiresAt) => void renewHolds.run(expiresAt, node),
-    lapse(now) {
-      const holds = lapsed.all(now);
-      for (const { request_id, account_id, key_id, operation, model, amount, created_at } of holds) {
-        deleteHold.get(request_id);
-        freeKey.run(amount, 0, key_id);
-        freeAccount.run(amount, 0, account_id);
-        if (outcomeOf.get(request_id)) continue;
-        const nothing = {
-          upstream: "",
-          input: 0,
-          cache_read: 0,
-          cache_write: 0,
-          output: 0,
-          reasoning: 0,
-          characters: 0,
-        };
-        const call = { id: request_id, account_id, key_id, operation, model, outcome: lost, estimated: 0, created_at };
-        const duration_ms = now - created_at;
-        insertRequest.run(...requestRow({ ...call, ...nothing, cost: 0, duration_ms, first_byte_ms: null }, 0, 0));
-      }
-      return holds.length;
-    },
+    lapse,
     touch: (keyId, now) => void touchKey.run(now, keyId),
   };
 }
 
+/** What a call used that is lost. */
+const nothing = {
+  ...{ upstream: "", input: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 },
+  ...{ estimated: 0, cost: 0, first_byte_ms: null },
+};
+
 /** What is left; null where nothing bounds it. */
-interface Credit {
+interface LeftRow {
   readonly ofLimit: number | null;
   readonly ofBalance: number | null;
-}
-
-interface FreedHold {
-  readonly amount: number;
-  readonly key_id: string;
-  readonly account_id: string;
 }
 
 interface LapsedHold {
@@ -231,6 +203,5 @@ interface LapsedHold {
   readonly key_id: string;
   readonly operation: string;
   readonly model: string;
-  readonly amount: number;
   readonly created_at: number;
 }

@@ -7,6 +7,7 @@
  * every million calls, so the gateway has it done by a thread of its own.
  */
 import type { Engine } from "./database.ts";
+import { never } from "./journal.ts";
 
 /** A sum that does not hold. */
 export interface Difference {
@@ -63,7 +64,8 @@ const proofs: readonly string[] = [
   ),
   compared(
     "SELECT 'holds of ' || id AS what, held AS amount FROM api_keys",
-    "SELECT 'holds of ' || key_id AS what, sum(amount) AS amount FROM holds GROUP BY key_id",
+    // What is of no key is leased of a whole account.
+    "SELECT 'holds of ' || key_id AS what, sum(amount) AS amount FROM holds WHERE key_id <> '' GROUP BY key_id",
   ),
   compared(
     "SELECT 'spend of ' || id AS what, spent AS amount FROM api_keys",
@@ -80,6 +82,9 @@ const proofs: readonly string[] = [
      ON r.id = c.request_id AND r.account_id = c.account_id AND r.key_id = c.key_id
    WHERE c.kind = ${charge} AND r.id IS NULL
      AND coalesce(c.request_id >= (SELECT id FROM kept_from WHERE kind = 'requests'), 1)`,
+  `SELECT 'calls that could not be written, set aside by ' || node || ' as ' || seq AS what, 0 AS written,
+     (SELECT coalesce(sum(json_extract(value, '$.call.cost')), 0) FROM json_each(body)) AS derived
+   FROM journal WHERE created_at = ${never}`,
   // As above, and the words are made of what differs alone: there are many hours.
   `SELECT 'usage of ' || key_id || ' with ' || model || ' from '
        || strftime('%Y-%m-%dT%H:00Z', hour / 1000, 'unixepoch') AS what, written, derived

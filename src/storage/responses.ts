@@ -46,23 +46,22 @@ export function responseStore(db: Database, engine: Engine): ResponseStore {
     },
     async find(accountId, ids, now) {
       if (ids.length === 0) return [];
-      return db
+      const found = db
         .selectFrom("responses")
         .selectAll()
         .where("account_id", "=", accountId)
         .where("id", "in", ids)
-        .where("expires_at", ">", now)
-        .execute();
+        .where("expires_at", ">", now);
+      return engine.all(found);
     },
     line: async (accountId, id, now) => lineOf(db, engine, accountId, id, now),
     async delete(accountId, id, now) {
-      const { numDeletedRows } = await db
+      const deleted = db
         .deleteFrom("responses")
         .where("account_id", "=", accountId)
         .where("id", "=", id)
-        .where("expires_at", ">", now)
-        .executeTakeFirst();
-      return numDeletedRows === 1n;
+        .where("expires_at", ">", now);
+      return engine.run(deleted) === 1;
     },
   };
 }

@@ -13,6 +13,7 @@ export interface Tables {
   replays: ReplayTable;
   replay_sizes: ReplaySizeTable;
   holds: HoldTable;
+  journal: JournalTable;
   ledger_entries: LedgerEntryTable;
   requests: RequestTable;
   usage_hours: UsageHourTable;
@@ -66,7 +67,7 @@ export interface ApiKeyTable {
   previous_expires_at: number | null;
 }
 
-/** What a running call has reserved. */
+/** What a running call has reserved; or, without an operation, what a process has for calls to come (`leases.ts`). */
 export interface HoldTable {
   request_id: Fixed<string>;
   /** The process that made it, and that moves its deadline on while the call runs. */
@@ -78,6 +79,16 @@ export interface HoldTable {
   amount: Fixed<number>;
   created_at: Fixed<number>;
   expires_at: number;
+}
+
+/** What a process has noted of calls, and not yet written where it belongs. */
+export interface JournalTable {
+  node: Fixed<string>;
+  /** Which of that process's notes it is. */
+  seq: Fixed<number>;
+  created_at: Fixed<number>;
+  /** A list of entries (`journal.ts`), as JSON. */
+  body: Fixed<string>;
 }
 
 /** What moved money. Rows are only ever added. */

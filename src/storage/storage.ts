@@ -36,6 +36,8 @@ export interface Storage {
   readonly retention: RetentionStore;
   /** Runs work of several stores in one transaction. What it waits for is no part of it. */
   transact<T>(work: () => T): T;
+  /** Another number whenever something was written, but by this process's ledger. */
+  version(): number;
   /** Proves that the sums of money hold. */
   reconcile(): Promise<Reconciliation>;
   close(): Promise<void>;
@@ -62,7 +64,11 @@ export async function openStorage(path: string, durability?: Durability): Promis
     acts: actStore(db, engine),
     retention: retentionStore(engine),
     transact: engine.transact,
-    reconcile: () => reconcileApart(path),
+    version: engine.version,
+    reconcile() {
+      engine.read(() => {}); // The thread sees only what is written.
+      return reconcileApart(path);
+    },
     close: () => db.destroy(),
   };
 }

@@ -1,45 +1,45 @@
 /** Counts the attempts of every call that is over: how each upstream fares, and what failing over and hedging came to. */
-import { Counter, Histogram, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import { Reason } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
 import type { Ended } from "../pipeline/observe.ts";
 import { firstByteSeconds, seconds, units } from "./quantities.ts";
+import { createCounter, createHistogram } from "./series.ts";
 
 /** Takes calls of models. */
 export function createAttemptMetrics(registry: Registry): (call: Ended) => void {
-  const registers = [registry];
-  const attempts = new Counter({
+  const attempts = createCounter({
+    registry,
     name: "model_gateway_upstream_attempts_total",
     help:
       "Requests to upstreams, by what became of them: ok, failed (by the upstream's fault, or for want of a place there), " +
       "refused (the request was not to its liking), left (by the caller), overtaken (another attempt was quicker).",
     labelNames: ["upstream", "model", "result"],
-    registers,
   });
-  const firstBytes = new Histogram({
+  const firstBytes = createHistogram({
+    registry,
     name: "model_gateway_upstream_first_byte_seconds",
     help: "How long upstreams took to the first of an answer; of one that is not streamed, to all of it.",
     labelNames: ["upstream", "model"],
     buckets: firstByteSeconds,
-    registers,
   });
-  const failovers = new Counter({
+  const failovers = createCounter({
+    registry,
     name: "model_gateway_upstream_failovers_total",
     help: "Calls of models that were tried again, at another target or the same, after an attempt had failed.",
     labelNames: ["model"],
-    registers,
   });
-  const hedges = new Counter({
+  const hedges = createCounter({
+    registry,
     name: "model_gateway_hedges_total",
     help: "Attempts that were made beside another that took long, by what became of them.",
     labelNames: ["model", "result"],
-    registers,
   });
-  const lost = new Counter({
+  const lost = createCounter({
+    registry,
     name: "model_gateway_hedge_lost_units_total",
     help: "What upstreams may charge for attempts that another overtook, in units; no caller pays for it.",
     labelNames: ["model"],
-    registers,
   });
 
   return (call) => {

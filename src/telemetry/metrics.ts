@@ -4,12 +4,13 @@
  * No label has a value that a caller can invent: models go by the catalogue's id, and a name that is not in it by none; there
  * is no account, no key and no request in a label. So there are as many series as the configuration has names for.
  */
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Gauge, type Registry } from "prom-client";
 import { Reason, reasonWord } from "../errors.ts";
 import type { Facts } from "../facts.ts";
 import type { Ended, Observer } from "../pipeline/observe.ts";
 import { createAttemptMetrics } from "./attempt-metrics.ts";
 import { durationSeconds, firstByteSeconds, ownSeconds, seconds, units } from "./quantities.ts";
+import { createCounter, createHistogram } from "./series.ts";
 
 export function createMetrics(registry: Registry): Observer {
   const count = createCounters(registry);
@@ -26,53 +27,52 @@ export function createMetrics(registry: Registry): Observer {
 }
 
 function createCounters(registry: Registry): (call: Ended) => void {
-  const registers = [registry];
-  const rpcs = new Counter({
+  const rpcs = createCounter({
+    registry,
     name: "model_gateway_rpc_requests_total",
     help: "Calls of any RPC, over REST too, by the HTTP status that they ended with; 499 where the caller left.",
     labelNames: ["rpc", "status"],
-    registers,
   });
-  const refusals = new Counter({
+  const refusals = createCounter({
+    registry,
     name: "model_gateway_refusals_total",
     help: "Calls of any RPC that were refused, or failed, by the reason of the contract.",
     labelNames: ["reason"],
-    registers,
   });
   // Prometheus does not count what a series begins with: the first error is to be seen, too.
   for (const word of Object.keys(Reason)) refusals.inc({ reason: word }, 0);
-  const requests = new Counter({
+  const requests = createCounter({
+    registry,
     name: "model_gateway_requests_total",
     help: "Calls of models that were sound, by operation, model (empty where none was found) and status.",
     labelNames: ["operation", "model", "status"],
-    registers,
   });
-  const durations = new Histogram({
+  const durations = createHistogram({
+    registry,
     name: "model_gateway_request_duration_seconds",
     help: "How long calls of models took that were answered to their end.",
     labelNames: ["operation", "model", "form"],
     buckets: durationSeconds,
-    registers,
   });
-  const firstBytes = new Histogram({
+  const firstBytes = createHistogram({
+    registry,
     name: "model_gateway_first_byte_seconds",
     help: "How long callers of models waited for the first of their answer.",
     labelNames: ["operation", "model", "form"],
     buckets: firstByteSeconds,
-    registers,
   });
-  const own = new Histogram({
+  const own = createHistogram({
+    registry,
     name: "model_gateway_own_seconds",
     help: "How long the gateway itself took of that: without queues, upstreams and pauses between attempts.",
     labelNames: ["operation"],
     buckets: ownSeconds,
-    registers,
   });
-  const replays = new Counter({
+  const replays = createCounter({
+    registry,
     name: "model_gateway_replays_total",
     help: "Calls of models that were answered without an upstream: from the cache, or by what the same call was told before.",
     labelNames: ["kind"],
-    registers,
   });
   const countMoney = createMoneyCounters(registry);
 
@@ -92,37 +92,33 @@ function createCounters(registry: Registry): (call: Ended) => void {
 }
 
 function createMoneyCounters(registry: Registry): (facts: Facts) => void {
-  const registers = [registry];
-  const tokens = new Counter({
+  const tokens = createCounter({
+    registry,
     name: "model_gateway_tokens_total",
     help: "Tokens that calls used, and characters that were spoken. Those of reasoning are among those of the output.",
     labelNames: ["model", "kind"],
-    registers,
   });
-  const cost = new Counter({
+  const cost = createCounter({
+    registry,
     name: "model_gateway_cost_units_total",
     help: "What was charged for calls, in units.",
     labelNames: ["model"],
-    registers,
   });
-  const waived = new Counter({
+  const waived = createCounter({
+    registry,
     name: "model_gateway_waived_units_total",
     help: "What calls should have cost beyond what was left to charge, in units.",
     labelNames: ["model"],
-    registers,
   });
   return ({ model = "", used, cost: charged, waived: lost = 0 }) => {
     if (used) {
-      for (const [kind, count] of [
-        ["input", used.input],
-        ["cache_read", used.cacheRead],
-        ["cache_write", used.cacheWrite + used.cacheWriteHour],
-        ["output", used.output],
-        ["reasoning", used.reasoning],
-        ["characters", used.characters],
-      ] as const) {
-        if (count > 0) tokens.inc({ model, kind }, count);
-      }
+      const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters } = used;
+      if (input > 0) tokens.inc({ model, kind: "input" }, input);
+      if (cacheRead > 0) tokens.inc({ model, kind: "cache_read" }, cacheRead);
+      if (cacheWrite + cacheWriteHour > 0) tokens.inc({ model, kind: "cache_write" }, cacheWrite + cacheWriteHour);
+      if (output > 0) tokens.inc({ model, kind: "output" }, output);
+      if (reasoning > 0) tokens.inc({ model, kind: "reasoning" }, reasoning);
+      if (characters > 0) tokens.inc({ model, kind: "characters" }, characters);
     }
     // What begins at nothing is seen to rise: Prometheus does not count what a series begins with.
     if (charged === undefined) return;

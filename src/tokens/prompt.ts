@@ -6,6 +6,7 @@
  * thousand characters, and a third of a second before the first of them.
  */
 import type { ChatMessage, CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
+import type { Signal } from "../signal.ts";
 import type { Wire } from "../wire/wire.ts";
 import { attachmentsOf, textOf } from "./content.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -20,7 +21,7 @@ const bytesPerToken = 4;
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
 /** Throws a Refusal when the caller leaves. */
-export async function promptTokens(request: ChatRequest, tokenizer: Tokenizer, signal: AbortSignal): Promise<number> {
+export async function promptTokens(request: ChatRequest, tokenizer: Tokenizer, signal: Signal): Promise<number> {
   let total = frameTokens(request);
   for (const text of textsOf(request)) total += await tokenizer.countLong(text, signal);
   return total;

@@ -6,6 +6,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { cancelled } from "../errors.ts";
+import type { Signal } from "../signal.ts";
 
 /** A token, or the few that make up one character: never a part of a character. */
 export interface Piece {
@@ -24,7 +25,7 @@ export interface Tokenizer {
   /** Counts a short text. */
   count(text: string): number;
   /** Counts a text of any length, letting other work have its turn. Throws a Refusal when the caller leaves. */
-  countLong(text: string, signal: AbortSignal): Promise<number>;
+  countLong(text: string, signal: Signal): Promise<number>;
   /** Returns the pieces of a text that fit into this many tokens. */
   cut(text: string, limit: number): Cut;
 }
@@ -63,7 +64,7 @@ async function load(): Promise<Tokenizer> {
     return total;
   }
 
-  async function countLong(text: string, signal: AbortSignal): Promise<number> {
+  async function countLong(text: string, signal: Signal): Promise<number> {
     let total = 0;
     let since = 0;
     for (const slice of slices(text)) {

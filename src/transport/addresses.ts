@@ -42,19 +42,7 @@ export function createAddresses({ publicUrls, trustedProxies }: AddressOptions):
   const rootUrl = (req: IncomingMessage) => publicUrls.root ?? requestedUrl(req, isTrusted(req, proxies));
   return {
     rootUrl,
-    peerOf(req) {
-      let address: string | undefined;
-      return {
-        // Told the same to the end: a connection that is gone has none.
-        get address() {
-          address ??= addressOf(req, proxies);
-          return address;
-        },
-        get rootUrl() {
-          return rootUrl(req);
-        },
-      };
-    },
+    peerOf: (req) => new RequestPeer(req, proxies, rootUrl),
     describe(req) {
       const root = rootUrl(req);
       const { direct, cdn, cn } = publicUrls;
@@ -68,6 +56,30 @@ export function createAddresses({ publicUrls, trustedProxies }: AddressOptions):
       };
     },
   };
+}
+
+/** Where a request comes from, found out by whoever asks: most calls never do. */
+class RequestPeer implements Peer {
+  readonly #req: IncomingMessage;
+  readonly #proxies: BlockList;
+  readonly #rootUrl: Addresses["rootUrl"];
+  #address: string | undefined;
+
+  constructor(req: IncomingMessage, proxies: BlockList, rootUrl: Addresses["rootUrl"]) {
+    this.#req = req;
+    this.#proxies = proxies;
+    this.#rootUrl = rootUrl;
+  }
+
+  /** Told the same to the end: a connection that is gone has none. */
+  get address(): string {
+    this.#address ??= addressOf(this.#req, this.#proxies);
+    return this.#address;
+  }
+
+  get rootUrl(): string {
+    return this.#rootUrl(this.#req);
+  }
 }
 
 function isTrusted({ socket }: IncomingMessage, proxies: BlockList): boolean {

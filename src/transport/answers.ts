@@ -8,6 +8,9 @@ import type { ServerResponse } from "node:http";
 import type { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import type { Answer, AnswerHeaders } from "../call.ts";
 import { asRefusal, internal } from "../errors.ts";
+import { each, noMore } from "../flow.ts";
+import type { Signal } from "../signal.ts";
+import type { Wire } from "../wire/wire.ts";
 import { type Envelope, envelopedAnswer } from "./envelope.ts";
 import { framesOf } from "./frames.ts";
 import { problem, problemFrame } from "./problems.ts";
@@ -18,32 +21,52 @@ export interface Outlet {
   /** The request id. */
   readonly id: string;
   readonly family: Family;
+  /** What an answer that is written at once says besides its own headers, unless that has been set already. */
+  readonly head?: AnswerHeaders;
   /** How many messages of the stream have been written. */
   sent?: number;
 }
 
+/** Returns the answer of a unary RPC. */
+export function wholeOf(answer: Answer): Wire {
+  if (answer.kind !== "whole") throw internal(new Error("a unary RPC was answered with a stream"));
+  return answer.body;
+}
+
+/** Returns the answer of a streaming RPC. */
+export function streamOf(answer: Answer): Answer & { readonly kind: "stream" } {
+  if (answer.kind !== "stream") throw internal(new Error("a streaming RPC was answered whole"));
+  return answer;
+}
+
 /** Writes an error, or ends the stream that has begun: with the family's error frame, and never with its end. */
-export function writeProblem({ res, id, family, sent = 0 }: Outlet, error: unknown): void {
+export function writeProblem(outlet: Outlet, error: unknown): void {
+  const { res, id, family, sent = 0 } = outlet;
   const refusal = asRefusal(error);
   if (res.headersSent) {
     res.end(framesOf(family).error(problemFrame(family, refusal, id, sent)));
     return;
   }
   const { status, headers, body } = problem(family, refusal, id);
-  writeBody(res, status, headers, body);
+  writeBody(outlet, status, headers, body);
 }
 
 /** Writes the answer of a unary RPC, in the envelope if there is one. */
-export function writeWhole({ res }: Outlet, answer: Answer, envelope: Envelope | undefined): void {
-  if (answer.kind !== "whole") throw internal(new Error("a unary RPC was answered with a stream"));
-  const body = envelope ? envelopedAnswer(envelope, answer.body.json()) : answer.body.bytes();
-  writeBody(res, 200, answer.headers ?? {}, body);
+export function writeWhole(outlet: Outlet, answer: Answer, envelope: Envelope | undefined): void {
+  const body = wholeOf(answer);
+  writeBody(outlet, 200, answer.headers, envelope ? envelopedAnswer(envelope, body.json()) : body.bytes());
 }
 
-function writeBody(res: ServerResponse, status: number, headers: AnswerHeaders, body: Buffer): void {
-  const length = String(body.length);
-  res.writeHead(status, { ...headers, "content-type": "application/json", "content-length": length });
+/** All headers at once: Node takes one object in a third of the time that they take one by one. */
+function writeBody({ res, head }: Outlet, status: number, headers: AnswerHeaders | undefined, body: Buffer): void {
+  const own = { "content-type": "application/json", "content-length": String(body.length) };
+  res.writeHead(status, Object.assign({}, head, headers, own));
   res.end(body);
+}
+
+/** Sets what every answer says, for those that are not written at once. */
+export function setHead(res: ServerResponse, head: AnswerHeaders): void {
+  for (const name in head) res.setHeader(name, head[name] as string);
 }
 
 const streamHeaders = {
@@ -57,7 +80,7 @@ export async function writeStream(
   outlet: Outlet,
   answering: Promise<Answer>,
   keepAliveMs: number,
-  gone: AbortSignal,
+  gone: Signal,
 ): Promise<void> {
   const { res, family } = outlet;
   const { frames, end, keepAlive } = framesOf(family);
@@ -70,15 +93,14 @@ export async function writeStream(
     silence.refresh();
   }, keepAliveMs);
   try {
-    const answer = await answering;
-    if (answer.kind !== "stream") throw internal(new Error("a streaming RPC was answered whole"));
-    for await (const batch of answer.frames) {
-      if (gone.aborted) return;
+    const answer = streamOf(await answering);
+    await each(answer.frames, (batch) => {
+      if (gone.aborted) throw noMore;
       open(answer.headers);
       outlet.sent = (outlet.sent ?? 0) + batch.length;
-      if (!res.write(frames(batch))) await drained(res, gone);
       silence.refresh();
-    }
+      return res.write(frames(batch)) ? undefined : drained(res, gone);
+    });
     if (gone.aborted) return;
     open(answer.headers);
     writeTrailers(res, answer);
@@ -93,10 +115,9 @@ export async function writeBytes(
   { res }: Outlet,
   answering: Promise<Answer>,
   field: string,
-  gone: AbortSignal,
+  gone: Signal,
 ): Promise<void> {
-  const answer = await answering;
-  if (answer.kind !== "stream") throw internal(new Error("a streaming RPC was answered whole"));
+  const answer = streamOf(await answering);
   try {
     for await (const batch of answer.frames) {
       for (const frame of batch) {
@@ -119,15 +140,17 @@ function writeTrailers(res: ServerResponse, { trailers }: Answer & { readonly ki
 }
 
 /** Waits until a slow reader has caught up, or is gone. */
-function drained(res: ServerResponse, gone: AbortSignal): Promise<void> {
+export function drained(res: ServerResponse, gone: Signal): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
       res.off("drain", settle);
       res.off("close", settle);
+      gone.removeEventListener("abort", settle);
       resolve();
     };
     res.once("drain", settle);
     res.once("close", settle);
+    gone.addEventListener("abort", settle, { once: true });
     if (gone.aborted) settle();
   });
 }

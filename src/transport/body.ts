@@ -1,5 +1,5 @@
 /**
- * Reads a request's body, whole, within bounds of size and time, and says what it is.
+ * Reads a request's body, whole, within bounds of size and time, and says what it is; and its headers, one by one.
  *
  * A body over the limit is refused as soon as that is known; what still comes of it is for `discard`.
  */
@@ -14,11 +14,21 @@ export interface BodyLimits {
   readonly timeoutMs: number;
 }
 
+export function headerText({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
+}
+
 /** Reads the body. Throws a Refusal: too large, too slow, or the caller went away. */
-export function readBody(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
-  if (Number(req.headers["content-length"] ?? 0) > limits.maxBytes) {
-    return Promise.reject(requestTooLarge(limits.maxBytes));
-  }
+export async function readBody(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  const length = Number(req.headers["content-length"] ?? 0);
+  if (length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
+  // Most bodies come along with their heads: then there is nothing to wait for, nor to listen to.
+  if (length > 0 && req.readableLength === length) return req.read() as Buffer;
+  return collect(req, limits);
+}
+
+function collect(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -70,9 +80,9 @@ const emptyObject = Buffer.from("{}");
  * is named.
  */
 export function requestOf(desc: DescMessage, contentType = "", body: Buffer): Wire {
-  const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  const json = withoutMark(body);
   if (body.length === 0) return Wire.ofBytes(desc, emptyObject);
+  const json = withoutMark(body);
+  const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (type === "application/json" || type.endsWith("+json")) return Wire.ofBytes(desc, json);
   if (type === "multipart/form-data") return Wire.ofJson(desc, readMultipart(desc, contentType, body));
   const guessed = type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded";
@@ -81,10 +91,8 @@ export function requestOf(desc: DescMessage, contentType = "", body: Buffer): Wi
   return isJson ? Wire.ofBytes(desc, json) : Wire.ofJson(desc, readForm(desc, body));
 }
 
-const byteOrderMark = Buffer.from("\ufeff");
-
 /** Some editors put it before JSON; it says nothing there, and upstreams refuse it. */
 function withoutMark(body: Buffer): Buffer {
-  const isMarked = body.subarray(0, byteOrderMark.length).equals(byteOrderMark);
-  return isMarked ? body.subarray(byteOrderMark.length) : body;
+  const isMarked = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+  return isMarked ? body.subarray(3) : body;
 }

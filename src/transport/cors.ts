@@ -3,14 +3,14 @@
  *
  * Source: the Fetch standard, "CORS protocol". Credentials are keys in headers, never cookies, so `*` is a fair entry.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 
 export interface Cors {
   /**
-   * Marks the answer for the request's origin. Returns true where the request was a preflight, which is answered
-   * with that.
+   * Marks the head of the answer for the request's origin. Returns true where the request was a preflight, which is
+   * answered with that.
    */
-  handle(req: IncomingMessage, res: ServerResponse): boolean;
+  mark(req: IncomingMessage, head: Record<string, string>): boolean;
 }
 
 /** What a script may read of an answer, besides the few headers that it always may. */
@@ -32,21 +32,20 @@ const preflightSeconds = "7200";
 export function createCors(origins: readonly string[]): Cors {
   const listed = new Set(origins);
   return {
-    handle(req, res) {
+    mark(req, head) {
       const { origin } = req.headers;
       if (origin === undefined || !(listed.has("*") || listed.has(origin))) return false;
-      res.setHeader("access-control-allow-origin", origin);
-      res.setHeader("vary", "origin");
+      head["access-control-allow-origin"] = origin;
+      head.vary = "origin";
       const method = req.headers["access-control-request-method"];
       if (req.method !== "OPTIONS" || method === undefined) {
-        res.setHeader("access-control-expose-headers", exposed);
+        head["access-control-expose-headers"] = exposed;
         return false;
       }
       const asked = req.headers["access-control-request-headers"];
-      res.setHeader("access-control-allow-methods", method);
-      if (asked !== undefined) res.setHeader("access-control-allow-headers", asked);
-      res.setHeader("access-control-max-age", preflightSeconds);
-      res.writeHead(204).end();
+      head["access-control-allow-methods"] = method;
+      if (asked !== undefined) head["access-control-allow-headers"] = asked;
+      head["access-control-max-age"] = preflightSeconds;
       return true;
     },
   };

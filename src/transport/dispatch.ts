@@ -9,7 +9,7 @@ import type { Logger } from "pino";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { methodNotAllowed, unknownPath } from "../errors.ts";
 import type { Addresses } from "./addresses.ts";
-import { type Outlet, writeProblem } from "./answers.ts";
+import { type Outlet, setHead, writeProblem } from "./answers.ts";
 import type { Assets } from "./assets.ts";
 import { discard } from "./body.ts";
 import type { Cors } from "./cors.ts";
@@ -34,22 +34,25 @@ export function createDispatch(options: DispatchOptions): (req: IncomingMessage,
   const { routes, rest, rpc, readiness, addresses, assets, cors, newRequestId, log } = options;
   return (req, res) => {
     const id = newRequestId();
-    res.setHeader("x-request-id", id);
-    res.setHeader("request-id", id);
+    const head: Record<string, string> = { "x-request-id": id, "request-id": id };
     const httpMethod = req.method ?? "";
     const path = pathOf(req.url ?? "");
     // A client that keeps its connection would hold up the end of a draining process.
-    if (!readiness.isReady() && req.httpVersionMajor === 1) res.setHeader("connection", "close");
+    if (!readiness.isReady() && req.httpVersionMajor === 1) head.connection = "close";
     const failed = (error: unknown) => {
       log.error({ err: error, request_id: id }, "a door failed");
       res.destroy();
     };
-    if (cors.handle(req, res)) return;
+    if (req.headers.origin !== undefined && cors.mark(req, head)) return void res.writeHead(204, head).end();
     const match = routes.find(httpMethod, path);
+    if (match.kind === "found") {
+      rest(req, res, { id, head, route: match.route, variables: match.variables }).catch(failed);
+      return;
+    }
+    setHead(res, head);
     const meant = path.replace(/^\/v1(?=\/v1\/)/, "");
     const familyNear = () => routes.familyNear(meant, req.headers["anthropic-version"] !== undefined);
-    if (match.kind === "found") rest(req, res, { id, ...match }).catch(failed);
-    else if (rpc.serves(path)) rpc.handle(req, res, id, path).catch(failed);
+    if (rpc.serves(path)) rpc.handle(req, res, id, path).catch(failed);
     else if (path === "/" && isBrowser(req)) res.writeHead(302, { location: "/dashboard/" }).end();
     else if (path === "/") tell(req, { res, id, family: Family.OPENAI }, 200, addresses.describe(req));
     else if (assets.serves(path)) showAsset(req, { res, id, family: Family.OPENAI }, assets, path).catch(failed);

@@ -6,7 +6,7 @@
  * alive in its own way.
  */
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
-import { dataFrame, eventFrame } from "../wire/sse.ts";
+import { dataFrames, eventFrames } from "../wire/sse.ts";
 import type { Wire } from "../wire/wire.ts";
 
 export interface FrameWriter {
@@ -21,15 +21,15 @@ export interface FrameWriter {
 }
 
 const openai: FrameWriter = {
-  frames: (batch) => Buffer.concat(batch.flatMap((frame) => dataFrame(frame.bytes()))),
-  error: (payload) => Buffer.concat(dataFrame(payload)),
+  frames: (batch) => dataFrames(batch.map((frame) => frame.bytes())),
+  error: (payload) => dataFrames([payload]),
   end: Buffer.from("data: [DONE]\n\n"),
   keepAlive: Buffer.from(": keep-alive\n\n"),
 };
 
 const anthropic: FrameWriter = {
-  frames: (batch) => Buffer.concat(batch.flatMap((frame) => eventFrame(String(frame.json().type), frame.bytes()))),
-  error: (payload) => Buffer.concat(eventFrame("error", payload)),
+  frames: (batch) => eventFrames(batch.map((frame) => [String(frame.json().type), frame.bytes()])),
+  error: (payload) => eventFrames([["error", payload]]),
   end: Buffer.alloc(0),
   keepAlive: Buffer.from('event: ping\ndata: {"type":"ping"}\n\n'),
 };

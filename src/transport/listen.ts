@@ -32,15 +32,19 @@ export interface Listener {
 /** The most streams that one HTTP/2 connection has open at a time; clients wait, or open another. */
 const maxConcurrentStreams = 250;
 
+/** How many connections wait to be taken: where a thousand clients come at once, none is told to come again. */
+const backlog = 16_384;
+
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { sniffTimeoutMs = 10_000, headersTimeoutMs = 60_000 } = options;
   const answers = new WeakMap<Socket, ServerResponse>();
+  // An answer that was under way when the close began has told its client to keep the connection.
+  const tidy = () => http1.listening || http1.closeIdleConnections();
   const handle: RequestListener = (req, res) => {
     answers.set(req.socket, res);
-    // An answer that was under way when the close began has told its client to keep the connection.
-    res.once("close", () => http1.listening || http1.closeIdleConnections());
+    res.on("close", tidy);
     if (req.httpVersion === "1.1" && req.headers.host === undefined) rejectHeadless(res, options);
     else options.handle(req, res);
   };
@@ -84,7 +88,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
   await new Promise<void>((resolve, reject) => {
     http1.once("error", reject);
-    http1.listen(options.port, options.host, () => resolve());
+    http1.listen({ port: options.port, host: options.host, backlog }, resolve);
   });
   return {
     host: options.host,

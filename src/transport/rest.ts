@@ -9,10 +9,11 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import type { Peer, Way } from "../call.ts";
 import { unsupportedMediaType } from "../errors.ts";
+import { Leaving } from "../signal.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
-import { writeBytes, writeProblem, writeStream, writeWhole } from "./answers.ts";
-import { type BodyLimits, discard, readBody, requestOf } from "./body.ts";
+import { setHead, writeBytes, writeProblem, writeStream, writeWhole } from "./answers.ts";
+import { type BodyLimits, discard, headerText, readBody, requestOf } from "./body.ts";
 import { readForm } from "./form.ts";
 import type { Route } from "./routes.ts";
 
@@ -27,6 +28,8 @@ export interface RestOptions {
 /** A request for a route, with what its path said. */
 export interface Visit {
   readonly id: string;
+  /** What every answer to it says; more is added to it on the way. */
+  readonly head: Record<string, string>;
   readonly route: Route;
   readonly variables: Readonly<Record<string, string>>;
 }
@@ -35,34 +38,41 @@ export type RestDoor = (req: IncomingMessage, res: ServerResponse, visit: Visit)
 
 export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestOptions): RestDoor {
   return async (req, res, visit) => {
-    const { id, route } = visit;
+    const { id, route, head } = visit;
     const header = (name: string) => headerText(req, name);
-    const outlet = { res, id, family: familyOf(route, header) };
-    const gone = new AbortController();
-    res.once("close", () => {
+    const outlet = { res, id, family: familyOf(route, header), head };
+    const gone = new Leaving();
+    res.on("close", () => {
       // Once all is written nobody can leave any more, and what the upstream still sends may come to its end.
       if (!res.writableEnded) gone.abort();
     });
     try {
-      const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header, peer: peerOf(req) };
+      const peer = peerOf(req);
+      const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header, peer };
       const { caller, headers } = await way.admit(arrival);
-      for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-      const { method, request } = await readCall(req, visit, limits).catch((error: unknown) => {
+      Object.assign(head, headers);
+      let asked: Awaited<ReturnType<typeof readCall>>;
+      try {
+        asked = await readCall(req, visit, limits);
+      } catch (error) {
         way.abandon(arrival, caller, error);
         throw error;
-      });
-      const answering = way.handle({ ...arrival, method, caller, request, signal: gone.signal });
-      if (route.bodyField !== "" && !asksForEvents(request)) {
-        await writeBytes(outlet, answering, route.bodyField, gone.signal);
-      } else if (method.methodKind === "server_streaming") {
-        await writeStream(outlet, answering, keepAliveMs, gone.signal);
+      }
+      const { method, request } = asked;
+      const answering = way.handle({ id, method, header, peer, caller, request, signal: gone });
+      const isStream = method.methodKind === "server_streaming";
+      if (isStream) setHead(res, head);
+      if (isStream && route.bodyField !== "" && !asksForEvents(request)) {
+        await writeBytes(outlet, answering, route.bodyField, gone);
+      } else if (isStream) {
+        await writeStream(outlet, answering, keepAliveMs, gone);
       } else {
         const answer = await answering;
-        if (!gone.signal.aborted) writeWhole(outlet, answer, route.envelope);
+        if (!gone.aborted) writeWhole(outlet, answer, route.envelope);
       }
     } catch (error) {
       discard(req, limits.timeoutMs);
-      if (!gone.signal.aborted) writeProblem(outlet, error);
+      if (!gone.aborted) writeProblem(outlet, error);
     }
   };
 }
@@ -99,9 +109,4 @@ function queryOf({ url = "" }: IncomingMessage): Buffer {
 function chooseMethod({ unary, stream, selectedBy }: Route, json: JsonObject): DescMethod {
   if (!unary || !stream) return (unary ?? stream) as DescMethod;
   return json[selectedBy as string] === true ? stream : unary;
-}
-
-function headerText(req: IncomingMessage, name: string): string | undefined {
-  const value = req.headers[name];
-  return Array.isArray(value) ? value.join(", ") : value;
 }

@@ -27,9 +27,15 @@ export interface Route {
 }
 
 export type Match =
-  | { readonly kind: "found"; readonly route: Route; readonly variables: Readonly<Record<string, string>> }
+  | Found
   | { readonly kind: "method"; readonly allowed: readonly string[] }
   | { readonly kind: "none" };
+
+interface Found {
+  readonly kind: "found";
+  readonly route: Route;
+  readonly variables: Readonly<Record<string, string>>;
+}
 
 export interface Routes {
   readonly all: readonly Route[];
@@ -113,18 +119,18 @@ function sameShape(a: PathTemplate, b: PathTemplate): boolean {
 
 /** Fixed paths are found by one look-up; the others in the order of their declaration. */
 function createFind(all: readonly Route[]): Routes["find"] {
-  const fixed = new Map<string, Route[]>();
+  const fixed = new Map<string, Map<string, Found>>();
   const patterns: Route[] = [];
   for (const route of all) {
+    const { text } = route.template;
     if (!isLiteral(route.template)) patterns.push(route);
-    else fixed.set(route.template.text, [...(fixed.get(route.template.text) ?? []), route]);
+    else fixed.set(text, (fixed.get(text) ?? new Map()).set(route.httpMethod, { kind: "found", route, variables: {} }));
   }
   return (httpMethod, path) => {
-    const allowed = new Set<string>();
-    for (const route of fixed.get(path) ?? []) {
-      if (route.httpMethod === httpMethod) return { kind: "found", route, variables: {} };
-      allowed.add(route.httpMethod);
-    }
+    const byMethod = fixed.get(path);
+    const found = byMethod?.get(httpMethod);
+    if (found) return found;
+    const allowed = new Set(byMethod?.keys());
     for (const route of patterns) {
       const variables = matchPath(route.template, path);
       if (!variables) continue;

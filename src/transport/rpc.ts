@@ -2,17 +2,10 @@
  * The RPC door: Connect, gRPC and gRPC-Web → one call → messages.
  *
  * Every RPC of every service goes the same way; there is no code per method. The credential is checked before the
- * body is read. A refusal becomes a ConnectError with an ErrorDetail.
+ * body is read. A refusal becomes a ConnectError with an ErrorDetail. What most gRPC clients send is for `grpc.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import {
-  create,
-  type DescMessage,
-  type DescMethod,
-  type DescService,
-  getOption,
-  type MessageShape,
-} from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethod, type DescService, getOption, type MessageShape } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -29,12 +22,13 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
 import { access, Caller as Least } from "../../gen/modelgateway/v1/access_pb.ts";
-import { ErrorDetailSchema } from "../../gen/modelgateway/v1/errors_pb.ts";
 import { type Answer, type AnswerHeaders, type Arrival, type Caller, here, type Peer, type Way } from "../call.ts";
-import { asRefusal, internal, malformedBody, type Refusal } from "../errors.ts";
+import { internal, malformedBody } from "../errors.ts";
 import { binaryOptions } from "../wire/json.ts";
-import { Wire } from "../wire/wire.ts";
+import { streamOf, wholeOf } from "./answers.ts";
 import { discard } from "./body.ts";
+import { createGrpcDoor, type GrpcVisit, isGrpc } from "./grpc.ts";
+import { asConnectError, noMessage, type RpcCall, requestOfMessage } from "./rpc-call.ts";
 
 /** A service that is served beside the gateway's own, without a key: health, reflection. */
 export interface OpenService<S extends DescService = DescService> {
@@ -70,8 +64,11 @@ const beganKey = createContextKey(false);
 
 export function createRpcDoor(options: RpcOptions): RpcDoor {
   const { way, services, open, maxBytes, bodyTimeoutMs, peerOf, draining } = options;
+  const compressions = [compressionGzip, compressionBrotli];
+  const grpc = createGrpcDoor({ way, bodyTimeoutMs, compressions });
+  const grpcVisits = new Map<string, Pick<GrpcVisit, "method" | "maxBytes">>();
   const router = createConnectRouter({
-    acceptCompression: [compressionGzip, compressionBrotli],
+    acceptCompression: compressions,
     readMaxBytes: maxBytes,
     binaryOptions,
   });
@@ -82,7 +79,7 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       // Set before the message is read: they are on every answer, and on every error.
       setAll(context.responseHeader, headers);
     } catch (error) {
-      throw asConnectError(error, context);
+      throw asConnectError(error, callOf(context));
     }
   };
   // As in a REST body: what a caller believes to have set is not left out without a word.
@@ -91,6 +88,9 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
     const anyones = service.methods.some((method) => getOption(method, access).caller === Least.ANYONE);
     const readMaxBytes = anyones ? Math.min(openMaxBytes, maxBytes) : maxBytes;
     router.service(service, implement(service, way), { requestGate, jsonOptions, readMaxBytes });
+    for (const method of service.methods) {
+      grpcVisits.set(`/${service.typeName}/${method.name}`, { method, maxBytes: readMaxBytes });
+    }
   }
   for (const { service, implementation } of open) {
     router.service(service, implementation, { shutdownSignal: draining, readMaxBytes: openMaxBytes });
@@ -99,6 +99,8 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
   return {
     serves: (path) => handlers.has(path),
     async handle(req, res, id, path) {
+      const grpcVisit = isGrpc(req) && grpcVisits.get(path);
+      if (grpcVisit) return grpc(req, res, { ...grpcVisit, id, peer: peerOf(req) });
       if (req.method !== "POST") res.setHeader("allow", "POST");
       res.once("finish", () => discard(req));
       const peer = peerOf(req);
@@ -116,11 +118,7 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       const caller = values.get(callerKey);
       if (caller && !values.get(beganKey)) {
         const header = (name: string) => request.header.get(name) ?? undefined;
-        way.abandon(
-          { id, method: handler.method, header, peer },
-          caller,
-          malformedBody("it is no message of this RPC"),
-        );
+        way.abandon({ id, method: handler.method, header, peer }, caller, malformedBody(noMessage));
       }
       await universalResponseToNodeResponse(answer, res).catch((error) => {
         if (ConnectError.from(error).code !== Code.Aborted) throw error; // Aborted: the caller went away.
@@ -140,8 +138,7 @@ function implement(service: DescService, way: Way): ServiceImpl<DescService> {
     const caller = context.values.get(callerKey);
     if (!caller) throw internal(new Error("a call without a caller"));
     context.values.set(beganKey, true);
-    // What `extra` brings is held to the contract, too: the request is read as the JSON that it becomes upstream.
-    const request = Wire.ofJson(method.input, Wire.ofMessage(method.input, message).json());
+    const request = requestOfMessage(method, message);
     const answered = await way.handle({ ...arrivalOf(context), caller, request, signal });
     setAll(context.responseHeader, answered.headers);
     return answered;
@@ -158,14 +155,14 @@ function implement(service: DescService, way: Way): ServiceImpl<DescService> {
               if (answered.kind === "stream") setAll(context.responseTrailer, answered.trailers?.());
               over();
             } catch (error) {
-              throw asConnectError(error, context);
+              throw asConnectError(error, callOf(context));
             }
           }
         : async (message: MessageShape<DescMessage>, context: HandlerContext) => {
             try {
               return wholeOf(await answer(method, message, context, context.signal)).message();
             } catch (error) {
-              throw asConnectError(error, context);
+              throw asConnectError(error, callOf(context));
             }
           };
   }
@@ -189,13 +186,7 @@ function setAll(target: Headers, headers: AnswerHeaders = {}): void {
 }
 
 async function* messagesOf(answer: Answer) {
-  if (answer.kind !== "stream") throw internal(new Error("a streaming RPC was answered whole"));
-  for await (const batch of answer.frames) for (const frame of batch) yield frame.message();
-}
-
-function wholeOf(answer: Answer): Wire {
-  if (answer.kind !== "whole") throw internal(new Error("a unary RPC was answered with a stream"));
-  return answer.body;
+  for await (const batch of streamOf(answer).frames) for (const frame of batch) yield frame.message();
 }
 
 function arrivalOf(context: HandlerContext): Arrival {
@@ -203,25 +194,6 @@ function arrivalOf(context: HandlerContext): Arrival {
   return { id: context.values.get(callId), method: context.method, header, peer: context.values.get(peerKey) };
 }
 
-function asConnectError(error: unknown, context: HandlerContext): ConnectError {
-  // A deadline that has passed is told as such, whatever broke because of it.
-  const { reason } = context.signal;
-  if (context.signal.aborted && reason instanceof ConnectError) return reason;
-  const refusal = asRefusal(error);
-  const metadata = new Headers(refusal.headers);
-  return new ConnectError(refusal.message, refusal.code, metadata, [detailOf(refusal, context)], refusal);
-}
-
-function detailOf({ reason, param = "", status, upstream }: Refusal, { method, values }: HandlerContext) {
-  const isOwn = upstream?.family === getOption(method, access).family;
-  return {
-    desc: ErrorDetailSchema,
-    value: create(ErrorDetailSchema, {
-      reason,
-      param,
-      requestId: values.get(callId),
-      httpStatus: status,
-      upstreamBody: isOwn ? upstream.body.toString() : "",
-    }),
-  };
+function callOf({ values, method, signal }: HandlerContext): RpcCall {
+  return { id: values.get(callId), method, signal };
 }

@@ -53,17 +53,39 @@ export function hasTooManyParts(text: Uint8Array): boolean {
   let parts = 0;
   for (let at = 0; at < text.length; at++) {
     const byte = text[at] as number;
-    if (byte === quote) at = closingQuote(text, at);
+    if (byte === quote) at = endOfString(text, at) - 1;
     else if (((byte | bracketBit) === openBrace || byte === colon) && ++parts > maxParts) return true;
   }
   return false;
 }
 
-function closingQuote(text: Uint8Array, opening: number): number {
-  let at = opening + 1;
-  while (at < text.length && text[at] !== quote) at += text[at] === backslash ? 2 : 1;
-  return at;
+/** How far a string's end is looked for byte by byte, before it is searched for: a search costs as much at once. */
+const nearBytes = 48;
+
+/**
+ * Returns the index after the closing quote of the string that opens at `from`; where it never closes, one beyond the text.
+ * Quotes in it that are escaped may be many, and plain text between them long: either costs little.
+ */
+export function endOfString(text: Uint8Array, from: number): number {
+  let at = from + 1;
+  while (at < text.length) {
+    for (const far = Math.min(at + nearBytes, text.length); at < far; at++) {
+      if (text[at] === quote) return at + 1;
+      if (text[at] === backslash) at++;
+    }
+    const next = indexOf.call(text, quote, at);
+    if (next === -1) break;
+    // What stands before is either plain, or escaped by what stands there too.
+    let slashes = 0;
+    while (next - slashes > at && text[next - slashes - 1] === backslash) slashes++;
+    if (slashes % 2 === 0) return next + 1;
+    at = next + 1;
+  }
+  return text.length + 1;
 }
+
+/** A Buffer's is many times faster than that of other lists of bytes. */
+const { indexOf } = Buffer.prototype;
 
 /** Returns how a value is called in faults and chosen by unions. */
 export function jsonType(value: JsonValue): "null" | "string" | "number" | "boolean" | "list" | "object" {

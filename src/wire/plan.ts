@@ -5,6 +5,7 @@
  * the rules are those of `proto/modelgateway/v1/wire.proto`.
  */
 import {
+  create,
   type DescEnum,
   type DescField,
   type DescMessage,
@@ -76,6 +77,8 @@ export interface MessagePlan {
   extra: string | undefined;
   /** The known keys by their lower-case spelling. */
   readonly byLowerKey: Map<string, string>;
+  /** What a message is before anything is read into a copy of it. All copies share its empty lists, which are frozen. */
+  readonly zero: Readonly<Record<string, unknown>>;
 }
 
 const plans = new Map<DescMessage, MessagePlan>();
@@ -88,6 +91,7 @@ export function planOf(desc: DescMessage): MessagePlan {
     ...{ desc, bare: undefined, mayBeEmpty: false },
     ...{ members: [], byKey: new Map<string, FieldPlan | UnionPlan>(), extra: undefined },
     byLowerKey: new Map<string, string>(),
+    zero: zeroOf(desc),
   };
   plans.set(desc, plan); // Before its fields are read: message types may be recursive.
   try {
@@ -97,6 +101,12 @@ export function planOf(desc: DescMessage): MessagePlan {
     throw error;
   }
   return plan;
+}
+
+function zeroOf(desc: DescMessage): MessagePlan["zero"] {
+  const zero = create(desc) as unknown as Record<string, unknown>;
+  for (const value of Object.values(zero)) Object.freeze(value);
+  return zero;
 }
 
 function compile(plan: MessagePlan): void {

@@ -5,7 +5,7 @@
  * answers are read, for a vendor's oddity must not cost the caller its answer: such a value is kept in `extra`, what
  * cannot be kept even there (see `json.ts`) is left out, and a lone surrogate in a text becomes U+FFFD.
  */
-import { create, type DescMessage, type JsonObject, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
 import { decimalText, parseDecimal } from "../decimal.ts";
 import { WireFault } from "./fault.ts";
 import { checkCount, checkKey, checkNumber, checkRaw, checkText, jsonType, maxDepth } from "./json.ts";
@@ -25,7 +25,7 @@ type Target = Record<string, unknown>;
 
 function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options: ReadOptions): Target {
   if (depth > maxDepth) throw new WireFault("type", `nested deeper than ${maxDepth} levels`);
-  const target = create(plan.desc) as unknown as Target;
+  const target: Target = { ...plan.zero };
   if (plan.bare) {
     if (plan.mayBeEmpty && (json === null || json === "")) return target;
     // The message is no level of the JSON: its field stands in its place.
@@ -124,19 +124,35 @@ function readShape(field: FieldPlan, value: JsonValue, depth: number, options: R
   if (field.shape === "list") {
     if (!Array.isArray(value)) throw expected("a list", value);
     if (field.value.kind === "message") checkCount(value.length);
-    return value.map((item, i) => under(i, () => readValue(field.value, item, depth + 1, options)));
+    return readList(field.value, value, depth, options);
   }
   if (jsonType(value) !== "object") throw expected("an object", value);
-  const map: Record<string, unknown> = {};
-  const entries = Object.entries(value as JsonObject);
-  checkCount(entries.length);
-  for (const [key, item] of entries) {
-    map[key] = under(key, () => {
+  return readMap(field.value, value as JsonObject, depth, options);
+}
+
+function readMap(plan: ValuePlan, json: JsonObject, depth: number, options: ReadOptions): Target {
+  const read: Target = {};
+  const keys = Object.keys(json);
+  checkCount(keys.length);
+  for (const key of keys) {
+    try {
       checkKey(key);
-      return readValue(field.value, item, depth + 1, options);
-    });
+      read[key] = readValue(plan, json[key] as JsonValue, depth + 1, options);
+    } catch (fault) {
+      throw fault instanceof WireFault ? fault.under(key) : fault;
+    }
   }
-  return map;
+  return read;
+}
+
+function readList(plan: ValuePlan, list: readonly JsonValue[], depth: number, options: ReadOptions): unknown[] {
+  const read: unknown[] = [];
+  try {
+    for (const item of list) read.push(readValue(plan, item, depth + 1, options));
+  } catch (fault) {
+    throw fault instanceof WireFault ? fault.under(read.length) : fault;
+  }
+  return read;
 }
 
 function readValue(plan: ValuePlan, value: JsonValue, depth: number, options: ReadOptions): unknown {
@@ -177,10 +193,9 @@ function readValue(plan: ValuePlan, value: JsonValue, depth: number, options: Re
       return moment;
     }
     case "enum": {
-      const words = `one of ${[...plan.numbers.keys()].join(", ")}`;
-      if (typeof value !== "string") throw expected(words, value);
+      if (typeof value !== "string") throw expected(wordsOf(plan.numbers), value);
       const number = plan.numbers.get(value);
-      if (number === undefined) throw new WireFault("value", `expected ${words}`);
+      if (number === undefined) throw new WireFault("value", `expected ${wordsOf(plan.numbers)}`);
       return number;
     }
     case "message":
@@ -192,17 +207,14 @@ function readValue(plan: ValuePlan, value: JsonValue, depth: number, options: Re
   }
 }
 
-function under<T>(segment: string | number, read: () => T): T {
-  try {
-    return read();
-  } catch (fault) {
-    throw fault instanceof WireFault ? fault.under(segment) : fault;
-  }
-}
-
 function isEmpty(read: unknown): boolean {
+  if (Array.isArray(read)) return read.length === 0;
   for (const _ in read as object) return false;
   return true;
+}
+
+function wordsOf(numbers: ReadonlyMap<string, number>): string {
+  return `one of ${[...numbers.keys()].join(", ")}`;
 }
 
 function article(type: string): string {

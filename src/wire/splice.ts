@@ -3,9 +3,9 @@
  * length, key order, white space and signatures over the text survive. And takes one out, as it came.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
+import { endOfString } from "./json.ts";
 
 const quote = 0x22;
-const backslash = 0x5c;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const openBracket = 0x5b;
@@ -85,19 +85,11 @@ function joined(members: readonly Buffer[]): Buffer[] {
   return members.flatMap((member, i) => (i === 0 ? [member] : [separator, member]));
 }
 
-function skipSpace(bytes: Buffer, from: number): number {
+/** Returns the index of the first byte from here on that is no white space. */
+export function skipSpace(bytes: Buffer, from: number): number {
   let at = from;
   while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
   return at;
-}
-
-/** Returns the index after the closing quote of the string that opens at `from`. */
-function endOfString(bytes: Buffer, from: number): number {
-  for (let at = bytes.indexOf(quote, from + 1); ; at = bytes.indexOf(quote, at + 1)) {
-    let slashes = 0;
-    while (bytes[at - 1 - slashes] === backslash) slashes++;
-    if (slashes % 2 === 0) return at + 1;
-  }
 }
 
 function endOfValue(bytes: Buffer, from: number): number {

@@ -11,6 +11,8 @@ const cr = 0x0d;
 const space = 0x20;
 const colon = 0x3a;
 const byteOrderMark = Buffer.from("\ufeff");
+const dataName = Buffer.from("data");
+const eventName = Buffer.from("event");
 
 /** The largest frame that is read, in bytes of its data. */
 export const maxFrameBytes = 16 * 1024 * 1024;
@@ -38,7 +40,8 @@ export class SseReader {
     const frames: SseFrame[] = [];
     let from = 0;
     for (let to = bytes.indexOf(lf); to !== -1; to = bytes.indexOf(lf, from)) {
-      this.#line(this.#release(bytes.subarray(from, to)), frames);
+      if (this.#held === 0) this.#line(bytes, from, to, frames);
+      else this.#wholeLine(this.#release(bytes.subarray(from, to)), frames);
       from = to + 1;
     }
     if (from < bytes.length) this.#hold(bytes.subarray(from));
@@ -50,8 +53,8 @@ export class SseReader {
   end(): SseFrame[] {
     const frames: SseFrame[] = [];
     const empty = Buffer.alloc(0);
-    if (this.#held > 0) this.#line(this.#release(empty), frames);
-    this.#line(empty, frames);
+    if (this.#held > 0) this.#wholeLine(this.#release(empty), frames);
+    this.#wholeLine(empty, frames);
     return frames;
   }
 
@@ -69,7 +72,6 @@ export class SseReader {
 
   /** Returns the held bytes with the last of their line. They are the frame's now: the next line starts anew. */
   #release(last: Buffer): Buffer {
-    if (this.#held === 0) return last;
     this.#hold(last);
     const line = this.#buffer.subarray(0, this.#held);
     this.#buffer = Buffer.alloc(0);
@@ -93,27 +95,46 @@ export class SseReader {
     return out.subarray(0, length);
   }
 
-  #line(text: Buffer, frames: SseFrame[]): void {
-    const line = this.#first && text.indexOf(byteOrderMark) === 0 ? text.subarray(byteOrderMark.length) : text;
+  #wholeLine(line: Buffer, frames: SseFrame[]): void {
+    this.#line(line, 0, line.length, frames);
+  }
+
+  /** Reads the line between two places. */
+  #line(bytes: Buffer, from: number, to: number, frames: SseFrame[]): void {
+    const start = this.#first && holdsAt(bytes, from, to, byteOrderMark) ? from + byteOrderMark.length : from;
     this.#first = false;
-    if (line.length === 0) {
-      const data = this.#data.length === 1 ? (this.#data[0] as Buffer) : joinLines(this.#data);
-      if (data.length > 0) frames.push({ event: this.#event, data });
-      this.#event = undefined;
-      this.#data = [];
-      this.#dataBytes = 0;
+    if (start === to) {
+      this.#endFrame(frames);
       return;
     }
-    const end = line.indexOf(colon);
-    if (end === 0) return; // A comment.
-    const name = line.toString("latin1", 0, end === -1 ? line.length : end);
-    const value = end === -1 ? line.subarray(line.length) : line.subarray(line[end + 1] === space ? end + 2 : end + 1);
-    if (name === "event") this.#event = value.toString();
-    if (name !== "data") return;
+    const isData = holdsAt(bytes, start, to, dataName);
+    if (!isData && !holdsAt(bytes, start, to, eventName)) return;
+    const end = start + (isData ? dataName : eventName).length;
+    if (end < to && bytes[end] !== colon) return;
+    const value = bytes.subarray(Math.min(to, bytes[end + 1] === space ? end + 2 : end + 1), to);
+    if (!isData) {
+      this.#event = value.toString();
+      return;
+    }
     this.#data.push(value);
     this.#dataBytes += value.length + 1;
     this.#checkSize(0);
   }
+
+  #endFrame(frames: SseFrame[]): void {
+    const data = this.#data.length === 1 ? (this.#data[0] as Buffer) : joinLines(this.#data);
+    if (data.length > 0) frames.push({ event: this.#event, data });
+    this.#event = undefined;
+    this.#data = [];
+    this.#dataBytes = 0;
+  }
+}
+
+/** Whether these bytes stand at a place, and end before another. */
+function holdsAt(bytes: Buffer, from: number, to: number, wanted: Buffer): boolean {
+  if (from + wanted.length > to) return false;
+  for (let i = 0; i < wanted.length; i++) if (bytes[from + i] !== wanted[i]) return false;
+  return true;
 }
 
 function joinLines(lines: readonly Buffer[]): Buffer {
@@ -123,14 +144,20 @@ function joinLines(lines: readonly Buffer[]): Buffer {
 const dataPrefix = Buffer.from("data: ");
 const frameEnd = Buffer.from("\n\n");
 
-/** Returns the pieces of a data-only frame. */
-export function dataFrame(payload: Buffer): Buffer[] {
-  return [dataPrefix, onOneLine(payload), frameEnd];
+/** Writes data-only frames in one piece. */
+export function dataFrames(payloads: readonly Buffer[]): Buffer {
+  const pieces: Buffer[] = [];
+  for (const payload of payloads) pieces.push(dataPrefix, onOneLine(payload), frameEnd);
+  return Buffer.concat(pieces);
 }
 
-/** Returns the pieces of a frame with its event's name. */
-export function eventFrame(event: string, payload: Buffer): Buffer[] {
-  return [Buffer.from(`event: ${event.replace(/[\r\n]/g, " ")}\n`), ...dataFrame(payload)];
+/** Writes frames with their events' names in one piece. */
+export function eventFrames(events: readonly (readonly [name: string, payload: Buffer])[]): Buffer {
+  const pieces: Buffer[] = [];
+  for (const [name, payload] of events) {
+    pieces.push(Buffer.from(`event: ${name.replace(/[\r\n]/g, " ")}\ndata: `), onOneLine(payload), frameEnd);
+  }
+  return Buffer.concat(pieces);
 }
 
 /** JSON may hold line breaks between its tokens; a frame may not. */

@@ -15,6 +15,7 @@ import {
 } from "@bufbuild/protobuf";
 import { WireFault } from "./fault.ts";
 import { binaryOptions, jsonType, parseJson } from "./json.ts";
+import { readOutline } from "./outline.ts";
 import { readMessage } from "./read.ts";
 import { spliceMembers } from "./splice.ts";
 import { writeMessage } from "./write.ts";
@@ -86,6 +87,13 @@ export class Wire<D extends DescMessage = DescMessage> {
       : writeMessage(this.desc, this.#message as MessageShape<D>);
     this.#json = asObject(json);
     return this.#json;
+  }
+
+  /** Returns the JSON object for who does not ask for the numbers of vectors: their lists may stand empty in it. */
+  outline(): JsonObject {
+    if (this.#json || !this.#bytes || !this.#lenient) return this.json();
+    const outline = readOutline(this.#bytes);
+    return outline === undefined ? this.json() : asObject(outline);
   }
 
   /** Returns the message; not to be changed. Throws a WireFault where the JSON does not fit it. */

@@ -2,14 +2,16 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterEach } from "vitest";
 import { createLedger, type Ledger, type Settlement } from "../../src/ledger/ledger.ts";
 import { type Engine, openDatabase } from "../../src/storage/database.ts";
-import { ledgerStore } from "../../src/storage/ledger.ts";
+import { type LedgerStore, ledgerStore } from "../../src/storage/ledger.ts";
 
 export interface TestLedger {
   readonly path: string;
   readonly engine: Engine;
   readonly ledger: Ledger;
+  readonly store: LedgerStore;
   readonly errors: unknown[];
   /** Moves the clock on, by milliseconds. */
   pass(ms: number): void;
@@ -33,8 +35,9 @@ export async function openLedger(standing: Standing = {}, path?: string): Promis
   if (!path) seed(engine, standing);
   let time = Date.UTC(2026, 0, 2, 3, 4, 5);
   const errors: unknown[] = [];
+  const store = ledgerStore(engine);
   const ledger = createLedger({
-    store: ledgerStore(engine),
+    store,
     clock: () => time,
     onError: (error) => errors.push(error),
   });
@@ -44,6 +47,7 @@ export async function openLedger(standing: Standing = {}, path?: string): Promis
     path: file,
     engine,
     ledger,
+    store,
     errors,
     pass(ms) {
       time += ms;
@@ -56,6 +60,19 @@ export async function openLedger(standing: Standing = {}, path?: string): Promis
       await db.destroy();
       if (folder) await rm(folder, { recursive: true });
     },
+  };
+}
+
+/** Returns what opens databases as `openLedger` does, each until its test is over: the last one is closed first. */
+export function ledgersOfTests(): (standing: Standing, path?: string) => Promise<TestLedger> {
+  const open: TestLedger[] = [];
+  afterEach(async () => {
+    for (const made of open.splice(0).reverse()) await made.close();
+  });
+  return async (standing, path) => {
+    const made = await openLedger(standing, path);
+    open.push(made);
+    return made;
   };
 }
 
@@ -80,7 +97,8 @@ function seed(engine: Engine, { balance = 0, limit = null, postpaid = false }: S
 
 /** What a call of the test's account asks to be held. */
 export function wish(requestId: string, wanted: number, least: number, now: number) {
-  return { requestId, accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m", wanted, least, now };
+  const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
+  return { requestId, ...names, isLimited: true, wanted, least, now };
 }
 
 /** A call of the test's account that is over. */

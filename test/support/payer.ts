@@ -2,7 +2,7 @@
  * Accounts with money of their own at a test gateway, and what the books say of them, read as another process would.
  *
  *   const payer = openAccount(gateway, { recharge: 1_000_000 });
- *   const books = openBooks(gateway);
+ *   const books = openBooks(gateway.databasePath, gateway.storage);
  *   …a call with payer.apiKey…
  *   books.of(payer)                      // balance, what is held, the rows of its calls
  */
@@ -54,8 +54,11 @@ export interface Books {
   close(): void;
 }
 
-/** Opens the database by a connection of its own, to read it only. */
-export function openBooks(path: string): Books {
+/**
+ * Opens the database by a connection of its own, to read it only. The gateway of a storage that is given has written all that
+ * it knows by then.
+ */
+export function openBooks(path: string, storage?: TestGateway["storage"]): Books {
   const sqlite = new Sqlite(path, { readonly: true });
   const sums = sqlite.prepare<[string], Pick<Standing, "balance" | "held" | "spent" | "keyHeld" | "holds">>(
     `SELECT a.balance, a.held, k.spent, k.held AS keyHeld,
@@ -77,5 +80,11 @@ export function openBooks(path: string): Books {
       hours: hours.all(accountId),
     };
   });
-  return { of: (payer) => read(payer), close: () => void sqlite.close() };
+  return {
+    of(payer) {
+      storage?.transact(() => {});
+      return read(payer);
+    },
+    close: () => void sqlite.close(),
+  };
 }

@@ -90,6 +90,7 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
     setLimit: (process, credit_limit) => storageOf(process).keys.update(accountId, keyId, { credit_limit }).kind,
     setPostpaid: (postpaid) => void storageOf(1).accounts.update(accountId, { postpaid: postpaid ? 1 : 0 }),
     compare(model) {
+      for (const { storage } of processes) storage.transact(() => {});
       const { balance, recharged, spent, entries, charges, calls } = model;
       const held = heldOf(model);
       const count = (state: string) => calls.filter((call) => call.state === state).length;
@@ -113,7 +114,7 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
 
 /** What a call asks to be held. */
 export function wished(requestId: string, { wanted, least }: { wanted: number; least: number }, now: number) {
-  return { requestId, accountId, keyId, operation: "chat", model: "m", wanted, least, now };
+  return { requestId, accountId, keyId, isLimited: true, operation: "chat", model: "m", wanted, least, now };
 }
 
 /** A call that is over. */

@@ -15,6 +15,7 @@ import type { Frames } from "../../call.ts";
 import { upstreamFailed } from "../../errors.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import { translated } from "../translated.ts";
 import { explanationOf, finishReason } from "./finish.ts";
 import { type OpenBlock, openBlock, type Progress } from "./open-block.ts";
 import type { Reading } from "./pieces.ts";
@@ -23,23 +24,22 @@ import { type Counts, chatUsage, countsOf } from "./usage.ts";
 
 type Chunk = Wire<typeof ChatCompletionChunkSchema>;
 
-export async function* chunksOf(
+export function chunksOf(
   frames: Frames<typeof MessageStreamEventSchema>,
   reading: Reading,
-): AsyncGenerator<readonly Chunk[]> {
+): Frames<typeof ChatCompletionChunkSchema> {
   const stream = new ChunkStream(reading);
-  for await (const events of frames) {
-    let failure: unknown;
-    try {
-      for (const event of events) stream.take(readAnswer(event));
-    } catch (error) {
-      failure = error;
-    }
-    const chunks = stream.release();
-    if (chunks.length > 0) yield chunks;
-    if (failure) throw failure;
-  }
-  if (!stream.ended) throw upstreamFailed("it broke off its answer");
+  return translated(
+    frames,
+    (event) => {
+      stream.take(readAnswer(event));
+      return stream.release();
+    },
+    () => {
+      if (!stream.ended) throw upstreamFailed("it broke off its answer");
+      return [];
+    },
+  );
 }
 
 class ChunkStream {

@@ -16,6 +16,7 @@ import { CompletionSchema } from "../../../gen/modelgateway/v1/completions_pb.ts
 import type { Frames } from "../../call.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import { translated } from "../translated.ts";
 import { completionChoice, finishWord, hasEnded, saidIn } from "./choice.ts";
 import { textLogProbs } from "./logprobs.ts";
 import type { Reading } from "./request.ts";
@@ -30,17 +31,16 @@ interface Progress {
   characters: number;
 }
 
-export async function* completionFrames(
+export function completionFrames(
   frames: Frames<typeof ChatCompletionChunkSchema>,
   reading: Reading,
 ): Frames<typeof CompletionSchema> {
   const pieces = new Pieces(reading);
-  for await (const batch of frames) {
-    const made = batch.flatMap((chunk) => pieces.of(chunk.message()));
-    if (made.length > 0) yield made;
-  }
-  const last = pieces.atEnd();
-  if (last.length > 0) yield last;
+  return translated(
+    frames,
+    (chunk) => pieces.of(chunk.message()),
+    () => pieces.atEnd(),
+  );
 }
 
 class Pieces {

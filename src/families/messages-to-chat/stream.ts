@@ -19,6 +19,7 @@ import type { Frames } from "../../call.ts";
 import { upstreamFailed } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import { translated } from "../translated.ts";
 import { headOf, type Origin, readable } from "./answer.ts";
 import { endingOf } from "./ending.ts";
 import { BlockQueue } from "./queue.ts";
@@ -26,25 +27,17 @@ import { spokenIn } from "./spoken.ts";
 import { finalUsageOf, usageOf } from "./usage.ts";
 
 /** `inputTokens` is an estimate. */
-export async function* eventsOf(
+export function eventsOf(
   frames: Frames<typeof ChatCompletionChunkSchema>,
   origin: Origin,
   inputTokens: number,
 ): Frames<typeof MessageStreamEventSchema> {
   const stream = new MessageStream(origin, inputTokens);
-  for await (const batch of frames) {
-    const events: JsonObject[] = [];
-    let failure: unknown;
-    try {
-      for (const frame of batch) events.push(...stream.chunk(readable<ChatCompletionChunk>(frame)));
-    } catch (error) {
-      failure = error;
-    }
-    // What came before a failure is the caller's.
-    if (events.length > 0) yield events.map(asWire);
-    if (failure !== undefined) throw failure;
-  }
-  yield stream.end().map(asWire);
+  return translated(
+    frames,
+    (frame) => stream.chunk(readable<ChatCompletionChunk>(frame)).map(asWire),
+    () => stream.end().map(asWire),
+  );
 }
 
 function asWire(event: JsonObject): Wire<typeof MessageStreamEventSchema> {

@@ -20,11 +20,12 @@ import { upstreamFailed } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { readable } from "../messages-to-chat/answer.ts";
+import { translated } from "../translated.ts";
 import type { ItemStatus } from "./items.ts";
 import { Output } from "./output.ts";
 import { type Origin, responseJson, usageJson } from "./response.ts";
 
-export async function* eventsOf(
+export function eventsOf(
   frames: Frames<typeof ChatCompletionChunkSchema>,
   origin: Origin,
 ): Frames<typeof ResponseStreamEventSchema> {
@@ -32,19 +33,11 @@ export async function* eventsOf(
   let number = 0;
   const numbered = ({ type, ...rest }: JsonObject) =>
     Wire.ofJson(ResponseStreamEventSchema, { type, sequence_number: number++, ...rest } as JsonObject);
-  for await (const batch of frames) {
-    const events: JsonObject[] = [];
-    let failure: unknown;
-    try {
-      for (const frame of batch) events.push(...answer.chunk(readable<ChatCompletionChunk>(frame)));
-    } catch (error) {
-      failure = error;
-    }
-    // What came before a failure is the caller's.
-    if (events.length > 0) yield events.map(numbered);
-    if (failure !== undefined) throw failure;
-  }
-  yield answer.end().map(numbered);
+  return translated(
+    frames,
+    (frame) => answer.chunk(readable<ChatCompletionChunk>(frame)).map(numbered),
+    () => answer.end().map(numbered),
+  );
 }
 
 export function responseOf(

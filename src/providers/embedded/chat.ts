@@ -8,6 +8,7 @@ import {
   ResponseFormatType,
 } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { cancelled, invalidValue } from "../../errors.ts";
+import type { Signal } from "../../signal.ts";
 import { promptTokens } from "../../tokens/prompt.ts";
 import type { Piece, Tokenizer } from "../../tokens/tokenizer.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -47,7 +48,7 @@ export interface Outcome {
 export async function outcomeOf(
   wire: Wire<typeof CreateChatCompletionRequestSchema>,
   tokenizer: Tokenizer,
-  signal: AbortSignal,
+  signal: Signal,
 ): Promise<Outcome> {
   const request = wire.message();
   const id = answerId(wire.json());

@@ -14,6 +14,7 @@ import {
   upstreamRefused,
   upstreamTimeout,
 } from "../../errors.ts";
+import { abortSignalOf, type Signal } from "../../signal.ts";
 import type { Form } from "../operations.ts";
 
 export interface Simulation {
@@ -53,7 +54,7 @@ export function simulationOf(metadata: Readonly<Record<string, string>>): Simula
 }
 
 /** Does what comes before an answer: waits, stays silent, refuses. */
-export async function prelude(simulation: Simulation, form: Form, signal: AbortSignal): Promise<void> {
+export async function prelude(simulation: Simulation, form: Form, signal: Signal): Promise<void> {
   if (simulation.silent) {
     await pause(longestWaitMs, signal);
     throw upstreamTimeout();
@@ -64,11 +65,11 @@ export async function prelude(simulation: Simulation, form: Form, signal: AbortS
 }
 
 /** Waits. Throws a Refusal at once when the caller leaves. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export async function pause(ms: number, signal: Signal): Promise<void> {
   if (signal.aborted) throw cancelled();
   if (ms === 0) return;
   try {
-    await setTimeout(ms, undefined, { signal });
+    await setTimeout(ms, undefined, { signal: abortSignalOf(signal) });
   } catch {
     throw cancelled();
   }

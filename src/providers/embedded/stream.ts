@@ -6,6 +6,7 @@
 import { setImmediate } from "node:timers/promises";
 import { ChatCompletionChunkSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { cancelled, upstreamFailed } from "../../errors.ts";
+import type { Signal } from "../../signal.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../provider.ts";
@@ -18,7 +19,7 @@ type Chunk = Wire<typeof ChatCompletionChunkSchema>;
 export interface StreamOptions {
   readonly includeUsage: boolean;
   readonly simulation: Simulation;
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
   readonly meter: Meter;
 }
 

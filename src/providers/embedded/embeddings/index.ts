@@ -8,6 +8,7 @@
 import { EmbeddingListSchema } from "../../../../gen/modelgateway/v1/embeddings_pb.ts";
 import type { Answer } from "../../../call.ts";
 import { invalidValue } from "../../../errors.ts";
+import type { Signal } from "../../../signal.ts";
 import { loadTokenizer } from "../../../tokens/tokenizer.ts";
 import { Wire } from "../../../wire/wire.ts";
 import type { Attempt } from "../../provider.ts";
@@ -38,7 +39,7 @@ export async function embed(attempt: Attempt<"embeddings">): Promise<Answer<type
   return { kind: "whole", body: Wire.ofJson(EmbeddingListSchema, { object: "list", data, model, usage }) };
 }
 
-async function tokensIn(inputs: readonly EmbeddedInput[], signal: AbortSignal): Promise<number> {
+async function tokensIn(inputs: readonly EmbeddedInput[], signal: Signal): Promise<number> {
   const tokenizer = await loadTokenizer();
   let total = 0;
   for (const input of inputs) {

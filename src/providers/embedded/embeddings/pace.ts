@@ -3,15 +3,16 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { cancelled } from "../../../errors.ts";
+import type { Signal } from "../../../signal.ts";
 
 /** How much work is done at a stretch: a few milliseconds of it. */
 const stretch = 16_384;
 
 export class Pace {
-  readonly #signal: AbortSignal;
+  readonly #signal: Signal;
   #done = 0;
 
-  constructor(signal: AbortSignal) {
+  constructor(signal: Signal) {
     this.#signal = signal;
   }
 

@@ -6,6 +6,7 @@
  * it was fails if that happens twice, and at once if its turn took too long.
  */
 import { cancelled, upstreamFailed, upstreamRefused, upstreamTimeout } from "../../../errors.ts";
+import type { Signal } from "../../../signal.ts";
 import type { Job } from "./job.ts";
 import { Part } from "./part.ts";
 import type { FromWorker } from "./protocol.ts";
@@ -25,7 +26,7 @@ export interface StudioOptions extends ThreadOptions {
 
 export interface Studio {
   /** Returns the pieces of the job's file, then the length of the sound in samples. Throws a Refusal. */
-  perform(job: Job, signal: AbortSignal): AsyncGenerator<Uint8Array, number>;
+  perform(job: Job, signal: Signal): AsyncGenerator<Uint8Array, number>;
   /** Waits for what runs, then ends the worker. */
   close(): Promise<void>;
 }
@@ -47,7 +48,7 @@ export function createStudio(options: StudioOptions = {}): Studio {
   let closed: Promise<void> | undefined;
   let onEmpty = () => {};
 
-  async function* perform(job: Job, signal: AbortSignal): AsyncGenerator<Uint8Array, number> {
+  async function* perform(job: Job, signal: Signal): AsyncGenerator<Uint8Array, number> {
     if (signal.aborted) throw cancelled();
     if (closed) throw upstreamFailed("the gateway is shutting down");
     const part = new Part(++lastId, job, () => performance.now(), advance);

@@ -1,0 +1,178 @@
+/**
+ * Notes what comes of calls, many in one row, and writes it where it belongs a little later, many in one transaction.
+ *
+ * What is noted survives this process; if it dies, another writes it (`recover`). Whoever else looks at the database through
+ * this process finds all written (`store.beforeAccess`).
+ */
+import type { Entry, LedgerStore, Note } from "../storage/ledger.ts";
+import type { Credit } from "./credit.ts";
+import type { Lease, Leases } from "./leases.ts";
+
+export interface JournalOptions {
+  readonly store: LedgerStore;
+  readonly node: string;
+  readonly leases: Leases;
+  readonly credit: Credit;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** How long the hold of a call outlives its process, in milliseconds. */
+  readonly holdMs: number;
+  /** Told when calls that still run have got holds of their own. */
+  readonly onWritten: () => void;
+  /** Told of what went wrong where nobody waits. */
+  readonly onError: (error: unknown) => void;
+}
+
+export interface Journal {
+  /** Adds an entry, which is noted by the next `save`. */
+  add(entry: Entry): void;
+  /** Takes back an entry that could not be noted. Returns false where it was. */
+  withdraw(entry: Entry): boolean;
+  /** Notes that a key was used, when next something is written. */
+  touch(keyId: string, now: number): void;
+  /** Notes what was added, or has all written where much has come together. */
+  save(): void;
+  /** Writes all where it belongs, and gives back what is not used of these leases. */
+  write(isGivenBack?: (lease: Lease) => boolean): void;
+  /** Writes what processes that died have noted. */
+  recover(): void;
+  close(): void;
+}
+
+/** How long what is noted may wait, and how much of it. */
+const writeMs = 20;
+const mostEntries = 256;
+/** How long a lease that nobody uses is kept. */
+const idleMs = 500;
+/** What is older than this was left behind: who lives writes what it noted long before. */
+const leftBehindMs = 5_000;
+
+export function createJournal(options: JournalOptions): Journal {
+  const { store, node, leases, credit, clock, holdMs, onWritten, onError } = options;
+  let added: Entry[] = [];
+  let noted: Note[] = [];
+  let seq = 0;
+  let count = 0;
+  let touched = new Map<string, number>();
+  let writing: NodeJS.Timeout | undefined;
+  let idling: NodeJS.Timeout | undefined;
+
+  function write(isGivenBack: (lease: Lease) => boolean = () => false): void {
+    const givenBack = leases.count() === 0 ? [] : leases.chosen(isGivenBack);
+    if (count === 0 && givenBack.length === 0 && touched.size === 0) return;
+    store.transact(() => {
+      const own = store.journal.removeAll(node);
+      const entries = noted.filter((one) => own.has(one.seq)).flatMap((one) => one.entries);
+      post([...entries, ...added], node, clock() + holdMs);
+      for (const lease of givenBack) store.leases.giveBack(lease.id);
+      for (const [keyId, at] of touched) store.touch(keyId, at);
+    });
+    [added, noted, count] = [[], [], 0];
+    if (touched.size > 0) touched = new Map();
+    leases.written();
+    onWritten();
+    for (const lease of givenBack) {
+      credit.leased(lease, -lease.amount);
+      leases.drop(lease);
+    }
+  }
+
+  /** Writes entries where they belong. What one call has noted, and cannot be written, keeps no other from it. */
+  function post(entries: readonly Entry[], owner: string, expiresAt: number): void {
+    if (isPosted(entries, owner, expiresAt)) return;
+    const calls = Map.groupBy(entries, (entry) => (entry.kind === "settle" ? entry.call.id : entry.requestId));
+    const bad = [...calls.values()].filter((own) => !isPosted(own, owner, expiresAt));
+    if (bad.length > 0) store.journal.setAside({ node, seq: seq++, entries: bad.flat() });
+  }
+
+  /** Returns false where it is their own fault that they cannot be. */
+  function isPosted(entries: readonly Entry[], owner: string, expiresAt: number): boolean {
+    try {
+      store.transact(() => store.post(entries, owner, expiresAt));
+      return true;
+    } catch (error) {
+      if (!store.isFault(error)) throw error;
+      onError(error);
+      return false;
+    }
+  }
+
+  function note(): void {
+    if (added.length === 0) return;
+    const made = { node, seq: seq++, entries: added, at: clock() };
+    store.journal.add(made);
+    noted.push(made);
+    added = [];
+  }
+
+  /** Where nobody waits: what cannot be written now is tried again. */
+  function writeLater(): void {
+    writing ??= setTimeout(() => {
+      writing = undefined;
+      quietly(() => write());
+      if (count > 0) writeLater();
+    }, writeMs).unref();
+  }
+
+  function giveBackIdle(): void {
+    idling ??= setTimeout(() => {
+      idling = undefined;
+      quietly(() => write(({ wasUsed }) => !wasUsed));
+      for (const lease of leases.chosen(() => true)) lease.wasUsed = false;
+      if (leases.count() > 0) giveBackIdle();
+    }, idleMs).unref();
+  }
+
+  function quietly(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  const writeUp = () => write(() => true);
+  const isBehind = () => count > 0 || touched.size > 0 || leases.count() > 0;
+  const stop = store.beforeAccess({ isBehind, writeUp });
+  return {
+    add(entry) {
+      added.push(entry);
+      count++;
+    },
+    withdraw(entry) {
+      const at = added.indexOf(entry);
+      if (at === -1) return false;
+      added.splice(at, 1);
+      count--;
+      return true;
+    },
+    touch: (keyId, now) => {
+      touched.set(keyId, now);
+      writeLater();
+    },
+    save() {
+      if (leases.count() > 0) giveBackIdle();
+      if (count > 0) writeLater();
+      if (count >= mostEntries) write();
+      else note();
+    },
+    write,
+    recover() {
+      for (;;) {
+        const notes = store.journal.leftBehind(clock() - leftBehindMs).filter((note) => note.node !== node);
+        for (const { node: owner, seq, at, entries } of notes) {
+          store.transact(() => {
+            if (store.journal.remove(owner, seq)) post(entries, owner, at + holdMs);
+          });
+        }
+        if (notes.length === 0) return;
+      }
+    },
+    close() {
+      clearTimeout(writing);
+      clearTimeout(idling);
+      stop();
+      quietly(writeUp);
+    },
+  };
+}

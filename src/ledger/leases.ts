@@ -1,0 +1,122 @@
+/**
+ * The leases of this process: credit that is reserved in the database already, for calls that are to come. A call takes its
+ * hold from there without a look at the database.
+ *
+ * Where credit is ample, so that a small part of it covers many calls; where it is not, nothing is leased and every call asks
+ * the database for exactly what it needs.
+ */
+export interface Lease {
+  readonly id: string;
+  readonly accountId: string;
+  /** Empty for the lease of a whole account. */
+  readonly keyId: string;
+  /** What its row has. */
+  amount: number;
+  /** What calls have taken of that since it was last written. */
+  used: number;
+  /** Whether any has since it was last looked at. */
+  wasUsed: boolean;
+  /** Keys whose calls may take from it, as far as that was looked up since anything was written. */
+  readonly keys: Set<string>;
+}
+
+/** Whose credit a call takes: its key's, if that has a limit of its own, or its account's. */
+export interface Payer {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly isLimited: boolean;
+}
+
+export interface Leases {
+  /** Returns the lease that covers so much, and notes that it is used; undefined also where the payer may take from none. */
+  draw(payer: Payer, amount: number): Lease | undefined;
+  /** Adds what was reserved for a key that may take from it, and returns the lease. */
+  grow(payer: Payer, amount: number): Lease;
+  /** Takes more of a lease where the amount is above 0, and else gives back. */
+  use(lease: Lease, amount: number): void;
+  /** How much of it is left. */
+  idleOf(lease: Lease): number;
+  /** Notes that the rows have what was used. */
+  written(): void;
+  /** Returns those that are chosen, to be given back. */
+  chosen(isChosen: (lease: Lease) => boolean): Lease[];
+  drop(lease: Lease): void;
+  /** Returns the id of the lease that the payer's calls take from, made or not. */
+  idOf(payer: Payer): string;
+  count(): number;
+}
+
+/** Which part of what is left may be leased at once, and for how many calls like the one that asks. */
+const share = 32;
+const [fewest, most] = [16, 256];
+/** So much of what is left counts at most: no sum comes near what cannot be counted exactly. */
+const largest = 1e13;
+
+/** Returns how much is leased where a call wants so much of what is left; 0 where that is not ample. */
+export function leaseFor(wanted: number, left: number): number {
+  const part = Math.floor(Math.min(left, largest) / share);
+  return wanted > 0 && part >= wanted * fewest ? Math.min(part, wanted * most) : 0;
+}
+
+export interface LeasesOptions {
+  readonly node: string;
+  /** Another number whenever anything was written. */
+  readonly version: () => number;
+  /** Looks up whether calls of a key may take from a lease. */
+  readonly mayLease: (payer: Payer) => boolean;
+}
+
+export function createLeases({ node, version, mayLease }: LeasesOptions): Leases {
+  const leases = new Map<string, Lease>();
+  const used = new Set<Lease>();
+  let seen = version();
+  const isKnown = ({ keys }: Lease, payer: Payer) => {
+    const isAllowed = keys.has(payer.keyId) || mayLease(payer);
+    if (isAllowed) keys.add(payer.keyId);
+    return isAllowed;
+  };
+  const scopeOf = ({ accountId, keyId, isLimited }: Payer) => (isLimited ? keyId : accountId);
+  const idleOf = (lease: Lease) => lease.amount - lease.used;
+  const use = (lease: Lease, amount: number) => {
+    lease.used += amount;
+    lease.wasUsed = true;
+    used.add(lease);
+  };
+  return {
+    draw(payer, amount) {
+      const current = version();
+      if (current !== seen) for (const { keys } of leases.values()) keys.clear();
+      seen = current;
+      const lease = leases.get(scopeOf(payer));
+      if (!lease || idleOf(lease) < amount || !isKnown(lease, payer)) return undefined;
+      use(lease, amount);
+      return lease;
+    },
+    grow(payer, amount) {
+      const scope = scopeOf(payer);
+      let lease = leases.get(scope);
+      if (!lease) {
+        const { accountId, keyId, isLimited } = payer;
+        const names = { id: `${node} ${scope}`, accountId, keyId: isLimited ? keyId : "" };
+        lease = { ...names, amount: 0, used: 0, wasUsed: true, keys: new Set() };
+        leases.set(scope, lease);
+      }
+      lease.keys.add(payer.keyId);
+      lease.amount += amount;
+      return lease;
+    },
+    use,
+    idleOf,
+    written() {
+      for (const lease of used) {
+        lease.amount -= lease.used;
+        lease.used = 0;
+      }
+      used.clear();
+    },
+    chosen: (isChosen) => [...leases.values()].filter(isChosen),
+    drop: ({ accountId, keyId }) => void leases.delete(keyId === "" ? accountId : keyId),
+    idOf: (payer) => `${node} ${scopeOf(payer)}`,
+    count: () => leases.size,
+  };
+}

@@ -1,0 +1,23 @@
+/** How the tables came to be, step by step: each is done once, in this order. */
+import type { MigrationProvider } from "kysely/migration";
+import * as accountsAndKeys from "./0001-accounts-and-keys.ts";
+import * as responses from "./0002-responses.ts";
+import * as money from "./0003-money.ts";
+import * as dashboard from "./0004-dashboard.ts";
+import * as attempts from "./0005-attempts.ts";
+import * as replays from "./0006-replays.ts";
+import * as retention from "./0007-retention.ts";
+import * as journal from "./0008-journal.ts";
+
+export const migrations: MigrationProvider = {
+  getMigrations: async () => ({
+    "0001-accounts-and-keys": accountsAndKeys,
+    "0002-responses": responses,
+    "0003-money": money,
+    "0004-dashboard": dashboard,
+    "0005-attempts": attempts,
+    "0006-replays": replays,
+    "0007-retention": retention,
+    "0008-journal": journal,
+  }),
+};

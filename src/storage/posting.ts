@@ -1,0 +1,134 @@
+/**
+ * Writes what was noted of calls where it belongs: holds of calls that still run, charges of those that are over, and all
+ * sums. Many calls at once: what they sum of the same account, key or hour is summed first.
+ *
+ * A call that came and ended between two postings never had a hold of its own: it is charged out of its lease. One that
+ * still runs gets its hold now, out of the lease. Where a lease or a hold has lapsed, because its process stood still for
+ * long, its calls are charged one by one, by what is left.
+ */
+import type { Entry, HoldEntry, SettleEntry } from "./journal.ts";
+import type { Settlement } from "./ledger.ts";
+import { createUsageSums, requestRow, usageRow } from "./ledger-rows.ts";
+import type { LedgerStatements } from "./ledger-statements.ts";
+
+export interface PostingParts {
+  readonly statements: LedgerStatements;
+  /** Charges one call by what is left. */
+  readonly settleAlone: (call: Settlement, entryId: string) => void;
+  /** Reserves for one call by what is left. */
+  readonly holdAlone: (entry: HoldEntry, node: string, expiresAt: number) => void;
+}
+
+export type Post = (entries: readonly Entry[], node: string, expiresAt: number) => void;
+
+/** What becomes of an account's or a key's sums. */
+interface Sum {
+  /** What is no longer held. */
+  freed: number;
+  spent: number;
+}
+
+export function createPost({ statements, settleAlone, holdAlone }: PostingParts): Post {
+  const { drawLease, deleteHold, insertHold, freeKey, freeAccount, insertRequest, insertCharge, addToHour } =
+    statements;
+
+  return (entries, node, expiresAt) => {
+    const { young, freed, settled, drawn } = grouped(entries);
+    const lapsed = new Set<string>();
+    for (const [id, amount] of drawn) if (amount > 0 && drawLease.run(amount, id, amount) === 0) lapsed.add(id);
+    const keys = createSums();
+    const accounts = createSums();
+    const hours = createUsageSums();
+
+    function charge({ call, entryId }: SettleEntry, freedOfKey: number, freedOfAccount: number): void {
+      const { id, account_id, key_id } = call;
+      // One that is known already costs nothing more, and what it held is freed all the same.
+      const isNew = insertRequest.run(...requestRow(call, call.cost, 0)) === 1;
+      const cost = isNew ? call.cost : 0;
+      keys.add(key_id, freedOfKey, cost);
+      accounts.add(account_id, freedOfAccount, cost);
+      if (cost > 0) insertCharge.run(entryId, account_id, -cost, id, key_id, call.created_at + call.duration_ms);
+      if (isNew) hours.add(usageRow(call, cost));
+    }
+
+    for (const [entry, hold] of settled) {
+      const { call, entryId, isHeld } = entry;
+      // Out of the lease; of the key nothing is held for a lease of the whole account.
+      if (hold && !lapsed.has(hold.leaseId)) charge(entry, hold.isOfKey ? call.cost : 0, call.cost);
+      else if (!isHeld) charge(entry, 0, 0);
+      else {
+        const own = hold ? undefined : deleteHold.get(call.id);
+        if (own) charge(entry, own.amount, own.amount);
+        else settleAlone(call, entryId);
+      }
+    }
+    for (const requestId of freed) {
+      const own = deleteHold.get(requestId);
+      if (!own) continue;
+      keys.add(own.key_id, own.amount, 0);
+      accounts.add(own.account_id, own.amount, 0);
+    }
+    for (const hold of young.values()) {
+      const { requestId, leaseId, accountId, keyId, operation, model, amount, createdAt } = hold;
+      if (lapsed.has(leaseId)) holdAlone(hold, node, expiresAt);
+      else {
+        insertHold.run(requestId, node, accountId, keyId, operation, model, amount, createdAt, expiresAt);
+        // The lease was the account's: of the key it is held from now on.
+        if (!hold.isOfKey) keys.add(keyId, -amount, 0);
+      }
+    }
+    keys.each((id, { freed, spent }) => freeKey.run(freed, spent, id));
+    accounts.each((id, { freed, spent }) => freeAccount.run(freed, spent, id));
+    for (const row of hours.rows()) addToHour.run(...row);
+  };
+}
+
+interface Grouped {
+  /** Holds of calls that still run. */
+  readonly young: ReadonlyMap<string, HoldEntry>;
+  /** Calls that have given back a hold of their own. */
+  readonly freed: readonly string[];
+  /** Calls that are over, and their holds where those were made since the last posting. */
+  readonly settled: readonly (readonly [SettleEntry, HoldEntry | undefined])[];
+  /** What all of that takes from each lease. */
+  readonly drawn: ReadonlyMap<string, number>;
+}
+
+function grouped(entries: readonly Entry[]): Grouped {
+  const young = new Map<string, HoldEntry>();
+  const freed: string[] = [];
+  const settled: [SettleEntry, HoldEntry | undefined][] = [];
+  const drawn = new Map<string, number>();
+  const draw = ({ leaseId }: HoldEntry, amount: number) => drawn.set(leaseId, (drawn.get(leaseId) ?? 0) + amount);
+  for (const entry of entries) {
+    if (entry.kind === "hold") young.set(entry.requestId, entry);
+    else if (entry.kind === "free") {
+      if (!young.delete(entry.requestId)) freed.push(entry.requestId);
+    } else {
+      const hold = young.get(entry.call.id);
+      settled.push([entry, hold]);
+      if (!hold) continue;
+      young.delete(hold.requestId);
+      draw(hold, entry.call.cost);
+    }
+  }
+  for (const hold of young.values()) draw(hold, hold.amount);
+  return { young, freed, settled, drawn };
+}
+
+function createSums() {
+  const sums = new Map<string, Sum>();
+  return {
+    add(id: string, freed: number, spent: number): void {
+      const sum = sums.get(id);
+      if (!sum) sums.set(id, { freed, spent });
+      else {
+        sum.freed += freed;
+        sum.spent += spent;
+      }
+    },
+    each(write: (id: string, sum: Sum) => void): void {
+      for (const [id, sum] of sums) if (sum.freed !== 0 || sum.spent !== 0) write(id, sum);
+    },
+  };
+}

@@ -1,0 +1,46 @@
+/** What an RPC is, whichever protocol carries it: its message as a request, and its failure as an error. */
+import { create, type DescMessage, type DescMethod, getOption, type MessageShape } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import { access } from "../../gen/modelgateway/v1/access_pb.ts";
+import { ErrorDetailSchema } from "../../gen/modelgateway/v1/errors_pb.ts";
+import { asRefusal, type Refusal } from "../errors.ts";
+import { Wire } from "../wire/wire.ts";
+
+/** What `extra` brings is held to the contract, too: the request is read as the JSON that it becomes upstream. */
+export function requestOfMessage({ input }: DescMethod, message: MessageShape<DescMessage>): Wire {
+  return Wire.ofJson(input, Wire.ofMessage(input, message).json());
+}
+
+/** What is said of a body that cannot be read as one. */
+export const noMessage = "it is no message of this RPC";
+
+/** A call that may fail. */
+export interface RpcCall {
+  /** The request id. */
+  readonly id: string;
+  readonly method: DescMethod;
+  readonly signal: AbortSignal;
+}
+
+export function asConnectError(error: unknown, call: RpcCall): ConnectError {
+  // A deadline that has passed is told as such, whatever broke because of it.
+  const { reason } = call.signal;
+  if (call.signal.aborted && reason instanceof ConnectError) return reason;
+  const refusal = asRefusal(error);
+  const metadata = new Headers(refusal.headers);
+  return new ConnectError(refusal.message, refusal.code, metadata, [detailOf(refusal, call)], refusal);
+}
+
+function detailOf({ reason, param = "", status, upstream }: Refusal, { id, method }: RpcCall) {
+  const isOwn = upstream?.family === getOption(method, access).family;
+  return {
+    desc: ErrorDetailSchema,
+    value: create(ErrorDetailSchema, {
+      reason,
+      param,
+      requestId: id,
+      httpStatus: status,
+      upstreamBody: isOwn ? upstream.body.toString() : "",
+    }),
+  };
+}
