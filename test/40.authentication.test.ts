@@ -182,8 +182,10 @@ describe("of a key", () => {
   test("only the SHA-256 is in the database's files", async () => {
     const { secret } = await issue("searched for");
     // The log beside the database has it, until a checkpoint moves it over: both are searched.
-    const names = (await readdir(folder.path)).filter((name) => name.startsWith("gateway.db"));
-    const bytes = Buffer.concat(await Promise.all(names.map((name) => readFile(join(folder.path, name)))));
+    const all = await readdir(folder.path, { recursive: true, withFileTypes: true });
+    const files = all.filter((entry) => entry.isFile() && join(entry.parentPath, entry.name).includes("gateway.db"));
+    const names = files.map(({ name }) => name);
+    const bytes = Buffer.concat(await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name)))));
     expect(names).toContain("gateway.db-wal");
     expect(bytes.includes(createHash("sha256").update(secret).digest("hex"))).toBe(true);
     for (const form of [secret, secret.slice(3), secret.slice(8, -8)]) expect(bytes.includes(form)).toBe(false);

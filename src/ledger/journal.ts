@@ -1,10 +1,10 @@
 /**
- * Notes what comes of calls, many in one row, and writes it where it belongs a little later, many in one transaction.
+ * Notes what comes of calls, many in one line, and writes it where it belongs a little later, many in one transaction.
  *
  * What is noted survives this process; if it dies, another writes it (`recover`). Whoever else looks at the database through
  * this process finds all written (`store.beforeAccess`).
  */
-import type { Entry, LedgerStore, Note } from "../storage/ledger.ts";
+import type { Entry, HoldEntry, LedgerStore, Note } from "../storage/ledger.ts";
 import type { Credit } from "./credit.ts";
 import type { Lease, Leases } from "./leases.ts";
 
@@ -17,7 +17,9 @@ export interface JournalOptions {
   readonly clock: () => number;
   /** How long the hold of a call outlives its process, in milliseconds. */
   readonly holdMs: number;
-  /** Told when calls that still run have got holds of their own. */
+  /** Returns the holds of calls that run and have taken from leases: they get holds of their own when all is written. */
+  readonly running: () => readonly HoldEntry[];
+  /** Told when they have. */
   readonly onWritten: () => void;
   /** Told of what went wrong where nobody waits. */
   readonly onError: (error: unknown) => void;
@@ -32,9 +34,11 @@ export interface Journal {
   touch(keyId: string, now: number): void;
   /** Notes what was added, or has all written where much has come together. */
   save(): void;
+  /** Sees to it that all is written soon. */
+  writeLater(): void;
   /** Writes all where it belongs, and gives back what is not used of these leases. */
   write(isGivenBack?: (lease: Lease) => boolean): void;
-  /** Writes what processes that died have noted. */
+  /** Writes what processes that died have noted, and shows them that this one lives. */
   recover(): void;
   close(): void;
 }
@@ -43,12 +47,12 @@ export interface Journal {
 const writeMs = 20;
 const mostEntries = 256;
 /** How long a lease that nobody uses is kept. */
-const idleMs = 500;
+const idleMs = 5_000;
 /** What is older than this was left behind: who lives writes what it noted long before. */
 const leftBehindMs = 5_000;
 
 export function createJournal(options: JournalOptions): Journal {
-  const { store, node, leases, credit, clock, holdMs, onWritten, onError } = options;
+  const { store, node, leases, credit, clock, holdMs, running, onWritten, onError } = options;
   let added: Entry[] = [];
   let noted: Note[] = [];
   let seq = 0;
@@ -59,11 +63,12 @@ export function createJournal(options: JournalOptions): Journal {
 
   function write(isGivenBack: (lease: Lease) => boolean = () => false): void {
     const givenBack = leases.count() === 0 ? [] : leases.chosen(isGivenBack);
-    if (count === 0 && givenBack.length === 0 && touched.size === 0) return;
+    const holds = running();
+    if (count === 0 && holds.length === 0 && givenBack.length === 0 && touched.size === 0) return;
     store.transact(() => {
-      const own = store.journal.removeAll(node);
-      const entries = noted.filter((one) => own.has(one.seq)).flatMap((one) => one.entries);
-      post([...entries, ...added], node, clock() + holdMs);
+      const posted = noted.length === 0 ? seq : store.journal.advance(node, seq);
+      const entries = noted.flatMap((note) => (note.seq > posted ? note.entries : []));
+      post([...entries, ...added, ...holds], node, clock() + holdMs);
       for (const lease of givenBack) store.leases.giveBack(lease.id);
       for (const [keyId, at] of touched) store.touch(keyId, at);
     });
@@ -75,6 +80,7 @@ export function createJournal(options: JournalOptions): Journal {
       credit.leased(lease, -lease.amount);
       leases.drop(lease);
     }
+    store.journal.forget(node);
   }
 
   /** Writes entries where they belong. What one call has noted, and cannot be written, keeps no other from it. */
@@ -82,7 +88,7 @@ export function createJournal(options: JournalOptions): Journal {
     if (isPosted(entries, owner, expiresAt)) return;
     const calls = Map.groupBy(entries, (entry) => (entry.kind === "settle" ? entry.call.id : entry.requestId));
     const bad = [...calls.values()].filter((own) => !isPosted(own, owner, expiresAt));
-    if (bad.length > 0) store.journal.setAside({ node, seq: seq++, entries: bad.flat() });
+    if (bad.length > 0) store.journal.setAside(node, ++seq, clock(), bad.flat());
   }
 
   /** Returns false where it is their own fault that they cannot be. */
@@ -97,10 +103,24 @@ export function createJournal(options: JournalOptions): Journal {
     }
   }
 
+  /** Writes what another process has noted, if that was long ago. */
+  function recoverFrom(owner: string): void {
+    store.transact(() => {
+      const notes = store.journal.notesOf(owner);
+      const last = notes.at(-1);
+      if (last && last.at > clock() - leftBehindMs) return;
+      const posted = last ? store.journal.advance(owner, last.seq) : 0;
+      const entries = notes.flatMap((note) => (note.seq > posted ? note.entries : []));
+      if (last && entries.length > 0) post(entries, owner, last.at + holdMs);
+    });
+    store.journal.removeAbandoned(owner);
+  }
+
   function note(): void {
     if (added.length === 0) return;
-    const made = { node, seq: seq++, entries: added, at: clock() };
-    store.journal.add(made);
+    const made = { seq: seq + 1, entries: added, at: clock() };
+    store.journal.add(node, made);
+    seq++;
     noted.push(made);
     added = [];
   }
@@ -157,22 +177,19 @@ export function createJournal(options: JournalOptions): Journal {
       else note();
     },
     write,
+    writeLater,
     recover() {
-      for (;;) {
-        const notes = store.journal.leftBehind(clock() - leftBehindMs).filter((note) => note.node !== node);
-        for (const { node: owner, seq, at, entries } of notes) {
-          store.transact(() => {
-            if (store.journal.remove(owner, seq)) post(entries, owner, at + holdMs);
-          });
-        }
-        if (notes.length === 0) return;
-      }
+      store.journal.keep(node);
+      for (const owner of store.journal.nodes()) if (owner !== node) recoverFrom(owner);
     },
     close() {
       clearTimeout(writing);
       clearTimeout(idling);
       stop();
-      quietly(writeUp);
+      quietly(() => {
+        writeUp();
+        store.journal.remove(node);
+      });
     },
   };
 }

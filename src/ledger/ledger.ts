@@ -10,15 +10,16 @@
  * whatever process looks first, and free what they reserved.
  */
 import { newId } from "../ids.ts";
-import type { Charged, Entry, Held, HoldInit, LedgerStore, Settlement } from "../storage/ledger.ts";
+import type { Charged, Entry, Held, LedgerStore, Settlement } from "../storage/ledger.ts";
 import { type Credit, createCredit } from "./credit.ts";
 import { createJournal } from "./journal.ts";
 import { createLeases, type Lease, leaseFor, type Payer } from "./leases.ts";
+import { holdOf, type Reserved, takenOf, type Wish } from "./reserved.ts";
 import { retried } from "./retried.ts";
 import { createRunning } from "./running.ts";
 import { createTurns } from "./turns.ts";
 
-export type { Charged, Held, Settlement };
+export type { Charged, Held, Settlement, Wish };
 
 export interface LedgerOptions {
   readonly store: LedgerStore;
@@ -26,12 +27,6 @@ export interface LedgerOptions {
   readonly clock: () => number;
   /** Told of what went wrong where nobody waits. */
   readonly onError: (error: unknown) => void;
-}
-
-/** What a call asks to be held. */
-export interface Wish extends Omit<HoldInit, "node" | "expiresAt"> {
-  /** Whether its key has a limit of its own. */
-  readonly isLimited: boolean;
 }
 
 export interface Ledger {
@@ -59,17 +54,6 @@ const sweepMs = 20_000;
 /** How long closing waits for calls to be settled, which were all broken off before. */
 const closeMs = 10_000;
 
-/** What a call has reserved. */
-interface Reserved {
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly amount: number;
-  /** Where it was taken from; undefined once it is a hold of its own. */
-  lease: Lease | undefined;
-  /** Whether the database decided: then it decides of the charge, too. */
-  isExact: boolean;
-}
-
 export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   const node = newId("nod", clock());
   const credit = createCredit();
@@ -84,10 +68,12 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     for (const reserved of young) reserved.lease = undefined;
     if (young.length > 0) young = [];
   };
-  const journal = createJournal({ store, node, leases, credit, clock, holdMs, onWritten, onError });
+  const running = () => young.flatMap((reserved) => (!isOver(reserved) && holdOf(reserved)) || []);
+  const isOver = (reserved: Reserved) => calls.get(reserved.wish.requestId) !== reserved;
+  const journal = createJournal({ store, node, leases, credit, clock, holdMs, running, onWritten, onError });
   const write = (accounts: ReadonlySet<string>) => journal.write(({ accountId }) => accounts.has(accountId));
   const turns = createTurns({ transact: store.transact, write, save: journal.save, onError });
-  const running = createRunning();
+  const unsettled = createRunning();
   let renewedAt = clock();
 
   /** A process that stood still for long has lost its leases, and may not know it yet. */
@@ -99,13 +85,12 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   }
 
   function takenFrom(lease: Lease, wish: Wish): Held {
-    const { requestId, accountId, keyId, operation, model, wanted: amount, now: createdAt, isLimited } = wish;
+    const { wanted: amount } = wish;
     credit.used(lease, amount);
-    const reserved: Reserved = { accountId, keyId, amount, lease, isExact: false };
-    calls.set(requestId, reserved);
+    const reserved: Reserved = { wish, amount, lease, isExact: false };
+    calls.set(wish.requestId, reserved);
     young.push(reserved);
-    const names = { requestId, leaseId: lease.id, isOfKey: isLimited, accountId, keyId, operation, model };
-    void note({ kind: "hold", ...names, amount, createdAt });
+    journal.writeLater();
     return { kind: "held", amount };
   }
 
@@ -134,7 +119,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
       },
       after({ grown, held }) {
         if (held?.kind === "held") {
-          calls.set(requestId, { accountId, keyId, amount: held.amount, lease: undefined, isExact: true });
+          calls.set(requestId, { wish, amount: held.amount, lease: undefined, isExact: true });
           credit.reserved(accountId, keyId, held.amount);
         }
         if (held) return held;
@@ -149,23 +134,24 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   async function free(requestId: string): Promise<void> {
     const reserved = calls.get(requestId);
     if (!reserved) return;
-    const { accountId, keyId, amount, isExact } = reserved;
+    const { amount, lease, isExact } = reserved;
+    const { accountId, keyId } = reserved.wish;
     calls.delete(requestId);
     if (isExact) {
       await turns.step({ accountId, work: () => store.free(requestId), after: () => {} });
       credit.reserved(accountId, keyId, -amount);
     } else {
       adjust(reserved, -amount);
-      await note({ kind: "free", requestId });
+      if (!lease) await note({ kind: "free", requestId });
     }
   }
 
   /** Notes that a call has more, or less, of its account's credit than it reserved. */
-  function adjust({ accountId, keyId, lease }: Reserved, amount: number): void {
+  function adjust({ wish, lease }: Reserved, amount: number): void {
     if (lease) {
       leases.use(lease, amount);
       credit.used(lease, amount);
-    } else credit.reserved(accountId, keyId, amount);
+    } else credit.reserved(wish.accountId, wish.keyId, amount);
   }
 
   async function settle(settlement: Settlement): Promise<Charged | undefined> {
@@ -176,14 +162,15 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     if (!isCovered) return settleAnew(settlement, reserved);
     if (reserved) adjust(reserved, cost - reserved.amount);
     const isHeld = reserved !== undefined;
-    const entry: Entry = { kind: "settle", entryId: newId("led", clock()), call: settlement, isHeld };
+    const taken = reserved && takenOf(reserved);
+    const entry: Entry = { kind: "settle", entryId: newId("led", clock()), call: settlement, isHeld, taken };
     try {
       await note(entry);
     } catch (error) {
       // Who is told that it failed is not charged.
       if (journal.withdraw(entry)) {
         if (reserved) adjust(reserved, -cost);
-        journal.add({ kind: "free", requestId: id });
+        if (isHeld && !taken) journal.add({ kind: "free", requestId: id });
         throw error;
       }
     }
@@ -235,11 +222,11 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   const sweeper = setInterval(() => void sweep().catch(onError), sweepMs);
   sweeper.unref();
   return {
-    ...{ hold, free, begin: running.begin, settle, credit, sweep },
+    ...{ hold, free, begin: unsettled.begin, settle, credit, sweep },
     touch: journal.touch,
     async close() {
       clearInterval(sweeper);
-      await running.none(closeMs);
+      await unsettled.none(closeMs);
       await turns.settled();
       journal.close();
     },

@@ -11,7 +11,9 @@ import Sqlite from "better-sqlite3";
 import { type Compilable, Kysely, SqliteDialect } from "kysely";
 import { Migrator } from "kysely/migration";
 import { migrations } from "./migrations/all.ts";
+import { type NoteFiles, noteFiles } from "./note-files.ts";
 import type { Tables } from "./schema.ts";
+import { createVersion } from "./version.ts";
 
 export type Database = Kysely<Tables>;
 
@@ -28,6 +30,8 @@ export interface Engine extends Connection {
   run(query: Compilable<unknown>): number;
   /** The same connection for the ledger, which writes behind: it does not wait for itself. */
   readonly books: Connection;
+  /** Files for what the ledger has to write yet. */
+  readonly notes: NoteFiles;
   /** Has one who is behind write up before anybody else reads or writes. Returns what undoes it. */
   beforeAccess(one: Behind): () => void;
   /**
@@ -88,7 +92,8 @@ export async function openDatabase(
     sqlite.function("lower", { deterministic: true }, (text) => (typeof text === "string" ? text.toLowerCase() : text));
     const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: sqlite }) });
     await migrate(sqlite, db);
-    return { db, engine: engineOf(sqlite) };
+    const notes = noteFiles(`${path}.notes`, durability === "power");
+    return { db, engine: engineOf(sqlite, notes) };
   } catch (error) {
     sqlite?.close();
     if (error instanceof StorageError) throw error;
@@ -96,11 +101,9 @@ export async function openDatabase(
   }
 }
 
-/** How long a change that another process made may go unnoticed: less than anybody needs to make another call. */
-const noticedMs = 1;
-
-function engineOf(sqlite: Sqlite.Database): Engine {
+function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
   const inTransaction = sqlite.transaction((work: () => unknown) => work());
+  const dataVersion = sqlite.prepare("PRAGMA data_version").pluck();
   const behind = new Set<Behind>();
   let written = 0;
   const enter = () => {
@@ -167,12 +170,16 @@ function engineOf(sqlite: Sqlite.Database): Engine {
       return statement.run(...parameters).changes;
     },
     books: { prepare: (sql) => prepared(sql, true), transact: booksTransact, isFault },
+    notes,
     isFault,
     beforeAccess(one) {
       behind.add(one);
       return () => void behind.delete(one);
     },
-    version: versionOf(sqlite, () => written),
+    version: createVersion(
+      () => dataVersion.get(),
+      () => written,
+    ),
   };
 }
 
@@ -183,24 +190,6 @@ function isFault(error: unknown): boolean {
 
 function codeOf(error: unknown): string {
   return String((error as { readonly code?: unknown } | null)?.code);
-}
-
-/** Counts what is written here, and looks now and then whether others have written. */
-function versionOf(sqlite: Sqlite.Database, written: () => number): () => number {
-  const version = sqlite.prepare("PRAGMA data_version").pluck();
-  let seen = version.get();
-  let byOthers = 0;
-  let lookedAt = performance.now();
-  return () => {
-    const now = performance.now();
-    if (now - lookedAt > noticedMs) {
-      lookedAt = now;
-      const current = version.get();
-      if (current !== seen) byOthers++;
-      seen = current;
-    }
-    return written() + byOthers;
-  };
 }
 
 /**

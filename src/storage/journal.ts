@@ -1,21 +1,27 @@
 /**
- * The journal of the ledger: what has come of calls, noted in one cheap row for many, before it is written where it belongs
- * (`posting.ts`). What is noted survives the death of the process as any row does; who writes it where it belongs takes
- * the row away in the same transaction, so that it is written once, by whichever process.
+ * The journal of the ledger: what has come of calls, noted in one line for many (`note-files.ts`), before it is written
+ * where it belongs (`posting.ts`). Who writes it there says so in the same transaction: so it is written once, by whichever
+ * process.
  */
 import type { Connection } from "./database.ts";
 import type { Settlement } from "./ledger.ts";
+import type { NoteFiles } from "./note-files.ts";
 
 /** Money is in millionths of the unit. */
 export type Entry = HoldEntry | FreeEntry | SettleEntry;
 
-/** A call has reserved a part of a lease. */
-export interface HoldEntry {
-  readonly kind: "hold";
-  readonly requestId: string;
+/** Which lease a call has taken its hold from, and not got one of its own since. */
+export interface Taken {
   readonly leaseId: string;
   /** Whether the lease is the key's own, and not the whole account's. */
   readonly isOfKey: boolean;
+}
+
+/** A call has reserved a part of a lease, and still runs. */
+export interface HoldEntry {
+  readonly kind: "hold";
+  readonly requestId: string;
+  readonly taken: Taken;
   readonly accountId: string;
   readonly keyId: string;
   readonly operation: string;
@@ -24,7 +30,7 @@ export interface HoldEntry {
   readonly createdAt: number;
 }
 
-/** It has given back what it reserved. */
+/** It has given back its own hold. */
 interface FreeEntry {
   readonly kind: "free";
   readonly requestId: string;
@@ -38,12 +44,13 @@ export interface SettleEntry {
   readonly call: Settlement;
   /** Whether it has reserved anything. */
   readonly isHeld: boolean;
+  /** Unset for one with a hold of its own. */
+  readonly taken?: Taken | undefined;
 }
 
 /** Entries that are noted together. */
 export interface Note {
-  readonly node: string;
-  /** Which of that process's notes it is. */
+  /** Which of its process's notes it is, from 1 on. */
   readonly seq: number;
   readonly entries: readonly Entry[];
   /** When it was noted, in milliseconds since 1970. */
@@ -51,51 +58,71 @@ export interface Note {
 }
 
 export interface JournalStore {
-  add(note: Note): void;
-  /** Takes a note away. Returns false where another process has done so, and written what it says. */
-  remove(node: string, seq: number): boolean;
+  /** Notes. Throws where the disk is full, and has noted nothing then. */
+  add(node: string, note: Note): void;
+  /** Says that all notes of a process up to one are written where they belong. Returns up to which they were before. */
+  advance(node: string, seq: number): number;
+  /** Forgets what this process has noted: all of it is written. */
+  forget(node: string): void;
+  /** Returns the processes that have noted anything. */
+  nodes(): readonly string[];
+  /** Returns the notes of any process, in their order. What cannot be read is set aside. */
+  notesOf(node: string): readonly Note[];
+  /** Shows that this process lives. */
+  keep(node: string): void;
+  /** Removes the traces of a process that ends, and whose notes are all written. */
+  remove(node: string): void;
+  /** Removes those of one that has not lived for very long. */
+  removeAbandoned(node: string): void;
   /** Keeps entries that cannot be written for somebody to look at: nobody tries them again, and `reconcile.ts` tells of them. */
-  setAside(note: Omit<Note, "at">): void;
-  /** Takes away all notes of a process. Returns which they were. */
-  removeAll(node: string): ReadonlySet<number>;
-  /** Returns some of what was noted before this moment, by whichever process. */
-  leftBehind(before: number): readonly Note[];
+  setAside(node: string, seq: number, at: number, entries: readonly Entry[]): void;
 }
 
-/** How many notes are looked at together. */
-const batch = 50;
-
-/** A moment that never comes: when what is set aside is looked at again. */
-export const never = Number.MAX_SAFE_INTEGER;
-
-export function journalStore(books: Connection): JournalStore {
-  const insert = books.prepare<[node: string, seq: number, at: number, body: string]>(
-    "INSERT INTO journal (node, seq, created_at, body) VALUES (?, ?, ?, ?)",
+export function journalStore(books: Connection, files: NoteFiles): JournalStore {
+  const selectPosted = books.prepare<[node: string], { posted: number }>("SELECT posted FROM journals WHERE node = ?");
+  const setPosted = books.prepare<[node: string, posted: number]>(
+    `INSERT INTO journals (node, posted) VALUES (?, ?)
+     ON CONFLICT (node) DO UPDATE SET posted = max(posted, excluded.posted)`,
   );
-  const remove = books.prepare<[node: string, seq: number]>("DELETE FROM journal WHERE node = ? AND seq = ?");
-  const removeAll = books.prepare<[node: string], { seq: number }>(
-    `DELETE FROM journal WHERE node = ? AND created_at < ${never} RETURNING seq`,
+  const deleteJournal = books.prepare<[node: string]>("DELETE FROM journals WHERE node = ?");
+  const insertAside = books.prepare<[node: string, seq: number, at: number, body: string]>(
+    "INSERT INTO set_aside (node, seq, created_at, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
   );
-  const leave = books.prepare<[node: string, seq: number]>(
-    `UPDATE journal SET created_at = ${never} WHERE node = ? AND seq = ?`,
-  );
-  /** What is no JSON is nobody's to write. */
-  const read = ({ body, ...note }: Omit<Note, "entries"> & { body: string }): readonly Note[] => {
-    try {
-      return [{ ...note, entries: JSON.parse(body) as Entry[] }];
-    } catch {
-      leave.run(note.node, note.seq);
-      return [];
-    }
+  const remove = (node: string) => {
+    files.remove(node);
+    deleteJournal.run(node);
   };
-  const old = books.prepare<[before: number], Omit<Note, "entries"> & { body: string }>(
-    `SELECT node, seq, created_at AS at, body FROM journal WHERE created_at <= ? ORDER BY node, seq LIMIT ${batch}`,
-  );
   return {
-    add: ({ node, seq, at, entries }) => void insert.run(node, seq, at, JSON.stringify(entries)),
-    remove: (node, seq) => remove.run(node, seq) === 1,
-    setAside: ({ node, seq, entries }) => void insert.run(node, seq, never, JSON.stringify(entries)),
-    removeAll: (node) => new Set(removeAll.all(node).map(({ seq }) => seq)),
-    leftBehind: (before) => old.all(before).flatMap(read),
+    add: (node, note) => files.append(node, JSON.stringify(note)),
+    advance(node, seq) {
+      const before = selectPosted.get(node)?.posted ?? 0;
+      if (seq > before) setPosted.run(node, seq);
+      return before;
+    },
+    forget: (node) => files.trim(node),
+    nodes: () => files.nodes(),
+    notesOf(node) {
+      const lines = files.lines(node);
+      return lines.flatMap((line, i): Note[] => {
+        const note = read(line);
+        // What is torn at the end was never told to anybody.
+        if (!note && i < lines.length - 1) insertAside.run(node, -i - 1, 0, JSON.stringify([line]));
+        return note ? [note] : [];
+      });
+    },
+    keep: (node) => files.keep(node),
+    remove,
+    removeAbandoned(node) {
+      if (files.isAbandoned(node)) remove(node);
+    },
+    setAside: (node, seq, at, entries) => void insertAside.run(node, seq, at, JSON.stringify(entries)),
   };
+}
+
+function read(line: string): Note | undefined {
+  try {
+    return JSON.parse(line) as Note;
+  } catch {
+    return undefined;
+  }
 }

@@ -17,7 +17,7 @@ import { createPost, type Post } from "./posting.ts";
 import { release, reserve } from "./reserving.ts";
 import type { RequestTable } from "./schema.ts";
 
-export type { Entry, Note } from "./journal.ts";
+export type { Entry, HoldEntry, Note, Taken } from "./journal.ts";
 
 export interface HoldInit {
   readonly requestId: string;
@@ -89,7 +89,7 @@ export interface Left {
 /** How many holds are freed in one transaction. */
 const batch = 500;
 
-export function ledgerStore({ books, beforeAccess, version }: Engine): LedgerStore {
+export function ledgerStore({ books, beforeAccess, version, notes }: Engine): LedgerStore {
   const statements = ledgerStatements(books);
   const { insertHold, freeKey, freeAccount, deleteHold } = statements;
   const { insertRequest, insertCharge, addToHour } = statements;
@@ -173,7 +173,7 @@ export function ledgerStore({ books, beforeAccess, version }: Engine): LedgerSto
   return {
     ...{ transact: books.transact, isFault: books.isFault, beforeAccess, version },
     leases: leaseStore(statements),
-    journal: journalStore(books),
+    journal: journalStore(books, notes),
     post: createPost({ statements, settleAlone: settle, holdAlone }),
     hold,
     left: leftOf,

@@ -6,7 +6,7 @@
  * still runs gets its hold now, out of the lease. Where a lease or a hold has lapsed, because its process stood still for
  * long, its calls are charged one by one, by what is left.
  */
-import type { Entry, HoldEntry, SettleEntry } from "./journal.ts";
+import type { Entry, HoldEntry, SettleEntry, Taken } from "./journal.ts";
 import type { Settlement } from "./ledger.ts";
 import { createUsageSums, requestRow, usageRow } from "./ledger-rows.ts";
 import type { LedgerStatements } from "./ledger-statements.ts";
@@ -51,13 +51,13 @@ export function createPost({ statements, settleAlone, holdAlone }: PostingParts)
       if (isNew) hours.add(usageRow(call, cost));
     }
 
-    for (const [entry, hold] of settled) {
-      const { call, entryId, isHeld } = entry;
+    for (const entry of settled) {
+      const { call, entryId, isHeld, taken } = entry;
       // Out of the lease; of the key nothing is held for a lease of the whole account.
-      if (hold && !lapsed.has(hold.leaseId)) charge(entry, hold.isOfKey ? call.cost : 0, call.cost);
+      if (taken && !lapsed.has(taken.leaseId)) charge(entry, taken.isOfKey ? call.cost : 0, call.cost);
       else if (!isHeld) charge(entry, 0, 0);
       else {
-        const own = hold ? undefined : deleteHold.get(call.id);
+        const own = taken ? undefined : deleteHold.get(call.id);
         if (own) charge(entry, own.amount, own.amount);
         else settleAlone(call, entryId);
       }
@@ -68,13 +68,13 @@ export function createPost({ statements, settleAlone, holdAlone }: PostingParts)
       keys.add(own.key_id, own.amount, 0);
       accounts.add(own.account_id, own.amount, 0);
     }
-    for (const hold of young.values()) {
-      const { requestId, leaseId, accountId, keyId, operation, model, amount, createdAt } = hold;
-      if (lapsed.has(leaseId)) holdAlone(hold, node, expiresAt);
+    for (const hold of young) {
+      const { requestId, taken, accountId, keyId, operation, model, amount, createdAt } = hold;
+      if (lapsed.has(taken.leaseId)) holdAlone(hold, node, expiresAt);
       else {
         insertHold.run(requestId, node, accountId, keyId, operation, model, amount, createdAt, expiresAt);
         // The lease was the account's: of the key it is held from now on.
-        if (!hold.isOfKey) keys.add(keyId, -amount, 0);
+        if (!taken.isOfKey) keys.add(keyId, -amount, 0);
       }
     }
     keys.each((id, { freed, spent }) => freeKey.run(freed, spent, id));
@@ -85,34 +85,31 @@ export function createPost({ statements, settleAlone, holdAlone }: PostingParts)
 
 interface Grouped {
   /** Holds of calls that still run. */
-  readonly young: ReadonlyMap<string, HoldEntry>;
+  readonly young: readonly HoldEntry[];
   /** Calls that have given back a hold of their own. */
   readonly freed: readonly string[];
-  /** Calls that are over, and their holds where those were made since the last posting. */
-  readonly settled: readonly (readonly [SettleEntry, HoldEntry | undefined])[];
+  /** Calls that are over. */
+  readonly settled: readonly SettleEntry[];
   /** What all of that takes from each lease. */
   readonly drawn: ReadonlyMap<string, number>;
 }
 
 function grouped(entries: readonly Entry[]): Grouped {
-  const young = new Map<string, HoldEntry>();
+  const young: HoldEntry[] = [];
   const freed: string[] = [];
-  const settled: [SettleEntry, HoldEntry | undefined][] = [];
+  const settled: SettleEntry[] = [];
   const drawn = new Map<string, number>();
-  const draw = ({ leaseId }: HoldEntry, amount: number) => drawn.set(leaseId, (drawn.get(leaseId) ?? 0) + amount);
+  const draw = ({ leaseId }: Taken, amount: number) => drawn.set(leaseId, (drawn.get(leaseId) ?? 0) + amount);
   for (const entry of entries) {
-    if (entry.kind === "hold") young.set(entry.requestId, entry);
-    else if (entry.kind === "free") {
-      if (!young.delete(entry.requestId)) freed.push(entry.requestId);
+    if (entry.kind === "free") freed.push(entry.requestId);
+    else if (entry.kind === "hold") {
+      young.push(entry);
+      draw(entry.taken, entry.amount);
     } else {
-      const hold = young.get(entry.call.id);
-      settled.push([entry, hold]);
-      if (!hold) continue;
-      young.delete(hold.requestId);
-      draw(hold, entry.call.cost);
+      settled.push(entry);
+      if (entry.taken) draw(entry.taken, entry.call.cost);
     }
   }
-  for (const hold of young.values()) draw(hold, hold.amount);
   return { young, freed, settled, drawn };
 }
 

@@ -7,7 +7,6 @@
  * every million calls, so the gateway has it done by a thread of its own.
  */
 import type { Engine } from "./database.ts";
-import { never } from "./journal.ts";
 
 /** A sum that does not hold. */
 export interface Difference {
@@ -84,7 +83,7 @@ const proofs: readonly string[] = [
      AND coalesce(c.request_id >= (SELECT id FROM kept_from WHERE kind = 'requests'), 1)`,
   `SELECT 'calls that could not be written, set aside by ' || node || ' as ' || seq AS what, 0 AS written,
      (SELECT coalesce(sum(json_extract(value, '$.call.cost')), 0) FROM json_each(body)) AS derived
-   FROM journal WHERE created_at = ${never}`,
+   FROM set_aside`,
   // As above, and the words are made of what differs alone: there are many hours.
   `SELECT 'usage of ' || key_id || ' with ' || model || ' from '
        || strftime('%Y-%m-%dT%H:00Z', hour / 1000, 'unixepoch') AS what, written, derived

@@ -13,7 +13,8 @@ export interface Tables {
   replays: ReplayTable;
   replay_sizes: ReplaySizeTable;
   holds: HoldTable;
-  journal: JournalTable;
+  journals: JournalTable;
+  set_aside: SetAsideTable;
   ledger_entries: LedgerEntryTable;
   requests: RequestTable;
   usage_hours: UsageHourTable;
@@ -81,10 +82,17 @@ export interface HoldTable {
   expires_at: number;
 }
 
-/** What a process has noted of calls, and not yet written where it belongs. */
+/** How far what a process has noted of calls is written where it belongs. */
 export interface JournalTable {
   node: Fixed<string>;
-  /** Which of that process's notes it is. */
+  /** The last of its notes that is. */
+  posted: number;
+}
+
+/** What was noted of calls and cannot be written. */
+export interface SetAsideTable {
+  node: Fixed<string>;
+  /** Which of that process's notes it is; negative for a line that cannot be read. */
   seq: Fixed<number>;
   created_at: Fixed<number>;
   /** A list of entries (`journal.ts`), as JSON. */

@@ -1,0 +1,31 @@
+/** What a call has reserved, as its process knows it. */
+import type { HoldEntry, HoldInit, Taken } from "../storage/ledger.ts";
+import type { Lease } from "./leases.ts";
+
+/** What a call asks to be held. */
+export interface Wish extends Omit<HoldInit, "node" | "expiresAt"> {
+  /** Whether its key has a limit of its own. */
+  readonly isLimited: boolean;
+}
+
+export interface Reserved {
+  readonly wish: Wish;
+  readonly amount: number;
+  /** Where it was taken from; undefined once it is a hold of its own. */
+  lease: Lease | undefined;
+  /** Whether the database decided: then it decides of the charge, too. */
+  isExact: boolean;
+}
+
+/** Which lease a call has taken from, if it has no hold of its own yet. */
+export function takenOf({ wish, lease }: Reserved): Taken | undefined {
+  return lease && { leaseId: lease.id, isOfKey: wish.isLimited };
+}
+
+/** The hold that a call is to get in the place of what it has taken; undefined for one that has its own. */
+export function holdOf(reserved: Reserved): HoldEntry | undefined {
+  const { wish, amount } = reserved;
+  const { requestId, accountId, keyId, operation, model, now: createdAt } = wish;
+  const taken = takenOf(reserved);
+  return taken && { kind: "hold", requestId, taken, accountId, keyId, operation, model, amount, createdAt };
+}
