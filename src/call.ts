@@ -29,6 +29,8 @@ export interface Caller {
   readonly mustPay: boolean;
   /** Whether its key has a limit of its own. */
   readonly isLimited: boolean;
+  /** At which version of what is stored all of this was read; unset where that is not known. */
+  readonly asOf?: number;
   /** Of its account; undefined where there is none. */
   readonly tier: Tier | undefined;
 }

@@ -21,7 +21,7 @@ export interface DataInit {
 }
 
 /** The schema may have changed since a data set was made. */
-const made = "v1";
+const made = "v2";
 const mostAsked = 10_000;
 const credit = 1_000_000_000_000_000;
 /** When the data begins, in milliseconds since 1970. */

@@ -34,7 +34,7 @@ export function createDoors(
   const descriptors = services.map(({ service }) => service);
   const { keys, sessions } = storage;
   const authenticateSession = createAuthenticateSession({ sessions, clock });
-  const knownKeys = createKnownKeys({ keys, tiers, credit: ledger.credit, version: storage.version });
+  const knownKeys = createKnownKeys({ keys, tiers, ledger, version: storage.version });
   const authenticate = createAuthenticate({
     ...{ keys, knownKeys, authenticateSession, tiers, operatorKey, clock },
     onUsed: ledger.touch,

@@ -26,8 +26,8 @@ export interface JournalOptions {
 }
 
 export interface Journal {
-  /** Adds an entry, which is noted by the next `save`. */
-  add(entry: Entry): void;
+  /** Adds an entry of an account's call, which is noted by the next `save`. */
+  add(entry: Entry, accountId: string): void;
   /** Takes back an entry that could not be noted. Returns false where it was. */
   withdraw(entry: Entry): boolean;
   /** Notes that a key was used, when next something is written. */
@@ -38,6 +38,8 @@ export interface Journal {
   writeLater(): void;
   /** Writes all where it belongs, and gives back what is not used of these leases. */
   write(isGivenBack?: (lease: Lease) => boolean): void;
+  /** The same where anything is not written of this account's calls that are over. Returns whether there was. */
+  writeUp(accountId: string): boolean;
   /** Writes what processes that died have noted, and shows them that this one lives. */
   recover(): void;
   close(): void;
@@ -58,6 +60,8 @@ export function createJournal(options: JournalOptions): Journal {
   let seq = 0;
   let count = 0;
   let touched = new Map<string, number>();
+  /** Of whose calls that are over something is not written. */
+  const behind = new Set<string>();
   let writing: NodeJS.Timeout | undefined;
   let idling: NodeJS.Timeout | undefined;
 
@@ -73,6 +77,7 @@ export function createJournal(options: JournalOptions): Journal {
       for (const [keyId, at] of touched) store.touch(keyId, at);
     });
     [added, noted, count] = [[], [], 0];
+    behind.clear();
     if (touched.size > 0) touched = new Map();
     leases.written();
     onWritten();
@@ -151,12 +156,13 @@ export function createJournal(options: JournalOptions): Journal {
     }
   }
 
-  const writeUp = () => write(() => true);
+  const writeAll = () => write(() => true);
   const isBehind = () => count > 0 || touched.size > 0 || leases.count() > 0;
-  const stop = store.beforeAccess({ isBehind, writeUp });
+  const stop = store.beforeAccess({ isBehind, writeUp: writeAll });
   return {
-    add(entry) {
+    add(entry, accountId) {
       added.push(entry);
+      behind.add(accountId);
       count++;
     },
     withdraw(entry) {
@@ -177,6 +183,11 @@ export function createJournal(options: JournalOptions): Journal {
       else note();
     },
     write,
+    writeUp(accountId) {
+      const isBehind = behind.has(accountId);
+      if (isBehind) write();
+      return isBehind;
+    },
     writeLater,
     recover() {
       store.journal.keep(node);
@@ -187,7 +198,7 @@ export function createJournal(options: JournalOptions): Journal {
       clearTimeout(idling);
       stop();
       quietly(() => {
-        writeUp();
+        writeAll();
         store.journal.remove(node);
       });
     },

@@ -16,8 +16,6 @@ export interface Lease {
   used: number;
   /** Whether any has since it was last looked at. */
   wasUsed: boolean;
-  /** Keys whose calls may take from it, as far as that was looked up since anything was written. */
-  readonly keys: Set<string>;
 }
 
 /** Whose credit a call takes: its key's, if that has a limit of its own, or its account's. */
@@ -25,6 +23,8 @@ export interface Payer {
   readonly accountId: string;
   readonly keyId: string;
   readonly isLimited: boolean;
+  /** At which version of what is stored its key was read, and not revoked; unset where that is not known. */
+  readonly asOf?: number | undefined;
 }
 
 export interface Leases {
@@ -62,19 +62,14 @@ export interface LeasesOptions {
   readonly node: string;
   /** Another number whenever anything was written. */
   readonly version: () => number;
-  /** Looks up whether calls of a key may take from a lease. */
+  /** Looks up whether calls of a key may take from a lease: asked where anything was written since the key was read. */
   readonly mayLease: (payer: Payer) => boolean;
 }
 
 export function createLeases({ node, version, mayLease }: LeasesOptions): Leases {
   const leases = new Map<string, Lease>();
   const used = new Set<Lease>();
-  let seen = version();
-  const isKnown = ({ keys }: Lease, payer: Payer) => {
-    const isAllowed = keys.has(payer.keyId) || mayLease(payer);
-    if (isAllowed) keys.add(payer.keyId);
-    return isAllowed;
-  };
+  const isAllowed = (payer: Payer) => payer.asOf === version() || mayLease(payer);
   const scopeOf = ({ accountId, keyId, isLimited }: Payer) => (isLimited ? keyId : accountId);
   const idleOf = (lease: Lease) => lease.amount - lease.used;
   const use = (lease: Lease, amount: number) => {
@@ -84,11 +79,8 @@ export function createLeases({ node, version, mayLease }: LeasesOptions): Leases
   };
   return {
     draw(payer, amount) {
-      const current = version();
-      if (current !== seen) for (const { keys } of leases.values()) keys.clear();
-      seen = current;
       const lease = leases.get(scopeOf(payer));
-      if (!lease || idleOf(lease) < amount || !isKnown(lease, payer)) return undefined;
+      if (!lease || idleOf(lease) < amount || !isAllowed(payer)) return undefined;
       use(lease, amount);
       return lease;
     },
@@ -98,10 +90,9 @@ export function createLeases({ node, version, mayLease }: LeasesOptions): Leases
       if (!lease) {
         const { accountId, keyId, isLimited } = payer;
         const names = { id: `${node} ${scope}`, accountId, keyId: isLimited ? keyId : "" };
-        lease = { ...names, amount: 0, used: 0, wasUsed: true, keys: new Set() };
+        lease = { ...names, amount: 0, used: 0, wasUsed: true };
         leases.set(scope, lease);
       }
-      lease.keys.add(payer.keyId);
       lease.amount += amount;
       return lease;
     },

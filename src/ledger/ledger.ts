@@ -39,6 +39,8 @@ export interface Ledger {
   settle(settlement: Settlement): Promise<Charged | undefined>;
   /** Notes that a key was used, at some time soon. */
   touch(keyId: string, now: number): void;
+  /** Writes what is not written of this account's calls that are over. Returns whether there was anything. */
+  writeUp(accountId: string): boolean;
   /** What is left of accounts and keys, as far as this process knows. */
   readonly credit: Credit;
   /** Frees the holds of processes that died, and moves on those of this one. */
@@ -95,8 +97,8 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   }
 
   /** Resolves when it is noted. */
-  function note(entry: Entry): Promise<void> {
-    journal.add(entry);
+  function note(entry: Entry, accountId: string): Promise<void> {
+    journal.add(entry, accountId);
     return turns.saved();
   }
 
@@ -142,7 +144,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
       credit.reserved(accountId, keyId, -amount);
     } else {
       adjust(reserved, -amount);
-      if (!lease) await note({ kind: "free", requestId });
+      if (!lease) await note({ kind: "free", requestId }, accountId);
     }
   }
 
@@ -165,12 +167,12 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     const taken = reserved && takenOf(reserved);
     const entry: Entry = { kind: "settle", entryId: newId("led", clock()), call: settlement, isHeld, taken };
     try {
-      await note(entry);
+      await note(entry, settlement.account_id);
     } catch (error) {
       // Who is told that it failed is not charged.
       if (journal.withdraw(entry)) {
         if (reserved) adjust(reserved, -cost);
-        if (isHeld && !taken) journal.add({ kind: "free", requestId: id });
+        if (isHeld && !taken) journal.add({ kind: "free", requestId: id }, settlement.account_id);
         throw error;
       }
     }
@@ -224,6 +226,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   return {
     ...{ hold, free, begin: unsettled.begin, settle, credit, sweep },
     touch: journal.touch,
+    writeUp: journal.writeUp,
     async close() {
       clearInterval(sweeper);
       await unsettled.none(closeMs);

@@ -6,6 +6,8 @@ import type { Lease } from "./leases.ts";
 export interface Wish extends Omit<HoldInit, "node" | "expiresAt"> {
   /** Whether its key has a limit of its own. */
   readonly isLimited: boolean;
+  /** At which version of what is stored that was read, and the key not revoked; unset where that is not known. */
+  readonly asOf?: number | undefined;
 }
 
 export interface Reserved {

@@ -76,8 +76,8 @@ async function reserve(
   cost: number,
   now: number,
 ): Promise<void> {
-  const { accountId, keyId, isLimited } = caller;
-  const names = { requestId: id, accountId, keyId, isLimited, operation, model };
+  const { accountId, keyId, isLimited, asOf } = caller;
+  const names = { requestId: id, accountId, keyId, isLimited, asOf, operation, model };
   const held = await ledger.hold({ ...names, wanted: cost, least: cost, now });
   if (held.kind === "short") throw shortOf(cost, held);
 }

@@ -28,7 +28,7 @@ export interface KnownKeys {
 export interface KnownKeysOptions {
   readonly keys: Pick<KeyStore, "findBySecretHash">;
   readonly tiers: readonly Tier[];
-  readonly credit: Ledger["credit"];
+  readonly ledger: Pick<Ledger, "credit" | "writeUp">;
   /** Another number whenever something was written that callers must see. */
   readonly version: () => number;
 }
@@ -36,15 +36,16 @@ export interface KnownKeysOptions {
 /** A key takes about a kilobyte. */
 const most = 50_000;
 
-export function createKnownKeys({ keys, tiers, credit, version }: KnownKeysOptions): KnownKeys {
+export function createKnownKeys({ keys, tiers, ledger, version }: KnownKeysOptions): KnownKeys {
+  const { credit } = ledger;
   const known = new LRUCache<string, KnownKey>({ max: most });
   let seen = version();
 
-  function know(key: KeyStanding): KnownKey {
+  function know(key: KeyStanding, asOf?: number): KnownKey {
     const { ofBalance, ofLimit } = leftOf(key);
     credit.learn(key.account_id, ofBalance, key.id, key.credit_limit === null ? undefined : ofLimit);
     const tier = tierOf(tiers, key.account_recharged);
-    return { key, tier, caller: callerOf(key, tier), usedAt: key.last_used_at ?? 0 };
+    return { key, tier, caller: callerOf(key, tier, asOf), usedAt: key.last_used_at ?? 0 };
   }
 
   return {
@@ -54,13 +55,14 @@ export function createKnownKeys({ keys, tiers, credit, version }: KnownKeysOptio
       seen = current;
       const found = known.get(secretHash);
       if (found && isStill(found.key, secretHash, now)) return found;
-      const key = keys.findBySecretHash(secretHash, now);
+      let key = keys.findBySecretHash(secretHash, now);
+      if (key && ledger.writeUp(key.account_id)) key = keys.findBySecretHash(secretHash, now);
       if (!key || key.revoked_at !== null) return undefined;
-      const made = know(key);
+      const made = know(key, current);
       known.set(secretHash, made);
       return made;
     },
-    know,
+    know: (key) => know(key),
     creditRemaining({ key }) {
       const remaining = credit.remaining(key.account_id, key.id);
       if (remaining === undefined) return creditWhenRead(key);
@@ -74,7 +76,7 @@ function isStill({ secret_hash, previous_expires_at }: KeyStanding, secretHash: 
   return secret_hash === secretHash || (previous_expires_at ?? 0) > now;
 }
 
-function callerOf(key: KeyStanding, tier: Tier): Caller {
+function callerOf(key: KeyStanding, tier: Tier, asOf: number | undefined): Caller {
   const isLimited = key.credit_limit !== null;
   return {
     rights: key.is_admin === 1 ? "admin" : "key",
@@ -86,6 +88,7 @@ function callerOf(key: KeyStanding, tier: Tier): Caller {
     mustPay: key.account_postpaid === 0 || isLimited,
     isLimited,
     tier,
+    ...(asOf === undefined ? {} : { asOf }),
   };
 }
 

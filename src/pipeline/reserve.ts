@@ -70,6 +70,7 @@ async function reserve(ledger: Ledger, asking: Asking, now: number, freed?: Prom
     accountId: call.caller.accountId,
     keyId: call.caller.keyId,
     isLimited: call.caller.isLimited,
+    asOf: call.caller.asOf,
     operation: asked,
     model: model.id,
     ...{ wanted, least, now },
