@@ -5,6 +5,9 @@
  * Who takes an item may return a promise, and no other comes before that resolves: this is the back-pressure. Who throws
  * takes no more, and those before it hear only that they were left. A flow is an iterable for whoever would rather ask, and
  * `each` takes any iterable.
+ *
+ * Thousands of streams wait at once, each in all its hands: they wait in promises alone, and not in async functions, whose
+ * frames would be most of a stream's memory.
  */
 
 /** Takes an item. Throws to take no more. */
@@ -34,10 +37,10 @@ export function flow<T>(run: Run<T>): AsyncIterable<T> {
 }
 
 /** Takes one item after another. Resolves when there are no more; rejects with what failed, or with what `take` threw. */
-export async function each<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {
-  const thrown: unknown[] = [];
+export function each<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {
+  let left: { readonly error: unknown } | undefined;
   const leave = (error: unknown): never => {
-    thrown.push(error);
+    left ??= { error };
     throw noMore;
   };
   const takeNext = (item: T) => {
@@ -47,12 +50,16 @@ export async function each<T>(items: AsyncIterable<T>, take: Take<T>): Promise<v
       return leave(error);
     }
   };
-  try {
-    await (items instanceof Flow ? (items.run as Run<T>)(takeNext) : iterate(items, takeNext));
-  } catch (error) {
-    throw thrown.length > 0 ? thrown[0] : error;
-  }
-  if (thrown.length > 0) throw thrown[0]; // A source may end well though it was left.
+  const running = items instanceof Flow ? (items.run as Run<T>)(takeNext) : iterate(items, takeNext);
+  // A source may end well though it was left.
+  return running.then(
+    () => {
+      if (left) throw left.error;
+    },
+    (error: unknown) => {
+      throw left ? left.error : error;
+    },
+  );
 }
 
 /** Hands items on, and tells once how that ended: with nothing where nobody took more. */
@@ -61,19 +68,18 @@ export function ending<T>(
   ended: (failure?: unknown) => void,
   passing?: (item: T) => void,
 ): AsyncIterable<T> {
-  return flow(async (take) => {
-    let failure: unknown;
-    try {
-      await each(items, (item) => {
-        passing?.(item);
-        return take(item);
-      });
-    } catch (error) {
-      if (error !== noMore) failure = error;
-      throw error;
-    } finally {
-      ended(failure);
-    }
+  return flow((take) => {
+    const passed = (item: T) => {
+      passing?.(item);
+      return take(item);
+    };
+    return each(items, passing ? passed : take).then(
+      () => ended(),
+      (error: unknown) => {
+        ended(error === noMore ? undefined : error);
+        throw error;
+      },
+    );
   });
 }
 

@@ -94,26 +94,27 @@ function chargingOf({ call, arrivedAt, charge }: ToCharge, { ledger, clock, onEr
 }
 
 function charged(frames: Frames, { call, isOver }: ToCharge, charging: Charging): Frames {
-  return flow(async (take) => {
+  const { signal } = call;
+  return flow((take) => {
     let hasBegun = false;
-    let outcome: Outcome = Outcome.LEFT;
-    try {
-      await each(frames, (batch) => {
-        hasBegun = true;
-        // Who has left does not get it any more.
-        if (call.signal.aborted) return take(batch);
-        charging.began();
-        return isOver() ? charging.end(Outcome.ANSWERED).then(() => take(batch)) : take(batch);
-      });
-      if (!call.signal.aborted) {
-        charging.began();
-        outcome = Outcome.ANSWERED;
-      }
-    } catch (error) {
-      if (error !== noMore && !call.signal.aborted) outcome = hasBegun ? Outcome.BROKEN : Outcome.FAILED;
-      throw error;
-    } finally {
-      await charging.end(outcome);
-    }
+    const taken = each(frames, (batch) => {
+      hasBegun = true;
+      // Who has left does not get it any more.
+      if (signal.aborted) return take(batch);
+      charging.began();
+      return isOver() ? charging.end(Outcome.ANSWERED).then(() => take(batch)) : take(batch);
+    });
+    return taken.then(
+      () => {
+        if (!signal.aborted) charging.began();
+        return charging.end(signal.aborted ? Outcome.LEFT : Outcome.ANSWERED);
+      },
+      async (error: unknown) => {
+        const isLeft = error === noMore || signal.aborted;
+        const failed = hasBegun ? Outcome.BROKEN : Outcome.FAILED;
+        await charging.end(isLeft ? Outcome.LEFT : failed);
+        throw error;
+      },
+    );
   });
 }

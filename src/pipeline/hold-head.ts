@@ -41,7 +41,7 @@ export async function holdHead<O extends DescMessage>(
   await Promise.race([enough, reading]).finally(() => clearTimeout(timer));
   holds = false;
   // The source waits in `resumed` until the head has been told; then each batch goes straight on.
-  const frames = flow<Batch<O>>(async (take) => {
+  const tell = async (take: Take<Batch<O>>) => {
     try {
       for (const batch of head) await take(batch);
       taker = take;
@@ -53,7 +53,6 @@ export async function holdHead<O extends DescMessage>(
       leave(error);
     }
     head.length = 0;
-    await reading;
-  });
-  return { ...answer, frames };
+  };
+  return { ...answer, frames: flow<Batch<O>>((take) => tell(take).then(() => reading)) };
 }

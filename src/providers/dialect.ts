@@ -14,9 +14,10 @@ import type { AttemptFacts } from "../facts.ts";
 import { each, failAfter, flow, noMore } from "../flow.ts";
 import { type SseFrame, SseReader } from "../wire/sse.ts";
 import { Wire } from "../wire/wire.ts";
+import type { UpstreamReply } from "./exchange.ts";
 import { type Form, type Operation, type Output, operations } from "./operations.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
-import type { Upstream, UpstreamReply } from "./upstream.ts";
+import type { Upstream } from "./upstream.ts";
 import type { UpstreamError } from "./upstream-error.ts";
 import { readWhole } from "./whole-body.ts";
 
@@ -148,7 +149,7 @@ function readFrames<O extends DescMessage>(
   dialect: Dialect,
   attempt: Attempt,
 ): Frames<O> {
-  return flow(async (take) => {
+  return flow((take) => {
     const follower = dialect.follow(attempt);
     const reader = new SseReader();
     const handOver = (frames: readonly SseFrame[]) => {
@@ -160,15 +161,16 @@ function readFrames<O extends DescMessage>(
       // What came before a failure is the caller's.
       return failure || ended ? failAfter(taken, failure ?? noMore) : taken;
     };
-    try {
-      await each(body, (chunks) => handOver(framesIn(chunks, reader)));
-      await handOver(reader.end());
-    } catch (error) {
-      if (error === noMore && follower.isOver()) return;
-      throw error;
-    }
-    if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
-    attempt.meter.ended();
+    const read = each(body, (chunks) => handOver(framesIn(chunks, reader))).then(() => handOver(reader.end()));
+    return read.then(
+      () => {
+        if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
+        attempt.meter.ended();
+      },
+      (error: unknown) => {
+        if (error !== noMore || !follower.isOver()) throw error;
+      },
+    );
   });
 }
 
@@ -189,10 +191,10 @@ function takeFrames<O extends DescMessage>(
   dialect: Dialect,
   follower: Follower,
 ): Refusal | undefined {
-  for (const { data } of frames) {
+  for (const { data, isFramed } of frames) {
     try {
       if (follower.isEnd(data)) return undefined;
-      const frame = Wire.ofBytes(desc, data, true);
+      const frame = isFramed ? Wire.ofFramed(desc, data) : Wire.ofBytes(desc, data, true);
       const seen = follower.skim?.(frame) ?? follower.take(frame, readJson(frame, dialect));
       if (seen) batch.push(seen);
       if (follower.isOver()) return undefined;

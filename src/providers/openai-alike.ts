@@ -4,11 +4,12 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { framed } from "../wire/sse.ts";
 
 export interface Alike {
   /** Learns from a chunk, if all that it says is a text, and from what its caller sees of it. */
   learn(json: JsonObject, chunk: Buffer, seen: Buffer): void;
-  /** Returns what a chunk says that is like the one learnt from, and what its caller sees of it. */
+  /** Returns what a chunk says that is like the one learnt from, and what its caller sees of it: the chunk, or what stands in a frame. */
   read(chunk: Buffer): { readonly text: string; readonly seen: Buffer } | undefined;
 }
 
@@ -36,7 +37,7 @@ export function createAlike(): Alike {
       const piece = chunk.subarray(from, to);
       if (!isPlain(piece)) return undefined;
       tries = 0;
-      return { text: piece.toString(), seen: told === whole ? chunk : Buffer.concat([told.before, piece, told.after]) };
+      return { text: piece.toString(), seen: told === whole ? chunk : framed(told.before, piece, told.after) };
     },
   };
 }
@@ -62,8 +63,9 @@ interface Around {
   readonly after: Buffer;
 }
 
-/** Returns undefined where the member is not found as it is mostly written, or is found at several places. */
+/** Returns undefined where the member is not found as it is mostly written, or is found at several places, or on several lines. */
 function around([key, text]: Member, chunk: Buffer): Around | undefined {
+  if (chunk.includes("\n")) return undefined;
   const name = chunk.includes(`"${key}": `) ? `"${key}": ` : `"${key}":`;
   const member = Buffer.from(name + JSON.stringify(text));
   const at = chunk.indexOf(member);

@@ -9,8 +9,9 @@ import { SpeechChunkSchema, SpeechSchema } from "../../gen/modelgateway/v1/speec
 import type { Answer, Frames } from "../call.ts";
 import { Wire } from "../wire/wire.ts";
 import { type Dialect, passedOn, postAttempt, waited } from "./dialect.ts";
+import type { UpstreamReply } from "./exchange.ts";
 import type { Attempt } from "./provider.ts";
-import type { Upstream, UpstreamReply } from "./upstream.ts";
+import type { Upstream } from "./upstream.ts";
 import { readWhole } from "./whole-body.ts";
 
 const maxAudioBytes = 256 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** Reads the body of an upstream's answer whole: at once where it came with its head. */
 import { upstreamFailed } from "../errors.ts";
 import { each } from "../flow.ts";
-import type { UpstreamReply } from "./upstream.ts";
+import type { UpstreamReply } from "./exchange.ts";
 
 /** Throws a Refusal where it is larger than `maxBytes`. */
 export async function readWhole({ body, takeArrived }: UpstreamReply, maxBytes: number): Promise<Buffer> {

@@ -21,7 +21,7 @@ export interface FrameWriter {
 }
 
 const openai: FrameWriter = {
-  frames: (batch) => dataFrames(batch.map((frame) => frame.bytes())),
+  frames: (batch) => (batch.length === 1 && batch[0]?.framed()) || dataFrames(batch.map((frame) => frame.bytes())),
   error: (payload) => dataFrames([payload]),
   end: Buffer.from("data: [DONE]\n\n"),
   keepAlive: Buffer.from(": keep-alive\n\n"),

@@ -13,6 +13,8 @@ const colon = 0x3a;
 const byteOrderMark = Buffer.from("\ufeff");
 const dataName = Buffer.from("data");
 const eventName = Buffer.from("event");
+const dataPrefix = Buffer.from("data: ");
+const frameEnd = Buffer.from("\n\n");
 
 /** The largest frame that is read, in bytes of its data. */
 export const maxFrameBytes = 16 * 1024 * 1024;
@@ -22,6 +24,8 @@ export interface SseFrame {
   readonly event: string | undefined;
   /** The data lines, joined by LF; never empty. */
   readonly data: Buffer;
+  /** Whether the data are one line that stands in its memory between `data: ` and an empty line, as we write frames. */
+  readonly isFramed: boolean;
 }
 
 export class SseReader {
@@ -40,6 +44,12 @@ export class SseReader {
     const frames: SseFrame[] = [];
     let from = 0;
     for (let to = bytes.indexOf(lf); to !== -1; to = bytes.indexOf(lf, from)) {
+      if (this.#isFrame(bytes, from, to)) {
+        this.#checkSize(to - from);
+        frames.push({ event: undefined, data: bytes.subarray(from + dataPrefix.length, to), isFramed: true });
+        from = to + frameEnd.length;
+        continue;
+      }
       if (this.#held === 0) this.#line(bytes, from, to, frames);
       else this.#wholeLine(this.#release(bytes.subarray(from, to)), frames);
       from = to + 1;
@@ -56,6 +66,12 @@ export class SseReader {
     if (this.#held > 0) this.#wholeLine(this.#release(empty), frames);
     this.#wholeLine(empty, frames);
     return frames;
+  }
+
+  /** Whether the line is all of a frame: most are written so. */
+  #isFrame(bytes: Buffer, from: number, to: number): boolean {
+    const isBetween = this.#held === 0 && this.#data.length === 0 && this.#event === undefined && !this.#first;
+    return isBetween && bytes[to + 1] === lf && to - from > dataPrefix.length && holdsAt(bytes, from, to, dataPrefix);
   }
 
   /** The buffer doubles, so that a long line in many small chunks is copied a few times in all, not at each chunk. */
@@ -123,7 +139,7 @@ export class SseReader {
 
   #endFrame(frames: SseFrame[]): void {
     const data = this.#data.length === 1 ? (this.#data[0] as Buffer) : joinLines(this.#data);
-    if (data.length > 0) frames.push({ event: this.#event, data });
+    if (data.length > 0) frames.push({ event: this.#event, data, isFramed: false });
     this.#event = undefined;
     this.#data = [];
     this.#dataBytes = 0;
@@ -141,8 +157,24 @@ function joinLines(lines: readonly Buffer[]): Buffer {
   return Buffer.from(lines.map((line) => line.toString("latin1")).join("\n"), "latin1");
 }
 
-const dataPrefix = Buffer.from("data: ");
-const frameEnd = Buffer.from("\n\n");
+/** Returns the frame in whose memory these data stand (`SseFrame.isFramed`). */
+export function frameOf(data: Buffer): Buffer {
+  const around = dataPrefix.length + frameEnd.length;
+  return Buffer.from(data.buffer, data.byteOffset - dataPrefix.length, data.length + around);
+}
+
+/** Returns data, made of pieces without line ends, that stand in a frame. */
+export function framed(before: Buffer, piece: Buffer, after: Buffer): Buffer {
+  const start = dataPrefix.length;
+  const length = before.length + piece.length + after.length;
+  const frame = Buffer.allocUnsafe(start + length + frameEnd.length);
+  frame.set(dataPrefix);
+  frame.set(before, start);
+  frame.set(piece, start + before.length);
+  frame.set(after, start + before.length + piece.length);
+  frame.set(frameEnd, start + length);
+  return frame.subarray(start, start + length);
+}
 
 /** Writes data-only frames in one piece. */
 export function dataFrames(payloads: readonly Buffer[]): Buffer {

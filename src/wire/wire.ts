@@ -18,6 +18,7 @@ import { binaryOptions, jsonType, parseJson } from "./json.ts";
 import { readOutline } from "./outline.ts";
 import { readMessage } from "./read.ts";
 import { spliceMembers } from "./splice.ts";
+import { frameOf } from "./sse.ts";
 import { writeMessage } from "./write.ts";
 
 /** One form of a payload in bytes: JSON text, or protobuf of one that was a message and never became JSON. */
@@ -30,6 +31,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   readonly desc: D;
   readonly #lenient: boolean;
   #bytes: Buffer | undefined;
+  #isFramed = false;
   #json: JsonObject | undefined;
   #message: MessageShape<D> | undefined;
 
@@ -59,6 +61,13 @@ export class Wire<D extends DescMessage = DescMessage> {
     return wire;
   }
 
+  /** Takes an answer's JSON text that stands in its memory as a frame of a stream (`SseFrame.isFramed`). */
+  static ofFramed<D extends DescMessage>(desc: D, bytes: Buffer): Wire<D> {
+    const wire = Wire.ofBytes(desc, bytes, true);
+    wire.#isFramed = true;
+    return wire;
+  }
+
   /** Takes an answer as it was encoded. */
   static ofEncoded<D extends DescMessage>(desc: D, { isJson, bytes }: Encoded): Wire<D> {
     if (!isJson) return Wire.ofMessage(desc, fromBinary(desc, bytes, binaryOptions));
@@ -77,6 +86,13 @@ export class Wire<D extends DescMessage = DescMessage> {
   bytes(): Buffer {
     this.#bytes ??= Buffer.from(JSON.stringify(this.json()));
     return this.#bytes;
+  }
+
+  /** Returns the JSON text as a frame of a stream, if it came as one; it is in the same memory. */
+  framed(): Buffer | undefined {
+    const bytes = this.#bytes;
+    if (!bytes || !this.#isFramed) return undefined;
+    return frameOf(bytes);
   }
 
   /** Returns the JSON object; not to be changed. Throws a WireFault where the bytes are none. */

@@ -1,0 +1,226 @@
+/**
+ * One request to an upstream and its answer, as undici tells of them.
+ *
+ * The answer's bytes are handed on as they come: while a taker is not done, reading stops after `highWaterBytes`, so a slow
+ * caller slows its upstream and fills no memory. When the signal fires the exchange is broken off at once, also while it
+ * still waits for a connection; and so it is when it takes longer than it may. What may take long is left to undici's own
+ * timers, which cost nothing but are coarse; what may not has a timer of its own.
+ */
+import type { Dispatcher } from "undici";
+import { cancelled, type Refusal, upstreamFailed } from "../errors.ts";
+import { flow, type Take } from "../flow.ts";
+import type { Signal } from "../signal.ts";
+import { type Bound, type Bounds, type Timeouts, timedOut } from "./timeouts.ts";
+
+export interface UpstreamReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The body, as much at a time as has come. Throws a Refusal. Leaving the iteration ends the exchange. */
+  readonly body: AsyncIterable<readonly Buffer[]>;
+  /** Takes the body where all of it has come already, as most whole ones have with their heads. */
+  readonly takeArrived: () => readonly Buffer[] | undefined;
+}
+
+const highWaterBytes = 256 * 1024;
+const releaseTimeoutMs = 1000;
+
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly reply: Promise<UpstreamReply>;
+  readonly #signal: Signal;
+  readonly #bounds: Bounds;
+  /** The upstream's own. */
+  readonly #timeouts: Timeouts;
+  /** Fires when what comes next does not, where undici does not see to that. */
+  #next: NodeJS.Timeout | undefined;
+  readonly #end: NodeJS.Timeout | undefined;
+  #resolve!: (reply: UpstreamReply) => void;
+  #reject!: (error: Error) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #ended = false;
+  #failure: Refusal | undefined;
+  /** Set once nobody reads on. */
+  #released: NodeJS.Timeout | undefined;
+  /** Whoever takes the body, until it is over. */
+  #reader: Reader | undefined;
+  /** Whether the reader has not yet taken what it was given, or soon will be given more. */
+  #isBusy = false;
+
+  constructor(signal: Signal, bounds: Bounds, timeouts: Timeouts) {
+    this.#signal = signal;
+    this.#bounds = bounds;
+    this.#timeouts = timeouts;
+    this.reply = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.#expect("connectMs");
+    if (bounds.totalMs) this.#end = setTimeout(this.#onTimeout, bounds.totalMs.ms, "totalMs", bounds.totalMs);
+    if (signal.aborted) this.#onAbort();
+  }
+
+  readonly #onAbort = () => this.#leave(cancelled());
+
+  readonly #onTimeout = (part: keyof Timeouts, bound: Bound) => {
+    // Who does not read on keeps the upstream from telling more.
+    if (part === "idleMs" && this.#controller?.paused) return;
+    this.#leave(timedOut(part, bound));
+  };
+
+  /** Breaks the exchange off. */
+  #leave(why: Refusal): void {
+    this.#fail(why);
+    this.#controller?.abort(why);
+  }
+
+  #expect(part: keyof Timeouts, bound: Bound | undefined = this.#bounds[part]): void {
+    clearTimeout(this.#next);
+    this.#next = bound && setTimeout(this.#onTimeout, bound.ms, part, bound);
+  }
+
+  /** Bounds the wait for a connection where undici bounds only the making of each. */
+  waitForConnection(): void {
+    if (this.#controller || this.#failure || this.#bounds.connectMs) return;
+    this.#expect("connectMs", { ms: this.#timeouts.connectMs, isCallers: false });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // It may have waited for a connection while its caller left.
+    if (this.#failure) controller.abort(this.#failure);
+    else this.#expect("firstByteMs");
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: UpstreamReply["headers"]): void {
+    if (status < 200) return;
+    this.#expect("idleMs");
+    const body = flow<readonly Buffer[]>((take) => this.#read(take));
+    this.#resolve({ status, headers, body, takeArrived: () => (this.#ended ? this.#take() : undefined) });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#released) return;
+    this.#next?.refresh();
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes >= highWaterBytes) controller.pause();
+    this.#wake();
+  }
+
+  onResponseEnd(): void {
+    this.#ended = true;
+    clearTimeout(this.#released);
+    this.#letGo();
+    this.#wake();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(refusalOf(error, this.#timeouts));
+  }
+
+  #fail(refusal: Refusal): void {
+    if (this.#ended || this.#failure) return;
+    this.#failure = refusal;
+    this.#letGo();
+    this.#reject(refusal);
+    this.#wake();
+  }
+
+  #letGo(): void {
+    this.#signal.removeEventListener("abort", this.#onAbort);
+    clearTimeout(this.#next);
+    clearTimeout(this.#end);
+    this.#next = undefined;
+  }
+
+  #read(take: Take<readonly Buffer[]>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#reader = { take, resolve, reject };
+      this.#goOn();
+    });
+  }
+
+  /** All that comes in one read of the socket is handed on together. */
+  #wake(): void {
+    if (!this.#reader || this.#isBusy) return;
+    this.#isBusy = true;
+    void soon.then(this.#goOn);
+  }
+
+  readonly #goOn = (): void => {
+    const reader = this.#reader;
+    if (!reader) return;
+    this.#isBusy = false;
+    try {
+      // What came before a failure is the caller's.
+      while (this.#chunks.length > 0) {
+        const taken = reader.take(this.#take());
+        if (!taken) continue;
+        this.#isBusy = true;
+        taken.then(this.#goOn, this.#finish);
+        return;
+      }
+      if (this.#failure) this.#finish(this.#failure);
+      else if (this.#ended) this.#finish();
+    } catch (error) {
+      this.#finish(error);
+    }
+  };
+
+  readonly #finish = (failure?: unknown): void => {
+    const reader = this.#reader;
+    this.#reader = undefined;
+    this.#release();
+    if (failure === undefined) reader?.resolve();
+    else reader?.reject(failure);
+  };
+
+  /**
+   * A stream is read to its last event, which may come before the last bytes: they are waited for and thrown away,
+   * for a connection that is broken off cannot be used again. Only a short while: they may never come.
+   */
+  #release(): void {
+    if (this.#ended || this.#failure) return;
+    this.#released = setTimeout(this.#onAbort, releaseTimeoutMs);
+    this.#take();
+  }
+
+  #take(): Buffer[] {
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    this.#bytes = 0;
+    if (this.#controller?.paused && !this.#failure) {
+      this.#next?.refresh();
+      this.#controller.resume();
+    }
+    return chunks;
+  }
+}
+
+/** Who takes the body, and who waits for its end. */
+interface Reader {
+  readonly take: Take<readonly Buffer[]>;
+  readonly resolve: () => void;
+  readonly reject: (failure: unknown) => void;
+}
+
+const soon = Promise.resolve();
+
+function refusalOf(error: Error & { code?: string }, timeouts: Timeouts): Refusal {
+  const late = (part: keyof Timeouts) => timedOut(part, { ms: timeouts[part], isCallers: false });
+  switch (error.code) {
+    case "UND_ERR_CONNECT_TIMEOUT":
+      return late("connectMs");
+    case "UND_ERR_HEADERS_TIMEOUT":
+      return late("firstByteMs");
+    case "UND_ERR_BODY_TIMEOUT":
+      return late("idleMs");
+    case "ECONNREFUSED":
+    case "ENOTFOUND":
+    case "EHOSTUNREACH":
+      return upstreamFailed("it cannot be reached", error);
+  }
+  return upstreamFailed("the connection to it broke", error);
+}
