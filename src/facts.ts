@@ -13,7 +13,7 @@ export interface Facts {
   /** The catalogue's id of the model that answered, or was asked last. */
   model?: string;
   /** In the order in which they began. */
-  readonly attempts: AttemptFacts[];
+  attempts: readonly AttemptFacts[];
   /** How long it paused before it was tried again. */
   pausedMs?: number;
   /** The most that each answer may put out where credit bounds it, in tokens; undefined where it does not. */

@@ -13,21 +13,24 @@ export interface Signal {
 /** A signal, and what fires it. Each listener is called once; one that is added after the signal fired never is. */
 export class Leaving implements Signal {
   aborted = false;
-  readonly #listeners: (() => void)[] = [];
+  /** Made anew with each: a list that grows in place keeps room for sixteen more. */
+  #listeners: readonly (() => void)[] = [];
 
   addEventListener(_: "abort", listener: () => void): void {
-    this.#listeners.push(listener);
+    this.#listeners = [...this.#listeners, listener];
   }
 
   removeEventListener(_: "abort", listener: () => void): void {
     const at = this.#listeners.indexOf(listener);
-    if (at !== -1) this.#listeners.splice(at, 1);
+    if (at !== -1) this.#listeners = this.#listeners.toSpliced(at, 1);
   }
 
   abort(): void {
     if (this.aborted) return;
     this.aborted = true;
-    for (const listener of this.#listeners.splice(0)) listener();
+    const listeners = this.#listeners;
+    this.#listeners = [];
+    for (const listener of listeners) listener();
   }
 }
 

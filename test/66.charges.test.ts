@@ -4,6 +4,7 @@
  * has the last byte.
  */
 import { writeFile } from "node:fs/promises";
+import type { IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
@@ -17,6 +18,7 @@ import { Outcome } from "../gen/modelgateway/v1/usage_pb.ts";
 import type { Config } from "../src/config/config.ts";
 import { formatDecimal } from "../src/decimal.ts";
 import { countInput } from "../src/pipeline/count-input.ts";
+import { noteFiles } from "../src/storage/note-files.ts";
 import { openStorage, type Storage } from "../src/storage/storage.ts";
 import { loadTokenizer } from "../src/tokens/tokenizer.ts";
 import { readMessage } from "../src/wire/read.ts";
@@ -727,6 +729,9 @@ describe("images: reserved at what the dearest model makes of one, charged at wh
   });
 });
 
+/** Enough for a few calls, so that the database decides of each. */
+const scarce = 20_000;
+
 describe("settled before the caller has the last byte, however long that takes", () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;
   let storage: Storage;
@@ -760,9 +765,35 @@ describe("settled before the caller has the last byte, however long that takes",
     };
   }
 
+  /** Whether a call's charge survives its process: it is written, or noted. */
+  function isCharged(requestId: string): boolean {
+    const database = join(folder.path, "gateway.db");
+    const files = noteFiles(`${database}.notes`, false);
+    const notes = files.nodes().flatMap((node) => files.lines(node));
+    const sqlite = new Sqlite(database, { readonly: true });
+    const row = sqlite.prepare("SELECT cost FROM requests WHERE id = ? AND cost > 0").get(requestId);
+    sqlite.close();
+    return row !== undefined || notes.some((note) => note.includes(requestId));
+  }
+
   for (const { name, family, vendor, stream } of ways) {
-    test(name, async () => {
+    test(`${name}, of ample credit`, async () => {
       const payer = openAccount({ storage });
+      const { path, body } = request(family, vendor, stream);
+      const charged: boolean[] = [];
+      const onPiece = (bytes: Buffer, headers: IncomingHttpHeaders) => {
+        const isWhole = bytes.length === Number(headers["content-length"]);
+        const isEnd = isWhole || lastWords.some((word) => bytes.includes(word));
+        if (isEnd && charged.length === 0) charged.push(isCharged(String(headers["x-request-id"])));
+      };
+      const hearing = hear({ port }, { path, body, apiKey: payer.apiKey, onPiece });
+      answering(vendor, true)(await upstream.next());
+      expect((await hearing.answer).status).toBe(200);
+      expect(charged).toEqual([true]);
+    });
+
+    test(`${name}, of scarce credit`, async () => {
+      const payer = openAccount({ storage }, { recharge: scarce });
       const heard = { end: false, whileLocked: false };
       const { path, body } = request(family, vendor, stream);
       const lock = new Sqlite(join(folder.path, "gateway.db"));

@@ -64,7 +64,7 @@ export async function attemptAt<O extends Operation, F extends Form>(
   if (dropped.length > 0 && isStrict(header("x-gateway-strict"))) throw wouldBeDropped(dropped);
   const request = await reservation.bound(lead.model, operation, translated.request);
   const facts = factsOf(lead, clock(), isHedge);
-  part.facts.attempts.push(facts);
+  part.facts.attempts = [...part.facts.attempts, facts];
   onSent(lead, facts);
   const attempted = meter.attempt(operation, request);
   const failedFirst = followOvertaking(signal, part.signal, attempted, facts);
@@ -86,6 +86,8 @@ export async function attemptAt<O extends Operation, F extends Form>(
     // Who has no sockets waits for itself.
     if (facts.waitedMs === 0) facts.waitedMs = performance.now() - facts.sentAt - facts.queuedMs;
     const answer = options.holdsHead && form === "stream" ? await heldBack(spoken, attempted, facts) : spoken;
+    // A stream may last for long, and asks for no text of its request any more.
+    for (const sent of [request, part.request]) sent.letGoOfText();
     const headers = droppedHeaders(dropped, answer.headers?.["x-gateway-dropped"]);
     const told = Object.assign({}, translated.answer(answer), { headers });
     return { answer: told as Answer<Output<O, F>>, lead, facts };

@@ -51,7 +51,7 @@ export function createCacheHit(options: CacheHitOptions): AnswerHit {
       return { "x-gateway-cost": formatDecimal(charged?.cost ?? 0) };
     };
     return chargeOnce(
-      { call, arrivedAt, isOver: () => isOver, charge },
+      { call, arrivedAt, meter: { isOver: () => isOver }, charge },
       async (): Promise<Answer> => {
         if (cost > 0) await reserve(ledger, call, asked, hit.model, cost, arrivedAt);
         isReserved = true;

@@ -8,6 +8,7 @@ import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames } from "../call.ts";
 import { each, flow, noMore } from "../flow.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import type { CallMeter } from "./meter.ts";
 
 /** Charges a call, and returns what the answer tells of its cost. `firstByteAt` is when its caller got the first byte. */
 export type Charge = (outcome: Outcome, endedAt: number, firstByteAt: number | undefined) => Promise<AnswerHeaders>;
@@ -17,8 +18,8 @@ export interface ToCharge {
   readonly call: Call;
   /** Milliseconds since 1970. */
   readonly arrivedAt: number;
-  /** Whether the end of the answer has been seen, before the batch that holds it is handed over. */
-  readonly isOver: () => boolean;
+  /** Knows whether the end of the answer has been seen, before the batch that holds it is handed over. */
+  readonly meter: Pick<CallMeter, "isOver">;
   readonly charge: Charge;
 }
 
@@ -36,7 +37,7 @@ export async function chargeOnce<A extends Answer>(
   work: () => Promise<A>,
   options: ChargeOnceOptions,
 ): Promise<A> {
-  const charging = chargingOf(running, options);
+  const charging = new Charging(running, options);
   const { signal } = running.call;
   let answer: A;
   try {
@@ -53,47 +54,54 @@ export async function chargeOnce<A extends Answer>(
   }
   // Frames that nobody began to read have no end of their own.
   signal.addEventListener("abort", () => void charging.endUnread(), { once: true });
-  return { ...answer, frames: charged(answer.frames, running, charging), trailers: charging.costHeaders };
+  return { ...answer, frames: charged(answer.frames, running, charging), trailers: () => charging.costHeaders() };
 }
 
-interface Charging {
+/** What becomes of a call's charge. A class, for each of thousands of streams has one for as long as it lasts. */
+class Charging {
+  readonly #running: ToCharge;
+  readonly #options: ChargeOnceOptions;
+  readonly #isDone: () => void;
+  #firstByteAt: number | undefined;
+  #ending: Promise<void> | undefined;
+  #headers: AnswerHeaders = {};
+
+  constructor(running: ToCharge, options: ChargeOnceOptions) {
+    this.#running = running;
+    this.#options = options;
+    this.#isDone = options.ledger.begin();
+  }
+
   /** Notes that the caller gets its first byte. */
-  began(): void;
+  began(): void {
+    if (this.#firstByteAt !== undefined) return;
+    const { call, arrivedAt } = this.#running;
+    this.#firstByteAt = this.#options.clock();
+    call.facts.firstByteMs = Math.max(0, this.#firstByteAt - arrivedAt);
+  }
+
   /** Ends a call whose caller left before it asked for the first byte. */
-  endUnread(): Promise<void>;
+  async endUnread(): Promise<void> {
+    if (this.#firstByteAt === undefined) await this.end(Outcome.LEFT).catch(this.#options.onError);
+  }
+
   /** Charges the call, unless that was done. */
-  end(outcome: Outcome): Promise<void>;
+  end(outcome: Outcome): Promise<void> {
+    this.#ending ??= this.#chargeNow(outcome).finally(this.#isDone);
+    return this.#ending;
+  }
+
+  async #chargeNow(outcome: Outcome): Promise<void> {
+    this.#headers = await this.#running.charge(outcome, this.#options.clock(), this.#firstByteAt);
+  }
+
   /** Returns what the answer tells of its cost. */
-  costHeaders(): AnswerHeaders;
+  costHeaders(): AnswerHeaders {
+    return this.#headers;
+  }
 }
 
-function chargingOf({ call, arrivedAt, charge }: ToCharge, { ledger, clock, onError }: ChargeOnceOptions): Charging {
-  let firstByteAt: number | undefined;
-  let ending: Promise<void> | undefined;
-  let headers: AnswerHeaders = {};
-  const isDone = ledger.begin();
-  const chargeNow = async (outcome: Outcome) => {
-    headers = await charge(outcome, clock(), firstByteAt);
-  };
-  const end = (outcome: Outcome) => {
-    ending ??= chargeNow(outcome).finally(isDone);
-    return ending;
-  };
-  return {
-    began() {
-      if (firstByteAt !== undefined) return;
-      firstByteAt = clock();
-      call.facts.firstByteMs = Math.max(0, firstByteAt - arrivedAt);
-    },
-    async endUnread() {
-      if (firstByteAt === undefined) await end(Outcome.LEFT).catch(onError);
-    },
-    end,
-    costHeaders: () => headers,
-  };
-}
-
-function charged(frames: Frames, { call, isOver }: ToCharge, charging: Charging): Frames {
+function charged(frames: Frames, { call, meter }: ToCharge, charging: Charging): Frames {
   const { signal } = call;
   return flow((take) => {
     let hasBegun = false;
@@ -102,7 +110,7 @@ function charged(frames: Frames, { call, isOver }: ToCharge, charging: Charging)
       // Who has left does not get it any more.
       if (signal.aborted) return take(batch);
       charging.began();
-      return isOver() ? charging.end(Outcome.ANSWERED).then(() => take(batch)) : take(batch);
+      return meter.isOver() ? charging.end(Outcome.ANSWERED).then(() => take(batch)) : take(batch);
     });
     return taken.then(
       () => {

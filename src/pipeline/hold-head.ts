@@ -25,7 +25,7 @@ export async function holdHead<O extends DescMessage>(
   let bytes = 0;
   let holds = true;
   let taker: Take<Batch<O>> | undefined;
-  const { promise: enough, resolve: isEnough } = Promise.withResolvers<void>();
+  const { promise: enough, resolve: isEnough, reject: isOver } = Promise.withResolvers<void>();
   const { promise: resumed, resolve: resume, reject: leave } = Promise.withResolvers<void>();
   const reading = each(answer.frames, (batch) => {
     if (taker) return taker(batch);
@@ -35,10 +35,15 @@ export async function holdHead<O extends DescMessage>(
     isEnough();
     return resumed;
   });
+  reading.then(isEnough, isOver);
   // Where nobody reads on, nobody is there to be told what it ends with.
-  for (const promise of [reading, resumed]) promise.catch(() => {});
+  resumed.catch(() => {});
   const timer = setTimeout(isEnough, longestMs);
-  await Promise.race([enough, reading]).finally(() => clearTimeout(timer));
+  try {
+    await enough;
+  } finally {
+    clearTimeout(timer);
+  }
   holds = false;
   // The source waits in `resumed` until the head has been told; then each batch goes straight on.
   const tell = async (take: Take<Batch<O>>) => {

@@ -42,21 +42,47 @@ export interface CallMeter {
 
 /** `parts` is of how many requests the call consists. */
 export function createMeter(parts: number, countInput: CountInput): CallMeter {
-  const attempts: Attempted[] = [];
-  return {
-    attempt(operation, request) {
-      const attempted = new Attempted(operation, request, attempts);
-      attempts.push(attempted);
-      return attempted;
-    },
-    isOver: () => attempts.length === parts && attempts.every(({ hasEnded }) => hasEnded),
-    async measure(complete) {
-      const [only] = attempts;
-      if (only && attempts.length === 1) return measure(only, complete, countInput);
-      const measured = await Promise.all(attempts.map((attempted) => measure(attempted, complete, countInput)));
-      return measured.reduce(sum, { used: nothingUsed, estimated: false, isNothing: true, gaveUp: false });
-    },
-  };
+  return new Attempts(parts, countInput);
+}
+
+class Attempts implements CallMeter {
+  readonly #parts: number;
+  readonly #countInput: CountInput;
+  /** Made anew with each: a list that grows in place keeps room for sixteen more, in each of thousands of streams. */
+  #attempts: readonly Attempted[] = [];
+
+  constructor(parts: number, countInput: CountInput) {
+    this.#parts = parts;
+    this.#countInput = countInput;
+  }
+
+  attempt(operation: Operation, request: Wire): AttemptMeter {
+    const attempted = new Attempted(operation, request);
+    this.#attempts = [...this.#counted(), attempted];
+    return attempted;
+  }
+
+  isOver(): boolean {
+    let over = 0;
+    for (const { hasEnded, isDropped } of this.#attempts) {
+      if (isDropped) continue;
+      if (!hasEnded) return false;
+      over++;
+    }
+    return over === this.#parts;
+  }
+
+  async measure(complete: boolean): Promise<Measured> {
+    const all = this.#counted();
+    const [only] = all;
+    if (only && all.length === 1) return measure(only, complete, this.#countInput);
+    const measured = await Promise.all(all.map((attempted) => measure(attempted, complete, this.#countInput)));
+    return measured.reduce(sum, { used: nothingUsed, estimated: false, isNothing: true, gaveUp: false });
+  }
+
+  #counted(): readonly Attempted[] {
+    return this.#attempts.filter(({ isDropped }) => !isDropped);
+  }
 }
 
 /** How much of what the model put out is kept, in characters: some 64,000 tokens. */
@@ -73,13 +99,11 @@ class Attempted implements AttemptMeter {
   beyond = 0;
   hasGivenUp = false;
   hasEnded = false;
-  /** All that count for the call. */
-  readonly #attempts: Attempted[];
+  isDropped = false;
 
-  constructor(operation: Operation, request: Wire, attempts: Attempted[]) {
+  constructor(operation: Operation, request: Wire) {
     this.operation = operation;
     this.request = request;
-    this.#attempts = attempts;
   }
 
   told(usage: Partial<Usage>): void {
@@ -105,8 +129,7 @@ class Attempted implements AttemptMeter {
   }
 
   drop(): void {
-    const at = this.#attempts.indexOf(this);
-    if (at !== -1) this.#attempts.splice(at, 1);
+    this.isDropped = true;
   }
 }
 

@@ -46,8 +46,7 @@ export type Settle = <A extends Answer>(running: Running, work: () => Promise<A>
 export function createSettle(options: SettleOptions): Settle {
   return (running, work) => {
     const { call, arrivedAt, meter } = running;
-    const { isOver } = meter;
-    return chargeOnce({ call, arrivedAt, isOver, charge: chargeOf(running, options) }, work, options);
+    return chargeOnce({ call, arrivedAt, meter, charge: chargeOf(running, options) }, work, options);
   };
 }
 

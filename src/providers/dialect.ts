@@ -149,14 +149,16 @@ function readFrames<O extends DescMessage>(
   dialect: Dialect,
   attempt: Attempt,
 ): Frames<O> {
+  // Nothing here keeps the attempt: a stream lasts longer than what is known of it is needed.
+  const follower = dialect.follow(attempt);
+  const { meter } = attempt;
   return flow((take) => {
-    const follower = dialect.follow(attempt);
     const reader = new SseReader();
     const handOver = (frames: readonly SseFrame[]) => {
       const batch: Wire<O>[] = [];
       const failure = takeFrames(frames, batch, desc, dialect, follower);
       const ended = follower.isOver();
-      if (ended) attempt.meter.ended();
+      if (ended) meter.ended();
       const taken = batch.length > 0 ? take(batch) : undefined;
       // What came before a failure is the caller's.
       return failure || ended ? failAfter(taken, failure ?? noMore) : taken;
@@ -165,7 +167,7 @@ function readFrames<O extends DescMessage>(
     return read.then(
       () => {
         if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
-        attempt.meter.ended();
+        meter.ended();
       },
       (error: unknown) => {
         if (error !== noMore || !follower.isOver()) throw error;

@@ -152,16 +152,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #goOn = (): void => {
     const reader = this.#reader;
     if (!reader) return;
-    this.#isBusy = false;
+    this.#isBusy = true; // More may come while it takes.
     try {
       // What came before a failure is the caller's.
       while (this.#chunks.length > 0) {
         const taken = reader.take(this.#take());
         if (!taken) continue;
-        this.#isBusy = true;
         taken.then(this.#goOn, this.#finish);
         return;
       }
+      this.#isBusy = false;
       if (this.#failure) this.#finish(this.#failure);
       else if (this.#ended) this.#finish();
     } catch (error) {

@@ -100,7 +100,7 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
     const begunAt = clock();
     let firstByte = -1;
     let isOver = false;
-    const { facts } = attempt;
+    const { facts, signal } = attempt;
     const came = () => {
       if (firstByte >= 0) return;
       firstByte = Math.max(0, clock() - begunAt);
@@ -110,7 +110,7 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
       if (isOver) return;
       isOver = true;
       facts.endedAt = clock();
-      const failure = attempt.signal.aborted ? undefined : faultOf(error);
+      const failure = signal.aborted ? undefined : faultOf(error);
       if (failure !== undefined) facts.failure = failure;
       record.ended(facts.endedAt, firstByte, isTelling(error) ? failure : undefined);
     };
@@ -119,7 +119,7 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
       const answer = (await speak(attempt)) as Answer;
       if (answer.kind === "stream") {
         // Frames that nobody began to read have no end of their own.
-        attempt.signal.addEventListener("abort", () => end(), { once: true });
+        signal.addEventListener("abort", () => end(), { once: true });
         return { ...answer, frames: ending(answer.frames, end, came) };
       }
       came();

@@ -26,7 +26,7 @@ export function createAlike(): Alike {
       if (!member) return;
       tries++;
       whole = around(member, chunk);
-      told = seen === chunk ? whole : around(member, seen);
+      told = seen === chunk ? whole : sharing(around(member, seen), whole);
     },
     read(chunk) {
       if (!whole || !told) return undefined;
@@ -73,6 +73,11 @@ function around([key, text]: Member, chunk: Buffer): Around | undefined {
   // Copies, for a piece of what was read would keep all of it.
   const before = Buffer.from(chunk.subarray(0, at + name.length + 1));
   return { before, after: Buffer.from(chunk.subarray(at + member.length - 1)) };
+}
+
+/** What stands before a text is mostly told as it came: one copy does for both. */
+function sharing(told: Around | undefined, whole: Around | undefined): Around | undefined {
+  return told && whole?.before.equals(told.before) ? { before: whole.before, after: told.after } : told;
 }
 
 /** Whether bytes may stand in a string of JSON, and stand for themselves there. */

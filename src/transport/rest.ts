@@ -12,7 +12,7 @@ import { unsupportedMediaType } from "../errors.ts";
 import { Leaving } from "../signal.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
-import { setHead, writeBytes, writeProblem, writeStream, writeWhole } from "./answers.ts";
+import { writeBytes, writeProblem, writeStream, writeWhole } from "./answers.ts";
 import { type BodyLimits, discard, headerText, readBody, requestOf } from "./body.ts";
 import { readForm } from "./form.ts";
 import type { Route } from "./routes.ts";
@@ -61,7 +61,6 @@ export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestO
       const { method, request } = asked;
       const answering = way.handle({ id, method, header, peer, caller, request, signal: gone });
       const isStream = method.methodKind === "server_streaming";
-      if (isStream) setHead(res, head);
       if (isStream && route.bodyField !== "" && !asksForEvents(request)) {
         await writeBytes(outlet, answering, route.bodyField, gone);
       } else if (isStream) {

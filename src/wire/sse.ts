@@ -12,6 +12,7 @@ const space = 0x20;
 const colon = 0x3a;
 const byteOrderMark = Buffer.from("\ufeff");
 const dataName = Buffer.from("data");
+const empty = Buffer.alloc(0);
 const eventName = Buffer.from("event");
 const dataPrefix = Buffer.from("data: ");
 const frameEnd = Buffer.from("\n\n");
@@ -30,7 +31,7 @@ export interface SseFrame {
 
 export class SseReader {
   /** The bytes of a line whose end has not come yet: the first `#held` of the buffer. */
-  #buffer: Buffer = Buffer.alloc(0);
+  #buffer: Buffer = empty;
   #held = 0;
   #first = true;
   #afterCr = false;
@@ -62,7 +63,6 @@ export class SseReader {
   /** Returns the frame that the stream's end completes, if any. */
   end(): SseFrame[] {
     const frames: SseFrame[] = [];
-    const empty = Buffer.alloc(0);
     if (this.#held > 0) this.#wholeLine(this.#release(empty), frames);
     this.#wholeLine(empty, frames);
     return frames;
@@ -90,7 +90,7 @@ export class SseReader {
   #release(last: Buffer): Buffer {
     this.#hold(last);
     const line = this.#buffer.subarray(0, this.#held);
-    this.#buffer = Buffer.alloc(0);
+    this.#buffer = empty;
     this.#held = 0;
     return line;
   }

@@ -88,6 +88,11 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#bytes;
   }
 
+  /** Lets go of the JSON text where it is kept parsed as well: it is made anew for who still asks for it. */
+  letGoOfText(): void {
+    if (this.#json) this.#bytes = undefined;
+  }
+
   /** Returns the JSON text as a frame of a stream, if it came as one; it is in the same memory. */
   framed(): Buffer | undefined {
     const bytes = this.#bytes;
