@@ -13,6 +13,9 @@ let used = pool.length;
 const lastMs = 32 ** 9 - 1;
 
 const digits = new Uint8Array(16);
+/** The same as text, which is made of bytes at once: put together from sixteen strings it would be a tree of them. */
+const random = Buffer.alloc(digits.length);
+const codes = Buffer.from(alphabet);
 let digitsAt = Number.NaN;
 
 /** Makes an id: 9 characters of the time in milliseconds, and 16 (80 bits) that are random or, in the same one, count on. */
@@ -20,9 +23,8 @@ export function newId(prefix: string, now: number = Date.now()): string {
   if (now === digitsAt) countOn();
   else draw();
   digitsAt = now;
-  let random = "";
-  for (const digit of digits) random += alphabet[digit];
-  return firstIdAt(prefix, now) + random;
+  for (let i = 0; i < digits.length; i++) random[i] = codes[digits[i] as number] as number;
+  return firstIdAt(prefix, now) + random.toString("latin1");
 }
 
 /** Half of the first digits are left for counting: it never comes to an end. */
@@ -40,10 +42,17 @@ function countOn(): void {
   digits[at] = (digits[at] as number) + 1;
 }
 
+/** The moment that was written last: many ids are made in one. */
+let timeMs = -1;
+let timeText = "";
+
 /** Returns what all ids from this moment on are after, and all from before it are before. */
 export function firstIdAt(prefix: string, now: number): string {
-  let time = "";
   const ms = Math.min(Math.max(0, now), lastMs);
-  for (let rest = ms, i = 0; i < 9; i++, rest = Math.floor(rest / 32)) time = alphabet[rest % 32] + time;
-  return `${prefix}_${time}`;
+  if (ms !== timeMs) {
+    timeText = "";
+    for (let rest = ms, i = 0; i < 9; i++, rest = Math.floor(rest / 32)) timeText = alphabet[rest % 32] + timeText;
+    timeMs = ms;
+  }
+  return `${prefix}_${timeText}`;
 }

@@ -174,6 +174,8 @@ function refuseInvalid(key: KeyStanding, now: number): void {
 export function credentialsOf(header: Arrival["header"]): string[] {
   const authorization = header("authorization")?.trim() ?? "";
   const bearer = /^bearer(?:\s+(.*))?$/is.exec(authorization);
-  const secrets = [bearer ? (bearer[1] ?? "") : authorization, header("x-api-key")?.trim() ?? ""];
-  return [...new Set(secrets.filter((secret) => secret !== ""))];
+  const first = bearer ? (bearer[1] ?? "") : authorization;
+  const second = header("x-api-key")?.trim() ?? "";
+  if (first === "" || first === second) return second === "" ? [] : [second];
+  return second === "" ? [first] : [first, second];
 }

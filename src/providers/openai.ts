@@ -79,8 +79,8 @@ const longestDone = 15;
 /** A stream ends with `[DONE]`; some upstreams never say it, and then it may end once every choice has finished. */
 function followChunks(usageWanted: boolean, meter: Meter): Follower {
   let done = false;
-  const finished = new Set<JsonValue | undefined>();
-  const unfinished = new Set<JsonValue | undefined>();
+  /** Whether each choice has finished, by its index. */
+  const choicesSeen = new Map<JsonValue | undefined, boolean>();
   const alike = createAlike();
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
     // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
@@ -105,17 +105,15 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
       for (const choice of choices) {
         const { index, finish_reason = null } = choice;
         meterChoice(choice, meter);
-        if (finish_reason !== null) {
-          finished.add(index);
-          unfinished.delete(index);
-        } else if (!finished.has(index)) unfinished.add(index);
+        if (finish_reason !== null) choicesSeen.set(index, true);
+        else if (!choicesSeen.has(index)) choicesSeen.set(index, false);
       }
       if (json.usage) tellUsage(json.usage, meter);
       const seen = see(frame, json);
       if (seen) alike.learn(json, frame.bytes(), seen.bytes());
       return seen;
     },
-    isComplete: () => finished.size > 0 && unfinished.size === 0,
+    isComplete: () => choicesSeen.size > 0 && [...choicesSeen.values()].every((hasFinished) => hasFinished),
   };
 }
 
