@@ -6,8 +6,8 @@
  * takes no more, and those before it hear only that they were left. A flow is an iterable for whoever would rather ask, and
  * `each` takes any iterable.
  *
- * Thousands of streams wait at once, each in all its hands: they wait in promises alone, and not in async functions, whose
- * frames would be most of a stream's memory.
+ * For its end each hand waits from the beginning, in thousands of streams at once: by a plain promise, and not in an async
+ * function, whose frame would be most of a stream's memory.
  */
 
 /** Takes an item. Throws to take no more. */

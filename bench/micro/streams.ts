@@ -13,10 +13,12 @@ const payload = frame.subarray("data: ".length, -2);
 const { stream } = operations.chat;
 
 export async function measureStreams(): Promise<void> {
-  await measure("SSE reader: a frame a read", () => new SseReader().push(frame));
+  const reader = new SseReader();
+  await measure("SSE reader: a frame a read", () => reader.push(frame));
   const many = Buffer.concat(Array<Buffer>(200).fill(frame));
   await measure("SSE reader: a frame of 200 in a read", () => new SseReader().push(many), 200);
   await measure("SSE: a frame written", () => dataFrames([payload]));
+  await measure("SSE: a frame handed on", () => Wire.ofFramed(stream, payload).framed());
   await measure("a chunk, chat → messages, JSON and all", translateStream, chunksPerStream);
   await measure("an id", () => newId("req"));
 }

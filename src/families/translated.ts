@@ -10,8 +10,8 @@ export function translated<I extends DescMessage, O extends DescMessage>(
   translate: (frame: Wire<I>) => readonly Wire<O>[],
   end: () => readonly Wire<O>[],
 ): Frames<O> {
-  return flow(async (take) => {
-    await each(frames, (batch) => {
+  return flow((take) => {
+    const told = each(frames, (batch) => {
       const made: Wire<O>[] = [];
       let failure: { readonly error: unknown } | undefined;
       try {
@@ -22,7 +22,9 @@ export function translated<I extends DescMessage, O extends DescMessage>(
       const taken = made.length > 0 ? take(made) : undefined;
       return failure ? failAfter(taken, failure.error) : taken;
     });
-    const last = end();
-    if (last.length > 0) await take(last);
+    return told.then(() => {
+      const last = end();
+      return last.length > 0 ? take(last) : undefined;
+    });
   });
 }

@@ -18,7 +18,7 @@ export interface JournalOptions {
   /** How long the hold of a call outlives its process, in milliseconds. */
   readonly holdMs: number;
   /** Returns the holds of calls that run and have taken from leases: they get holds of their own when all is written. */
-  readonly running: () => readonly HoldEntry[];
+  readonly openHolds: () => readonly HoldEntry[];
   /** Told when they have. */
   readonly onWritten: () => void;
   /** Told of what went wrong where nobody waits. */
@@ -38,10 +38,10 @@ export interface Journal {
   writeLater(): void;
   /** Writes all where it belongs, and gives back what is not used of these leases. */
   write(isGivenBack?: (lease: Lease) => boolean): void;
-  /** The same where anything is not written of this account's calls that are over. Returns whether there was. */
-  writeUp(accountId: string): boolean;
-  /** Writes what processes that died have noted, and shows them that this one lives. */
-  recover(): void;
+  /** Writes all where anything is not written of this account's calls that are over, unless another process writes. Returns whether it did. */
+  writeCallsOf(accountId: string): boolean;
+  /** Shows other processes that this one lives, and writes what those that died have noted. Returns whose notes cannot be read. */
+  recover(): readonly string[];
   close(): void;
 }
 
@@ -54,20 +54,20 @@ const idleMs = 5_000;
 const leftBehindMs = 5_000;
 
 export function createJournal(options: JournalOptions): Journal {
-  const { store, node, leases, credit, clock, holdMs, running, onWritten, onError } = options;
+  const { store, node, leases, credit, clock, holdMs, openHolds, onWritten, onError } = options;
   let added: Entry[] = [];
   let noted: Note[] = [];
   let seq = 0;
   let count = 0;
   let touched = new Map<string, number>();
-  /** Of whose calls that are over something is not written. */
-  const behind = new Set<string>();
+  /** Accounts of whose calls that are over something is not written. */
+  const unwritten = new Set<string>();
   let writing: NodeJS.Timeout | undefined;
   let idling: NodeJS.Timeout | undefined;
 
   function write(isGivenBack: (lease: Lease) => boolean = () => false): void {
     const givenBack = leases.count() === 0 ? [] : leases.chosen(isGivenBack);
-    const holds = running();
+    const holds = openHolds();
     if (count === 0 && holds.length === 0 && givenBack.length === 0 && touched.size === 0) return;
     store.transact(() => {
       const posted = noted.length === 0 ? seq : store.journal.advance(node, seq);
@@ -77,7 +77,7 @@ export function createJournal(options: JournalOptions): Journal {
       for (const [keyId, at] of touched) store.touch(keyId, at);
     });
     [added, noted, count] = [[], [], 0];
-    behind.clear();
+    unwritten.clear();
     if (touched.size > 0) touched = new Map();
     leases.written();
     onWritten();
@@ -111,9 +111,10 @@ export function createJournal(options: JournalOptions): Journal {
   /** Writes what another process has noted, if that was long ago. */
   function recoverFrom(owner: string): void {
     store.transact(() => {
-      const notes = store.journal.notesOf(owner);
+      const { notes, unreadable } = store.journal.notesOf(owner);
       const last = notes.at(-1);
       if (last && last.at > clock() - leftBehindMs) return;
+      if (unreadable.length > 0) store.journal.setAside(owner, 0, clock(), unreadable);
       const posted = last ? store.journal.advance(owner, last.seq) : 0;
       const entries = notes.flatMap((note) => (note.seq > posted ? note.entries : []));
       if (last && entries.length > 0) post(entries, owner, last.at + holdMs);
@@ -130,11 +131,11 @@ export function createJournal(options: JournalOptions): Journal {
     added = [];
   }
 
-  /** Where nobody waits: what cannot be written now is tried again. */
+  /** Where nobody waits, nobody is waited for: what cannot be written now is tried again. */
   function writeLater(): void {
     writing ??= setTimeout(() => {
       writing = undefined;
-      quietly(() => write());
+      quietly(() => void store.withoutWaiting(() => write()));
       if (count > 0) writeLater();
     }, writeMs).unref();
   }
@@ -142,17 +143,20 @@ export function createJournal(options: JournalOptions): Journal {
   function giveBackIdle(): void {
     idling ??= setTimeout(() => {
       idling = undefined;
-      quietly(() => write(({ wasUsed }) => !wasUsed));
+      quietly(() => void store.withoutWaiting(() => write(({ wasUsed }) => !wasUsed)));
       for (const lease of leases.chosen(() => true)) lease.wasUsed = false;
       if (leases.count() > 0) giveBackIdle();
     }, idleMs).unref();
   }
 
-  function quietly(work: () => void): void {
+  /** Returns false where it failed. */
+  function quietly(work: () => void): boolean {
     try {
       work();
+      return true;
     } catch (error) {
       onError(error);
+      return false;
     }
   }
 
@@ -162,7 +166,7 @@ export function createJournal(options: JournalOptions): Journal {
   return {
     add(entry, accountId) {
       added.push(entry);
-      behind.add(accountId);
+      unwritten.add(accountId);
       count++;
     },
     withdraw(entry) {
@@ -179,19 +183,16 @@ export function createJournal(options: JournalOptions): Journal {
     save() {
       if (leases.count() > 0) giveBackIdle();
       if (count > 0) writeLater();
-      if (count >= mostEntries) write();
-      else note();
+      note();
+      if (count >= mostEntries) quietly(() => void store.withoutWaiting(() => write()));
     },
     write,
-    writeUp(accountId) {
-      const isBehind = behind.has(accountId);
-      if (isBehind) write();
-      return isBehind;
-    },
+    writeCallsOf: (accountId) => unwritten.has(accountId) && store.withoutWaiting(() => write()),
     writeLater,
     recover() {
-      store.journal.keep(node);
-      for (const owner of store.journal.nodes()) if (owner !== node) recoverFrom(owner);
+      quietly(() => store.journal.renew(node));
+      const others = store.journal.nodes().filter((owner) => owner !== node);
+      return others.filter((owner) => !quietly(() => recoverFrom(owner)));
     },
     close() {
       clearTimeout(writing);

@@ -41,8 +41,8 @@ export interface Leases {
   /** Returns those that are chosen, to be given back. */
   chosen(isChosen: (lease: Lease) => boolean): Lease[];
   drop(lease: Lease): void;
-  /** Returns the id of the lease that the payer's calls take from, made or not. */
-  idOf(payer: Payer): string;
+  /** Names the lease that the payer's calls take from, made or not. */
+  namesOf(payer: Payer): Pick<Lease, "id" | "accountId" | "keyId">;
   count(): number;
 }
 
@@ -71,6 +71,10 @@ export function createLeases({ node, version, mayLease }: LeasesOptions): Leases
   const used = new Set<Lease>();
   const isAllowed = (payer: Payer) => payer.asOf === version() || mayLease(payer);
   const scopeOf = ({ accountId, keyId, isLimited }: Payer) => (isLimited ? keyId : accountId);
+  const namesOf = (payer: Payer) => {
+    const { accountId, keyId, isLimited } = payer;
+    return { id: `${node} ${scopeOf(payer)}`, accountId, keyId: isLimited ? keyId : "" };
+  };
   const idleOf = (lease: Lease) => lease.amount - lease.used;
   const use = (lease: Lease, amount: number) => {
     lease.used += amount;
@@ -88,9 +92,7 @@ export function createLeases({ node, version, mayLease }: LeasesOptions): Leases
       const scope = scopeOf(payer);
       let lease = leases.get(scope);
       if (!lease) {
-        const { accountId, keyId, isLimited } = payer;
-        const names = { id: `${node} ${scope}`, accountId, keyId: isLimited ? keyId : "" };
-        lease = { ...names, amount: 0, used: 0, wasUsed: true };
+        lease = { ...namesOf(payer), amount: 0, used: 0, wasUsed: true };
         leases.set(scope, lease);
       }
       lease.amount += amount;
@@ -107,7 +109,7 @@ export function createLeases({ node, version, mayLease }: LeasesOptions): Leases
     },
     chosen: (isChosen) => [...leases.values()].filter(isChosen),
     drop: ({ accountId, keyId }) => void leases.delete(keyId === "" ? accountId : keyId),
-    idOf: (payer) => `${node} ${scopeOf(payer)}`,
+    namesOf,
     count: () => leases.size,
   };
 }

@@ -1,8 +1,8 @@
 /**
  * Holds and settlements: what a call reserves before it is sent, and what it is charged when it is over.
  *
- * Where credit is ample a call takes its hold from a lease of this process, and its charge is noted in the journal: neither
- * waits for more than one small row. Where it is not, the database decides, call by call, and nothing is left over.
+ * Where credit is ample a call takes its hold from a lease of this process, which asks nobody, and its charge is noted in the
+ * journal, one write for all calls of a turn. Where it is not, the database decides, call by call, and nothing is left over.
  *
  * What `settle` and `free` resolve with survives this process. A hold from a lease need not: the lease, which does, covers it.
  * A settlement is safe to repeat, and is tried again while the database is busy; one that fails for good is the caller's to
@@ -39,8 +39,8 @@ export interface Ledger {
   settle(settlement: Settlement): Promise<Charged | undefined>;
   /** Notes that a key was used, at some time soon. */
   touch(keyId: string, now: number): void;
-  /** Writes what is not written of this account's calls that are over. Returns whether there was anything. */
-  writeUp(accountId: string): boolean;
+  /** Writes what is not written of this account's calls that are over, unless another process writes. Returns whether it did. */
+  writeCallsOf(accountId: string): boolean;
   /** What is left of accounts and keys, as far as this process knows. */
   readonly credit: Credit;
   /** Frees the holds of processes that died, and moves on those of this one. */
@@ -70,9 +70,10 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     for (const reserved of young) reserved.lease = undefined;
     if (young.length > 0) young = [];
   };
-  const running = () => young.flatMap((reserved) => (!isOver(reserved) && holdOf(reserved)) || []);
-  const isOver = (reserved: Reserved) => calls.get(reserved.wish.requestId) !== reserved;
-  const journal = createJournal({ store, node, leases, credit, clock, holdMs, running, onWritten, onError });
+  const isOpen = (reserved: Reserved) => calls.get(reserved.wish.requestId) === reserved;
+  /** The holds that calls are to get which have none of their own. */
+  const openHolds = () => young.filter(isOpen).flatMap((reserved) => holdOf(reserved) ?? []);
+  const journal = createJournal({ store, node, leases, credit, clock, holdMs, openHolds, onWritten, onError });
   const write = (accounts: ReadonlySet<string>) => journal.write(({ accountId }) => accounts.has(accountId));
   const turns = createTurns({ transact: store.transact, write, save: journal.save, onError });
   const unsettled = createRunning();
@@ -104,10 +105,10 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
 
   /** Asks the database: for a lease where credit is ample, and else for this call alone. */
   function holdAnew(wish: Wish): Promise<Held> {
-    const { requestId, accountId, keyId, isLimited, wanted, now } = wish;
+    const { requestId, accountId, keyId, wanted, now } = wish;
     // The call may have come long ago.
     const expiresAt = clock() + holdMs;
-    const lease = { id: leases.idOf(wish), node, accountId, keyId: isLimited ? keyId : "", now, expiresAt };
+    const lease = { ...leases.namesOf(wish), node, now, expiresAt };
     return turns.step({
       accountId,
       work(leased) {
@@ -133,6 +134,12 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     });
   }
 
+  /** Who is told that it failed is not charged, and holds nothing. */
+  function freeLater(requestId: string, accountId: string): void {
+    journal.add({ kind: "free", requestId }, accountId);
+    journal.writeLater();
+  }
+
   async function free(requestId: string): Promise<void> {
     const reserved = calls.get(requestId);
     if (!reserved) return;
@@ -140,7 +147,10 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     const { accountId, keyId } = reserved.wish;
     calls.delete(requestId);
     if (isExact) {
-      await turns.step({ accountId, work: () => store.free(requestId), after: () => {} });
+      const step = { accountId, work: () => store.free(requestId), after: () => {} };
+      const freed = retried(() => turns.step(step), onError);
+      freed.catch(() => freeLater(requestId, accountId));
+      await freed;
       credit.reserved(accountId, keyId, -amount);
     } else {
       adjust(reserved, -amount);
@@ -169,10 +179,9 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     try {
       await note(entry, settlement.account_id);
     } catch (error) {
-      // Who is told that it failed is not charged.
       if (journal.withdraw(entry)) {
         if (reserved) adjust(reserved, -cost);
-        if (isHeld && !taken) journal.add({ kind: "free", requestId: id }, settlement.account_id);
+        if (isHeld && !taken) freeLater(id, settlement.account_id);
         throw error;
       }
     }
@@ -200,6 +209,9 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     settling.add(settlement.id);
     try {
       return await retried(() => turns.step(step), onError);
+    } catch (error) {
+      if (reserved) freeLater(settlement.id, accountId);
+      throw error;
     } finally {
       settling.delete(settlement.id);
     }
@@ -217,8 +229,9 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     if (!isAwake()) beginAnew();
     await inTurn(() => store.renew(node, now + holdMs));
     renewedAt = now;
-    journal.recover();
-    while ((await inTurn(() => store.lapse(now))) > 0);
+    // What they have noted is paid from what they hold.
+    const kept = journal.recover();
+    while ((await inTurn(() => store.lapse(now, kept))) > 0);
   }
 
   const sweeper = setInterval(() => void sweep().catch(onError), sweepMs);
@@ -226,7 +239,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   return {
     ...{ hold, free, begin: unsettled.begin, settle, credit, sweep },
     touch: journal.touch,
-    writeUp: journal.writeUp,
+    writeCallsOf: journal.writeCallsOf,
     async close() {
       clearInterval(sweeper);
       await unsettled.none(closeMs);

@@ -87,7 +87,7 @@ export async function attemptAt<O extends Operation, F extends Form>(
     if (facts.waitedMs === 0) facts.waitedMs = performance.now() - facts.sentAt - facts.queuedMs;
     const answer = options.holdsHead && form === "stream" ? await heldBack(spoken, attempted, facts) : spoken;
     // A stream may last for long, and asks for no text of its request any more.
-    for (const sent of [request, part.request]) sent.letGoOfText();
+    if (form === "stream") for (const sent of [request, part.request]) sent.letGoOfText();
     const headers = droppedHeaders(dropped, answer.headers?.["x-gateway-dropped"]);
     const told = Object.assign({}, translated.answer(answer), { headers });
     return { answer: told as Answer<Output<O, F>>, lead, facts };

@@ -147,16 +147,12 @@ function kindOf({ facts }: Call): Model["kind"] {
 
 /** What a batch is made of is looked at when it has been handed over: nobody waits for that. */
 function recorded(frames: Frames, recording: ReturnType<typeof createRecording>, over: () => void): Frames {
-  return flow(async (take) => {
-    try {
-      await each(frames, (batch) => {
-        const taken = take(batch);
-        recording.add(batch);
-        return taken;
-      });
-      over();
-    } finally {
-      recording.end();
-    }
+  return flow((take) => {
+    const told = each(frames, (batch) => {
+      const taken = take(batch);
+      recording.add(batch);
+      return taken;
+    });
+    return told.then(over).finally(() => recording.end());
   });
 }

@@ -25,32 +25,32 @@ export async function holdHead<O extends DescMessage>(
   let bytes = 0;
   let holds = true;
   let taker: Take<Batch<O>> | undefined;
-  const { promise: enough, resolve: isEnough, reject: isOver } = Promise.withResolvers<void>();
-  const { promise: resumed, resolve: resume, reject: leave } = Promise.withResolvers<void>();
+  const { promise: held, resolve: letGo, reject: fail } = Promise.withResolvers<void>();
+  const { promise: told, resolve: goOn, reject: leave } = Promise.withResolvers<void>();
   const reading = each(answer.frames, (batch) => {
     if (taker) return taker(batch);
     head.push(batch);
     for (const frame of batch) bytes += frame.bytes().length;
     if (holds && !hasContent() && bytes <= mostBytes) return undefined;
-    isEnough();
-    return resumed;
+    letGo();
+    return told;
   });
-  reading.then(isEnough, isOver);
+  reading.then(letGo, fail);
   // Where nobody reads on, nobody is there to be told what it ends with.
-  resumed.catch(() => {});
-  const timer = setTimeout(isEnough, longestMs);
+  told.catch(() => {});
+  const timer = setTimeout(letGo, longestMs);
   try {
-    await enough;
+    await held;
   } finally {
     clearTimeout(timer);
   }
   holds = false;
-  // The source waits in `resumed` until the head has been told; then each batch goes straight on.
+  // The source waits in `told` until the head has been told; then each batch goes straight on.
   const tell = async (take: Take<Batch<O>>) => {
     try {
       for (const batch of head) await take(batch);
       taker = take;
-      resume();
+      goOn();
     } catch (error) {
       taker = () => {
         throw error;

@@ -28,7 +28,7 @@ export interface KnownKeys {
 export interface KnownKeysOptions {
   readonly keys: Pick<KeyStore, "findBySecretHash">;
   readonly tiers: readonly Tier[];
-  readonly ledger: Pick<Ledger, "credit" | "writeUp">;
+  readonly ledger: Pick<Ledger, "credit" | "writeCallsOf">;
   /** Another number whenever something was written that callers must see. */
   readonly version: () => number;
 }
@@ -56,7 +56,7 @@ export function createKnownKeys({ keys, tiers, ledger, version }: KnownKeysOptio
       const found = known.get(secretHash);
       if (found && isStill(found.key, secretHash, now)) return found;
       let key = keys.findBySecretHash(secretHash, now);
-      if (key && ledger.writeUp(key.account_id)) key = keys.findBySecretHash(secretHash, now);
+      if (key && ledger.writeCallsOf(key.account_id)) key = keys.findBySecretHash(secretHash, now);
       if (!key || key.revoked_at !== null) return undefined;
       const made = know(key, current);
       known.set(secretHash, made);

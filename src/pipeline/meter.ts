@@ -23,6 +23,8 @@ export interface Measured {
   readonly gaveUp: boolean;
 }
 
+export const nothingMeasured: Measured = { used: nothingUsed, estimated: false, isNothing: true, gaveUp: false };
+
 /** Measures one request to an upstream. */
 export interface AttemptMeter extends Meter {
   /** Whether anything of the answer itself has come. */
@@ -77,7 +79,7 @@ class Attempts implements CallMeter {
     const [only] = all;
     if (only && all.length === 1) return measure(only, complete, this.#countInput);
     const measured = await Promise.all(all.map((attempted) => measure(attempted, complete, this.#countInput)));
-    return measured.reduce(sum, { used: nothingUsed, estimated: false, isNothing: true, gaveUp: false });
+    return measured.reduce(sum, nothingMeasured);
   }
 
   #counted(): readonly Attempted[] {

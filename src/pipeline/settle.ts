@@ -9,11 +9,11 @@ import type { Answer, AnswerHeaders, Call, Caller } from "../call.ts";
 import { formatDecimal } from "../decimal.ts";
 import type { AttemptFacts } from "../facts.ts";
 import type { Charged, Ledger } from "../ledger/ledger.ts";
-import { type CallUsage, costOf, nothingUsed } from "../ledger/price.ts";
+import { type CallUsage, costOf } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
 import { type Charge, chargeOnce } from "./charge-once.ts";
 import type { Lead } from "./leads.ts";
-import type { CallMeter } from "./meter.ts";
+import { type CallMeter, nothingMeasured } from "./meter.ts";
 import { charactersOf } from "./need.ts";
 import { triedOf } from "./tried.ts";
 
@@ -55,7 +55,7 @@ function chargeOf(running: Running, { ledger, onUsed }: SettleOptions): Charge {
     if (!running.isReserved()) return {};
     const isAnswered = outcome === Outcome.ANSWERED;
     const hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
-    const { used, estimated, isNothing, gaveUp } = hasCost ? await running.meter.measure(isAnswered) : unmeasured;
+    const { used, estimated, isNothing, gaveUp } = hasCost ? await running.meter.measure(isAnswered) : nothingMeasured;
     const { call, asked, arrivedAt } = running;
     const { lead, facts: last } = running.reached();
     const { model, target } = lead;
@@ -94,8 +94,6 @@ function chargeOf(running: Running, { ledger, onUsed }: SettleOptions): Charge {
     return headersOf(whole, estimated, charged);
   };
 }
-
-const unmeasured = { used: nothingUsed, estimated: false, isNothing: true, gaveUp: false };
 
 function tokensOf({ input, cacheRead, cacheWrite, cacheWriteHour, output }: CallUsage): number {
   return input + cacheRead + cacheWrite + cacheWriteHour + output;

@@ -4,7 +4,7 @@
  * SQLite in WAL mode: readers do not wait for the writer, and a second process (the command line) may work on the
  * same file. What is committed survives the death of the process.
  */
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
@@ -28,10 +28,12 @@ export interface Engine extends Connection {
   all<R>(query: Compilable<R>): R[];
   /** Runs a query, and returns how many rows it changed. */
   run(query: Compilable<unknown>): number;
-  /** The same connection for the ledger, which writes behind: it does not wait for itself. */
+  /** The same connection past who is behind: for the ledger itself, and for reads that do without what it has not written. */
   readonly books: Connection;
   /** Files for what the ledger has to write yet. */
   readonly notes: NoteFiles;
+  /** Runs what writes, and returns false where another process is writing: then nothing is written. */
+  withoutWaiting(work: () => void): boolean;
   /** Has one who is behind write up before anybody else reads or writes. Returns what undoes it. */
   beforeAccess(one: Behind): () => void;
   /**
@@ -92,7 +94,8 @@ export async function openDatabase(
     sqlite.function("lower", { deterministic: true }, (text) => (typeof text === "string" ? text.toLowerCase() : text));
     const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: sqlite }) });
     await migrate(sqlite, db);
-    const notes = noteFiles(`${path}.notes`, durability === "power");
+    // SQLite keeps what belongs to a file beside it, and not beside a link to it: so do notes.
+    const notes = noteFiles(`${realpathSync(path)}.notes`, durability === "power");
     return { db, engine: engineOf(sqlite, notes) };
   } catch (error) {
     sqlite?.close();
@@ -109,17 +112,21 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
   const enter = () => {
     for (const { writeUp } of behind) writeUp();
   };
-  /** Who only reads does not wait for another process: then it sees what was written some milliseconds ago. */
-  const enterToRead = () => {
-    if (![...behind].some(({ isBehind }) => isBehind())) return;
+  const withoutWaiting = (work: () => void) => {
     sqlite.pragma("busy_timeout = 0");
     try {
-      enter();
+      work();
+      return true;
     } catch (error) {
       if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error;
+      return false;
     } finally {
       sqlite.pragma(`busy_timeout = ${lockTimeoutMs}`);
     }
+  };
+  /** Who only reads does not wait for another process: then it sees what was written some milliseconds ago. */
+  const enterToRead = () => {
+    if ([...behind].some(({ isBehind }) => isBehind())) withoutWaiting(enter);
   };
   const enterFor = ({ readonly }: { readonly readonly: boolean }) => {
     if (readonly) return enterToRead();
@@ -171,6 +178,7 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
     },
     books: { prepare: (sql) => prepared(sql, true), transact: booksTransact, isFault },
     notes,
+    withoutWaiting,
     isFault,
     beforeAccess(one) {
       behind.add(one);

@@ -57,25 +57,30 @@ export interface Note {
   readonly at: number;
 }
 
+/** A line that is no note. */
+export interface Unreadable {
+  readonly line: string;
+}
+
 export interface JournalStore {
   /** Notes. Throws where the disk is full, and has noted nothing then. */
   add(node: string, note: Note): void;
   /** Says that all notes of a process up to one are written where they belong. Returns up to which they were before. */
   advance(node: string, seq: number): number;
-  /** Forgets what this process has noted: all of it is written. */
+  /** May let go of what this process has noted: all of it is written. */
   forget(node: string): void;
   /** Returns the processes that have noted anything. */
   nodes(): readonly string[];
-  /** Returns the notes of any process, in their order. What cannot be read is set aside. */
-  notesOf(node: string): readonly Note[];
+  /** Returns the notes of any process, in their order, and the lines between them that cannot be read. */
+  notesOf(node: string): { readonly notes: readonly Note[]; readonly unreadable: readonly Unreadable[] };
   /** Shows that this process lives. */
-  keep(node: string): void;
+  renew(node: string): void;
   /** Removes the traces of a process that ends, and whose notes are all written. */
   remove(node: string): void;
   /** Removes those of one that has not lived for very long. */
   removeAbandoned(node: string): void;
-  /** Keeps entries that cannot be written for somebody to look at: nobody tries them again, and `reconcile.ts` tells of them. */
-  setAside(node: string, seq: number, at: number, entries: readonly Entry[]): void;
+  /** Keeps what cannot be written for somebody to look at: nobody tries it again, and `reconcile.ts` tells of it. */
+  setAside(node: string, seq: number, at: number, entries: readonly (Entry | Unreadable)[]): void;
 }
 
 export function journalStore(books: Connection, files: NoteFiles): JournalStore {
@@ -103,14 +108,12 @@ export function journalStore(books: Connection, files: NoteFiles): JournalStore 
     nodes: () => files.nodes(),
     notesOf(node) {
       const lines = files.lines(node);
-      return lines.flatMap((line, i): Note[] => {
-        const note = read(line);
-        // What is torn at the end was never told to anybody.
-        if (!note && i < lines.length - 1) insertAside.run(node, -i - 1, 0, JSON.stringify([line]));
-        return note ? [note] : [];
-      });
+      const read = lines.map(noteIn);
+      const notes = read.filter((note) => note !== undefined);
+      // What is torn at the end was never told to anybody.
+      return { notes, unreadable: lines.slice(0, -1).flatMap((line, i) => (read[i] ? [] : { line })) };
     },
-    keep: (node) => files.keep(node),
+    renew: (node) => files.renew(node),
     remove,
     removeAbandoned(node) {
       if (files.isAbandoned(node)) remove(node);
@@ -119,9 +122,10 @@ export function journalStore(books: Connection, files: NoteFiles): JournalStore 
   };
 }
 
-function read(line: string): Note | undefined {
+function noteIn(line: string): Note | undefined {
   try {
-    return JSON.parse(line) as Note;
+    const note = JSON.parse(line) as Note | null;
+    return typeof note?.seq === "number" && Array.isArray(note.entries) ? note : undefined;
   } catch {
     return undefined;
   }

@@ -59,6 +59,7 @@ export interface LedgerStore {
   /** Whether it failed by what was to be written, and would fail again. */
   readonly isFault: Engine["isFault"];
   readonly version: Engine["version"];
+  readonly withoutWaiting: Engine["withoutWaiting"];
   /** Has this called before anybody else reads or writes, so that nobody sees what is not written yet. */
   readonly beforeAccess: Engine["beforeAccess"];
   readonly leases: LeaseStore;
@@ -75,8 +76,11 @@ export interface LedgerStore {
   settle(settlement: Settlement, entryId: string): Charged | undefined;
   /** Moves on the deadlines of this process's holds. */
   renew(node: string, expiresAt: number): void;
-  /** Frees holds whose deadline has passed, some at a time, and remembers their calls as lost. Returns how many. */
-  lapse(now: number): number;
+  /**
+   * Frees holds whose deadline has passed, some at a time, and remembers their calls as lost; not those of these processes.
+   * Returns how many.
+   */
+  lapse(now: number, except?: readonly string[]): number;
   /** Notes that a key was used. */
   touch(keyId: string, now: number): void;
 }
@@ -89,7 +93,7 @@ export interface Left {
 /** How many holds are freed in one transaction. */
 const batch = 500;
 
-export function ledgerStore({ books, beforeAccess, version, notes }: Engine): LedgerStore {
+export function ledgerStore({ books, beforeAccess, version, withoutWaiting, notes }: Engine): LedgerStore {
   const statements = ledgerStatements(books);
   const { insertHold, freeKey, freeAccount, deleteHold } = statements;
   const { insertRequest, insertCharge, addToHour } = statements;
@@ -102,9 +106,9 @@ export function ledgerStore({ books, beforeAccess, version, notes }: Engine): Le
   const outcomeOf = books.prepare<[id: string], { outcome: number }>("SELECT outcome FROM requests WHERE id = ?");
   const deleteRequest = books.prepare<[id: string]>("DELETE FROM requests WHERE id = ?");
   const renewHolds = books.prepare<[expiresAt: number, node: string]>("UPDATE holds SET expires_at = ? WHERE node = ?");
-  const lapsed = books.prepare<[now: number], LapsedHold>(
+  const lapsed = books.prepare<[now: number, except: string], LapsedHold>(
     `SELECT request_id, account_id, key_id, operation, model, created_at FROM holds
-     WHERE expires_at <= ? LIMIT ${batch}`,
+     WHERE expires_at <= ? AND node NOT IN (SELECT value FROM json_each(?)) LIMIT ${batch}`,
   );
   const touchKey = books.prepare<[now: number, keyId: string]>("UPDATE api_keys SET last_used_at = ? WHERE id = ?");
 
@@ -150,8 +154,8 @@ export function ledgerStore({ books, beforeAccess, version, notes }: Engine): Le
     return { cost, waived };
   }
 
-  function lapse(now: number): number {
-    const holds = lapsed.all(now);
+  function lapse(now: number, except: readonly string[] = []): number {
+    const holds = lapsed.all(now, JSON.stringify(except));
     for (const { request_id, account_id, key_id, operation, model, created_at } of holds) {
       release(statements, request_id);
       // A lease is no call.
@@ -171,7 +175,7 @@ export function ledgerStore({ books, beforeAccess, version, notes }: Engine): Le
   };
 
   return {
-    ...{ transact: books.transact, isFault: books.isFault, beforeAccess, version },
+    ...{ transact: books.transact, isFault: books.isFault, beforeAccess, version, withoutWaiting },
     leases: leaseStore(statements),
     journal: journalStore(books, notes),
     post: createPost({ statements, settleAlone: settle, holdAlone }),

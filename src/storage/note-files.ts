@@ -28,7 +28,7 @@ export interface NoteFiles {
   /** Returns the processes that have files. */
   nodes(): string[];
   /** Shows that the process of this file lives; who slept for so long that others took it for gone begins another. */
-  keep(node: string): void;
+  renew(node: string): void;
   /** Whether its process has shown no life for so long that it is gone. */
   isAbandoned(node: string): boolean;
   remove(node: string): void;
@@ -86,9 +86,9 @@ export function noteFiles(folder: string, isSynced: boolean): NoteFiles {
         .split("\n")
         .filter((line) => line !== ""),
     nodes: () => namesIn(folder).flatMap((name) => (name.endsWith(suffix) ? [name.slice(0, -suffix.length)] : [])),
-    keep(node) {
+    renew(node) {
       const file = open.get(node);
-      if (!file || isTouched(pathOf(node))) return;
+      if (!file || touch(pathOf(node))) return;
       closeSync(file.fd);
       open.delete(node);
     },
@@ -114,9 +114,12 @@ function readIfThere(path: string): string {
 }
 
 /** Returns false where it is not there. */
-function isTouched(path: string): boolean {
+function touch(path: string): boolean {
   const now = new Date();
-  return ifThere(() => utimesSync(path, now, now) ?? true, false);
+  return ifThere(() => {
+    utimesSync(path, now, now);
+    return true;
+  }, false);
 }
 
 /** Another process may have removed it. */

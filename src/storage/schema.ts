@@ -92,10 +92,10 @@ export interface JournalTable {
 /** What was noted of calls and cannot be written. */
 export interface SetAsideTable {
   node: Fixed<string>;
-  /** Which of that process's notes it is; negative for a line that cannot be read. */
+  /** Which of that process's notes it is; 0 for lines that cannot be read. */
   seq: Fixed<number>;
   created_at: Fixed<number>;
-  /** A list of entries (`journal.ts`), as JSON. */
+  /** A list of entries, or of lines that cannot be read (`journal.ts`), as JSON. */
   body: Fixed<string>;
 }
 

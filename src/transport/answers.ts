@@ -64,7 +64,7 @@ function writeBody({ res, head }: Outlet, status: number, headers: AnswerHeaders
   res.end(body);
 }
 
-/** Sets what every answer says, for those that are not written at once. */
+/** Sets what an answer says whose head is written elsewhere, or later. */
 export function setHead(res: ServerResponse, head: AnswerHeaders): void {
   for (const name in head) res.setHeader(name, head[name] as string);
 }
@@ -128,16 +128,19 @@ export async function writeBytes(
   gone: Signal,
 ): Promise<void> {
   const answer = streamOf(await answering);
+  const open = (contentType: unknown = "application/octet-stream") => {
+    if (!res.headersSent) res.writeHead(200, { ...head, ...answer.headers, "content-type": String(contentType) });
+  };
   try {
     for await (const batch of answer.frames) {
       for (const frame of batch) {
         if (gone.aborted) return;
         const piece = frame.message() as unknown as Readonly<Record<string, unknown>>;
-        const type = { "content-type": String(piece.contentType) };
-        if (!res.headersSent) res.writeHead(200, { ...head, ...answer.headers, ...type });
+        open(piece.contentType);
         if (piece[field] !== undefined && !res.write(piece[field])) await drained(res, gone);
       }
     }
+    open();
     writeTrailers(res, answer);
     res.end();
   } catch (error) {

@@ -3,7 +3,7 @@
  *
  * It keeps the form it was born with and makes the others when they are first asked for. So a call that comes in
  * as JSON and goes on as JSON is never rebuilt, and an RPC call pays for JSON only if its upstream speaks it.
- * A Wire is never changed: `with` makes another.
+ * What a Wire says is never changed: `with` makes another.
  */
 import {
   type DescMessage,
@@ -88,9 +88,11 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#bytes;
   }
 
-  /** Lets go of the JSON text where it is kept parsed as well: it is made anew for who still asks for it. */
+  /** Lets go of the JSON text where it is kept parsed as well. Who still asks for it gets it written anew, not as it came. */
   letGoOfText(): void {
-    if (this.#json) this.#bytes = undefined;
+    if (!this.#json) return;
+    this.#bytes = undefined;
+    this.#isFramed = false;
   }
 
   /** Returns the JSON text as a frame of a stream, if it came as one; it is in the same memory. */

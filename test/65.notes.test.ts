@@ -1,0 +1,122 @@
+/** Files of notes that are torn, cannot be read, or are come to by another way: nothing that was told is lost by it. */
+import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import Sqlite from "better-sqlite3";
+import { afterEach, expect, test, vi } from "vitest";
+import { holdMs } from "../src/ledger/ledger.ts";
+import { noteFiles } from "../src/storage/note-files.ts";
+import { reconcile } from "../src/storage/reconcile.ts";
+import { ledgersOfTests, over, type TestLedger, wish } from "./support/ledger.ts";
+
+const ledgerOf = ledgersOfTests();
+const ample = 1_000_000;
+const unlimited = (id: string, wanted: number, now: number) => ({ ...wish(id, wanted, wanted, now), isLimited: false });
+
+afterEach(() => void vi.useRealTimers());
+
+/** A process that has told a charge of 4, and is killed. */
+async function dead(): Promise<TestLedger> {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  const t = await ledgerOf({ balance: ample });
+  await t.ledger.hold(unlimited("r1", 10, t.now()));
+  await t.ledger.settle(over("r1", 4, t.now()));
+  return t;
+}
+
+function balanceOnDisk(path: string): number {
+  const sqlite = new Sqlite(path, { readonly: true });
+  const balance = sqlite.prepare("SELECT balance FROM accounts").pluck().get() as number;
+  sqlite.close();
+  return balance;
+}
+
+test("a torn line spoils no other, and is told where it stands between others", async () => {
+  const t = await dead();
+  const [node = ""] = noteFiles(`${t.path}.notes`, false).nodes();
+  const file = `${t.path}.notes/${node}.jsonl`;
+  appendFileSync(file, `\n{"seq":2,"entr\n5\n${JSON.stringify({ seq: 3, entries: [], at: t.now() })}\n{"torn`);
+  const other = await ledgerOf({}, t.path);
+  other.pass(holdMs);
+  await other.ledger.sweep();
+  expect(balanceOnDisk(t.path)).toBe(ample - 4);
+  const aside = other.engine.prepare<[], { body: string }>("SELECT body FROM set_aside").all();
+  expect(aside.map(({ body }) => JSON.parse(body))).toEqual([[{ line: '{"seq":2,"entr' }, { line: "5" }]]);
+  expect(() => reconcile(other.engine)).not.toThrow();
+});
+
+test("a file that cannot be read keeps no other from being written, and no hold but its own from lapsing", async () => {
+  const t = await dead();
+  const broken = `${t.path}.notes/nod_0.jsonl`;
+  mkdirSync(broken);
+  const other = await ledgerOf({}, t.path);
+  const hold = other.engine.prepare<[string, string]>(
+    `INSERT INTO holds (request_id, node, account_id, key_id, operation, model, amount, created_at, expires_at)
+     VALUES (?, ?, 'acc_1', 'key_1', 'chat', 'm', 0, 1, 1)`,
+  );
+  hold.run("of the broken", "nod_0");
+  hold.run("of another", "nod_1");
+  other.pass(holdMs);
+  await other.ledger.sweep();
+  expect(balanceOnDisk(t.path)).toBe(ample - 4);
+  expect(other.engine.prepare("SELECT request_id FROM holds").all()).toEqual([{ request_id: "of the broken" }]);
+  expect(other.errors.map(String)).toContainEqual(expect.stringContaining("EISDIR"));
+  rmSync(broken, { recursive: true });
+  writeFileSync(broken, "");
+  await other.ledger.sweep();
+  expect(other.engine.prepare("SELECT request_id FROM holds").all()).toEqual([]);
+});
+
+test("who opens the database by a link finds the same notes", async () => {
+  const t = await dead();
+  const link = `${t.path}.link`;
+  symlinkSync(t.path, link);
+  const other = await ledgerOf({}, link);
+  other.pass(holdMs);
+  await other.ledger.sweep();
+  expect(balanceOnDisk(t.path)).toBe(ample - 4);
+});
+
+test("who wants an account's calls written does not wait for another process that writes", async () => {
+  const t = await dead();
+  const other = new Sqlite(t.path);
+  other.exec("BEGIN IMMEDIATE");
+  const begun = performance.now();
+  expect(t.ledger.writeCallsOf("acc_1")).toBe(false);
+  expect(performance.now() - begun).toBeLessThan(1000);
+  other.exec("COMMIT");
+  other.close();
+  expect(t.ledger.writeCallsOf("acc_1")).toBe(true);
+  expect(balanceOnDisk(t.path)).toBe(ample - 4);
+});
+
+test("many charges are noted while another process writes", async () => {
+  const t = await dead();
+  const other = new Sqlite(t.path);
+  const ids = Array.from({ length: 300 }, (_, i) => `many${i}`);
+  for (const id of ids) await t.ledger.hold(unlimited(id, 10, t.now()));
+  other.exec("BEGIN IMMEDIATE");
+  const settled = await Promise.all(ids.map((id) => t.ledger.settle(over(id, 1, t.now()))));
+  other.exec("COMMIT");
+  other.close();
+  expect(settled.every((charged) => charged?.cost === 1)).toBe(true);
+  expect(t.account().balance).toBe(ample - 304);
+});
+
+test("a hold that cannot be freed is freed later", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  const t = await ledgerOf({ balance: 100 });
+  await t.ledger.hold(unlimited("r1", 90, t.now()));
+  const free = vi.spyOn(t.store, "free").mockImplementation(() => {
+    throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
+  });
+  const freed = t.ledger.free("r1").then(
+    () => "freed",
+    (error: unknown) => String(error),
+  );
+  for (let i = 0; i < 10; i++) {
+    await new Promise(setImmediate);
+    vi.advanceTimersByTime(3000);
+  }
+  expect(await freed).toContain("locked");
+  free.mockRestore();
+  expect(t.account().held).toBe(0);
+});
