@@ -25,7 +25,8 @@ const highWaterBytes = 256 * 1024;
 const releaseTimeoutMs = 1000;
 
 export class Exchange implements Dispatcher.DispatchHandler {
-  readonly reply: Promise<UpstreamReply>;
+  /** Who waits for the head, until it is there: what it says is not kept for as long as the body lasts. */
+  #asker: Asker | undefined;
   readonly #signal: Signal;
   readonly #bounds: Bounds;
   /** The upstream's own. */
@@ -33,8 +34,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Fires when what comes next does not, where undici does not see to that. */
   #next: NodeJS.Timeout | undefined;
   readonly #end: NodeJS.Timeout | undefined;
-  #resolve!: (reply: UpstreamReply) => void;
-  #reject!: (error: Error) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -47,14 +46,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Whether the reader has not yet taken what it was given, or soon will be given more. */
   #isBusy = false;
 
-  constructor(signal: Signal, bounds: Bounds, timeouts: Timeouts) {
+  constructor(asker: Asker, signal: Signal, bounds: Bounds, timeouts: Timeouts) {
+    this.#asker = asker;
     this.#signal = signal;
     this.#bounds = bounds;
     this.#timeouts = timeouts;
-    this.reply = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
     signal.addEventListener("abort", this.#onAbort, { once: true });
     this.#expect("connectMs");
     if (bounds.totalMs) this.#end = setTimeout(this.#onTimeout, bounds.totalMs.ms, "totalMs", bounds.totalMs);
@@ -97,7 +93,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     this.#expect("idleMs");
     const body = flow<readonly Buffer[]>((take) => this.#read(take));
-    this.#resolve({ status, headers, body, takeArrived: () => (this.#ended ? this.#take() : undefined) });
+    this.#asker?.resolve({ status, headers, body, takeArrived: () => (this.#ended ? this.#take() : undefined) });
+    this.#asker = undefined;
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -124,7 +121,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ended || this.#failure) return;
     this.#failure = refusal;
     this.#letGo();
-    this.#reject(refusal);
+    this.#asker?.reject(refusal);
+    this.#asker = undefined;
     this.#wake();
   }
 
@@ -197,6 +195,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     return chunks;
   }
+}
+
+interface Asker {
+  readonly resolve: (reply: UpstreamReply) => void;
+  readonly reject: (failure: Refusal) => void;
 }
 
 /** Who takes the body, and who waits for its end. */

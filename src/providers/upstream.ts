@@ -31,10 +31,11 @@ export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTime
     const bounds = boundsFor(wanted);
     const { totalMs } = bounds;
     if (totalMs && totalMs.ms <= 0) return Promise.reject(timedOut("totalMs", totalMs));
-    const exchange = new Exchange(signal, bounds, timeouts);
+    const { promise, resolve, reject } = Promise.withResolvers<UpstreamReply>();
+    const exchange = new Exchange({ resolve, reject }, signal, bounds, timeouts);
     // It answers false where the request waits for a connection that others wait for, too.
     if (!pool.dispatch(request, exchange)) exchange.waitForConnection();
-    return exchange.reply;
+    return promise;
   };
   return {
     post: (path, headers, body, waiting) => send({ method: "POST", path: `${prefix}${path}`, headers, body }, waiting),
