@@ -36,7 +36,7 @@ export interface StageInit {
   readonly wanted: ReadonlySet<string>;
 }
 
-export const nginxMissing = "nginx is not installed: `apt-get install nginx-light`";
+const nginxMissing = "nginx is not installed: `apt-get install nginx-light`";
 
 /** Starts the upstreams. */
 export async function startUpstreams(folder: string): Promise<UpstreamPorts> {

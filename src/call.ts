@@ -30,7 +30,7 @@ export interface Caller {
   /** Whether its key has a limit of its own. */
   readonly isLimited: boolean;
   /** At which version of what is stored all of this was read; unset where that is not known. */
-  readonly asOf?: number;
+  readonly asOf?: number | undefined;
   /** Of its account; undefined where there is none. */
   readonly tier: Tier | undefined;
 }

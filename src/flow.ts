@@ -14,7 +14,7 @@
 export type Take<T> = (item: T) => Promise<void> | undefined;
 
 /** Hands over items until there are no more. Rejects with what it fails by, or with `noMore`. */
-export type Run<T> = (take: Take<T>) => Promise<void>;
+type Run<T> = (take: Take<T>) => Promise<void>;
 
 /** What whoever takes items throws that wants no more, and what the hands before it are told. */
 export const noMore = new Error("nobody takes more");

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { createLedger, holdMs } from "../src/ledger/ledger.ts";
 import { noteFiles } from "../src/storage/note-files.ts";
 import { reconcile } from "../src/storage/reconcile.ts";
-import { ledgersOfTests, over, type TestLedger, wish } from "./support/ledger.ts";
+import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited, wish } from "./support/ledger.ts";
 
 const ledgerOf = ledgersOfTests();
 
@@ -48,9 +48,6 @@ function notedAt(path: string): number {
     sqlite.close();
   }
 }
-
-/** A call of a key without a limit. */
-const unlimited = (id: string, wanted: number, now: number) => ({ ...wish(id, wanted, wanted, now), isLimited: false });
 
 describe("a lease", () => {
   test("serves calls after the first without another look at the database", async () => {
@@ -143,9 +140,7 @@ describe("what a process that died has noted", () => {
 
   test("is charged by another, once, and what still ran is lost", async () => {
     const t = await dead();
-    const other = await ledgerOf({}, t.path);
-    other.pass(holdMs);
-    await other.ledger.sweep();
+    const other = await sweptByAnother(ledgerOf({}, t.path));
     const written = { balance: ample - 4, spent: 4, held: 0, held_of_key: 0, requests: 2, noted: 0, calls: 0 };
     expect(onDisk(t.path)).toEqual(written);
     const outcomes = other.engine.prepare("SELECT id, outcome, cost FROM requests ORDER BY id").all();
@@ -157,9 +152,7 @@ describe("what a process that died has noted", () => {
 
   test("is not charged again by a process that only slept", async () => {
     const t = await dead();
-    const other = await ledgerOf({}, t.path);
-    other.pass(holdMs);
-    await other.ledger.sweep();
+    await sweptByAnother(ledgerOf({}, t.path));
     t.pass(holdMs);
     expect(await t.ledger.settle(over("running", 6, t.now()))).toEqual({ cost: 6, waived: 0 });
     await t.ledger.sweep();
@@ -169,9 +162,7 @@ describe("what a process that died has noted", () => {
 
   test("is charged by what is left, once its process knows that it slept", async () => {
     const t = await dead();
-    const other = await ledgerOf({}, t.path);
-    other.pass(holdMs);
-    await other.ledger.sweep();
+    const other = await sweptByAnother(ledgerOf({}, t.path));
     t.pass(holdMs);
     await t.ledger.sweep();
     other.engine.prepare("UPDATE accounts SET balance = 0").run();

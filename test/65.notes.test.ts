@@ -5,12 +5,10 @@ import { afterEach, expect, test, vi } from "vitest";
 import { holdMs } from "../src/ledger/ledger.ts";
 import { noteFiles } from "../src/storage/note-files.ts";
 import { reconcile } from "../src/storage/reconcile.ts";
-import { ledgersOfTests, over, type TestLedger, wish } from "./support/ledger.ts";
+import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "./support/ledger.ts";
 
 const ledgerOf = ledgersOfTests();
 const ample = 1_000_000;
-const unlimited = (id: string, wanted: number, now: number) => ({ ...wish(id, wanted, wanted, now), isLimited: false });
-
 afterEach(() => void vi.useRealTimers());
 
 /** A process that has told a charge of 4, and is killed. */
@@ -34,9 +32,7 @@ test("a torn line spoils no other, and is told where it stands between others", 
   const [node = ""] = noteFiles(`${t.path}.notes`, false).nodes();
   const file = `${t.path}.notes/${node}.jsonl`;
   appendFileSync(file, `\n{"seq":2,"entr\n5\n${JSON.stringify({ seq: 3, entries: [], at: t.now() })}\n{"torn`);
-  const other = await ledgerOf({}, t.path);
-  other.pass(holdMs);
-  await other.ledger.sweep();
+  const other = await sweptByAnother(ledgerOf({}, t.path));
   expect(balanceOnDisk(t.path)).toBe(ample - 4);
   const aside = other.engine.prepare<[], { body: string }>("SELECT body FROM set_aside").all();
   expect(aside.map(({ body }) => JSON.parse(body))).toEqual([[{ line: '{"seq":2,"entr' }, { line: "5" }]]);
@@ -69,9 +65,7 @@ test("who opens the database by a link finds the same notes", async () => {
   const t = await dead();
   const link = `${t.path}.link`;
   symlinkSync(t.path, link);
-  const other = await ledgerOf({}, link);
-  other.pass(holdMs);
-  await other.ledger.sweep();
+  await sweptByAnother(ledgerOf({}, link));
   expect(balanceOnDisk(t.path)).toBe(ample - 4);
 });
 

@@ -131,19 +131,27 @@ export function createJournal(options: JournalOptions): Journal {
     added = [];
   }
 
-  /** Where nobody waits, nobody is waited for: what cannot be written now is tried again. */
+  /** Where nobody waits, nobody is waited for. Returns false where it cannot be written now. */
+  function tryWrite(isGivenBack?: (lease: Lease) => boolean): boolean {
+    try {
+      return store.withoutWaiting(() => write(isGivenBack));
+    } catch (error) {
+      onError(error);
+      return false;
+    }
+  }
+
   function writeLater(): void {
     writing ??= setTimeout(() => {
       writing = undefined;
-      quietly(() => void store.withoutWaiting(() => write()));
-      if (count > 0) writeLater();
+      if (!tryWrite()) writeLater();
     }, writeMs).unref();
   }
 
   function giveBackIdle(): void {
     idling ??= setTimeout(() => {
       idling = undefined;
-      quietly(() => void store.withoutWaiting(() => write(({ wasUsed }) => !wasUsed)));
+      tryWrite(({ wasUsed }) => !wasUsed);
       for (const lease of leases.chosen(() => true)) lease.wasUsed = false;
       if (leases.count() > 0) giveBackIdle();
     }, idleMs).unref();
@@ -184,7 +192,7 @@ export function createJournal(options: JournalOptions): Journal {
       if (leases.count() > 0) giveBackIdle();
       if (count > 0) writeLater();
       note();
-      if (count >= mostEntries) quietly(() => void store.withoutWaiting(() => write()));
+      if (count >= mostEntries) tryWrite();
     },
     write,
     writeCallsOf: (accountId) => unwritten.has(accountId) && store.withoutWaiting(() => write()),

@@ -1,14 +1,9 @@
 /** What a call has reserved, as its process knows it. */
 import type { HoldEntry, HoldInit, Taken } from "../storage/ledger.ts";
-import type { Lease } from "./leases.ts";
+import type { Lease, Payer } from "./leases.ts";
 
-/** What a call asks to be held. */
-export interface Wish extends Omit<HoldInit, "node" | "expiresAt"> {
-  /** Whether its key has a limit of its own. */
-  readonly isLimited: boolean;
-  /** At which version of what is stored that was read, and the key not revoked; unset where that is not known. */
-  readonly asOf?: number | undefined;
-}
+/** What a call asks to be held, and of whom. */
+export type Wish = Omit<HoldInit, "node" | "expiresAt"> & Payer;
 
 export interface Reserved {
   readonly wish: Wish;

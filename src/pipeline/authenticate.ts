@@ -171,7 +171,7 @@ function refuseInvalid(key: KeyStanding, now: number): void {
  * Returns what may be our key, in the forms that clients send: `Authorization: Bearer <key>`, the bare key in
  * `Authorization`, and `x-api-key`. Some send a foreign token in one and ours in the other: both are tried.
  */
-export function credentialsOf(header: Arrival["header"]): string[] {
+function credentialsOf(header: Arrival["header"]): string[] {
   const authorization = header("authorization")?.trim() ?? "";
   const bearer = /^bearer(?:\s+(.*))?$/is.exec(authorization);
   const first = bearer ? (bearer[1] ?? "") : authorization;

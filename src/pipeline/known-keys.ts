@@ -88,7 +88,7 @@ function callerOf(key: KeyStanding, tier: Tier, asOf: number | undefined): Calle
     mustPay: key.account_postpaid === 0 || isLimited,
     isLimited,
     tier,
-    ...(asOf === undefined ? {} : { asOf }),
+    asOf,
   };
 }
 

@@ -85,7 +85,7 @@ function wordsOf({ values }: DescEnum, numbers: readonly number[]): string[] {
 }
 
 /** Writes a path through the message as the path through its public JSON. */
-export function publicPath(path: Path): string {
+function publicPath(path: Path): string {
   let text = "";
   for (const step of path) {
     if (step.kind === "list_sub") text += `[${step.index}]`;

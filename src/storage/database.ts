@@ -30,6 +30,8 @@ export interface Engine extends Connection {
   run(query: Compilable<unknown>): number;
   /** The same connection past who is behind: for the ledger itself, and for reads that do without what it has not written. */
   readonly books: Connection;
+  /** Whether something failed by what was to be written, and would fail again; not by a busy database or a full disk. */
+  isFault(error: unknown): boolean;
   /** Files for what the ledger has to write yet. */
   readonly notes: NoteFiles;
   /** Runs what writes, and returns false where another process is writing: then nothing is written. */
@@ -54,8 +56,6 @@ export interface Connection {
   prepare<P extends readonly unknown[], R = never>(sql: string): Statement<P, R>;
   /** Runs work in one transaction that begins as a writer; within another it is a part of it. */
   transact<T>(work: () => T): T;
-  /** Whether something failed by what was to be written, and would fail again; not by a busy database or a full disk. */
-  isFault(error: unknown): boolean;
 }
 
 export interface Statement<P extends readonly unknown[], R> {
@@ -176,7 +176,7 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
       const { statement, parameters } = compiled(query);
       return statement.run(...parameters).changes;
     },
-    books: { prepare: (sql) => prepared(sql, true), transact: booksTransact, isFault },
+    books: { prepare: (sql) => prepared(sql, true), transact: booksTransact },
     notes,
     withoutWaiting,
     isFault,

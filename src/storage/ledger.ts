@@ -93,7 +93,7 @@ export interface Left {
 /** How many holds are freed in one transaction. */
 const batch = 500;
 
-export function ledgerStore({ books, beforeAccess, version, withoutWaiting, notes }: Engine): LedgerStore {
+export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFault, notes }: Engine): LedgerStore {
   const statements = ledgerStatements(books);
   const { insertHold, freeKey, freeAccount, deleteHold } = statements;
   const { insertRequest, insertCharge, addToHour } = statements;
@@ -175,7 +175,7 @@ export function ledgerStore({ books, beforeAccess, version, withoutWaiting, note
   };
 
   return {
-    ...{ transact: books.transact, isFault: books.isFault, beforeAccess, version, withoutWaiting },
+    ...{ transact: books.transact, isFault, beforeAccess, version, withoutWaiting },
     leases: leaseStore(statements),
     journal: journalStore(books, notes),
     post: createPost({ statements, settleAlone: settle, holdAlone }),

@@ -15,7 +15,7 @@ export type { JsonObject, JsonValue };
 export const maxDepth = 100;
 
 /** The most members of an object, and the most messages of a list, that are read: each costs far more than its bytes. */
-export const maxMembers = 20_000;
+const maxMembers = 20_000;
 
 /** Limits for protobuf readers of messages that hold JSON: a level of JSON takes up to three of protobuf. */
 export const binaryOptions = { recursionLimit: 3 * maxDepth + 20 };

@@ -12,7 +12,7 @@ import { checkCount, checkKey, checkNumber, checkRaw, checkText, jsonType, maxDe
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "./plan.ts";
 import { readTimestamp } from "./timestamp.ts";
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly lenient: boolean;
 }
 

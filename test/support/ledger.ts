@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
-import { createLedger, type Ledger, type Settlement } from "../../src/ledger/ledger.ts";
+import { createLedger, holdMs, type Ledger, type Settlement } from "../../src/ledger/ledger.ts";
 import { type Engine, openDatabase } from "../../src/storage/database.ts";
 import { type LedgerStore, ledgerStore } from "../../src/storage/ledger.ts";
 
@@ -99,6 +99,19 @@ function seed(engine: Engine, { balance = 0, limit = null, postpaid = false }: S
 export function wish(requestId: string, wanted: number, least: number, now: number) {
   const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
   return { requestId, ...names, isLimited: true, wanted, least, now };
+}
+
+/** The same for a key without a limit. */
+export function unlimited(requestId: string, wanted: number, now: number) {
+  return { ...wish(requestId, wanted, wanted, now), isLimited: false };
+}
+
+/** Has another process look at a database whose own was killed, when what that held has lapsed. */
+export async function sweptByAnother(other: Promise<TestLedger>): Promise<TestLedger> {
+  const swept = await other;
+  swept.pass(holdMs);
+  await swept.ledger.sweep();
+  return swept;
 }
 
 /** A call of the test's account that is over. */
