@@ -127,6 +127,8 @@ describe("a body of 6 MiB", () => {
 });
 
 describe("a client that does not go on", () => {
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+
   for (const [what, sent] of [
     ["says nothing", ""],
     ["stops within the HTTP/2 preface", "PRI * HT"],
@@ -140,6 +142,7 @@ describe("a client that does not go on", () => {
     });
 
     test(`does not hold up the end of the gateway when it ${what}`, async () => {
+      const idle = timers();
       const listener = await startPort({ sniffTimeoutMs: 60_000 });
       const socket = connect(listener.port, "127.0.0.1");
       const closed = once(socket, "close");
@@ -148,6 +151,8 @@ describe("a client that does not go on", () => {
       await http1(listener.port, "GET", Buffer.alloc(0)); // By now the port has accepted the connection before.
       await listener.close(60_000);
       await closed;
+      // One that is left would keep the process.
+      expect(timers()).toBe(idle);
     });
   }
 

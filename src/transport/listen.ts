@@ -129,10 +129,7 @@ function sniff(socket: Socket, timeoutMs: number, decide: (isHttp2: boolean) => 
     clearTimeout(timer);
     clearImmediate(late);
   };
-  const drop = () => {
-    rest();
-    socket.destroy();
-  };
+  const drop = () => void socket.destroy();
   const onReadable = () => {
     const chunk = socket.read() as Buffer | null;
     if (chunk) seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
@@ -140,15 +137,15 @@ function sniff(socket: Socket, timeoutMs: number, decide: (isHttp2: boolean) => 
     const same = seen.compare(preface, 0, length, 0, length) === 0;
     if (same && length < preface.length) return;
     rest();
-    socket.off("readable", onReadable);
-    socket.off("error", drop);
-    socket.off("end", drop);
+    socket.off("readable", onReadable).off("error", drop).off("end", drop).off("close", rest);
     socket.unshift(seen);
     decide(same);
   };
   socket.on("readable", onReadable);
   socket.once("error", drop);
   socket.once("end", drop);
+  // Also where the listener closes: a timer that is left would keep the process.
+  socket.once("close", rest);
 }
 
 const rejections: Readonly<Record<string, number>> = {
