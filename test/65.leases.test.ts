@@ -82,7 +82,7 @@ describe("a lease", () => {
     const t = await ledgerOf({ balance: ample });
     await t.ledger.hold(unlimited("r1", 10, t.now()));
     await t.ledger.settle(over("r1", 10, t.now()));
-    vi.advanceTimersByTime(20);
+    vi.advanceTimersByTime(100);
     expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 2550, noted: 0 });
     vi.advanceTimersByTime(10_000);
     expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 0 });
@@ -131,7 +131,7 @@ describe("what a process that died has noted", () => {
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     const t = await ledgerOf({ balance: ample });
     await t.ledger.hold(unlimited("running", 10, t.now()));
-    vi.advanceTimersByTime(20);
+    vi.advanceTimersByTime(100);
     await t.ledger.hold(unlimited("answered", 10, t.now()));
     await t.ledger.settle(over("answered", 4, t.now()));
     expect(onDisk(t.path)).toMatchObject({ balance: ample, requests: 0, noted: 1, calls: 1 });

@@ -11,7 +11,7 @@ import { freePort } from "../free-port.ts";
 import { models, pacings } from "../payloads.ts";
 import { type Program, start, targetCore } from "../processes.ts";
 
-const main = join(import.meta.dirname, "../../src/main.ts");
+const main = join(import.meta.dirname, "../../bin/model-gateway.js");
 
 /** The ports of the upstreams: of whole answers, and of the stub. */
 export interface UpstreamPorts {

@@ -46,7 +46,7 @@ export interface Journal {
 }
 
 /** How long what is noted may wait, and how much of it. */
-const writeMs = 20;
+const writeMs = 100;
 const mostEntries = 256;
 /** How long a lease that nobody uses is kept. */
 const idleMs = 5_000;
@@ -69,13 +69,22 @@ export function createJournal(options: JournalOptions): Journal {
     const givenBack = leases.count() === 0 ? [] : leases.chosen(isGivenBack);
     const holds = openHolds();
     if (count === 0 && holds.length === 0 && givenBack.length === 0 && touched.size === 0) return;
-    store.transact(() => {
-      const posted = noted.length === 0 ? seq : store.journal.advance(node, seq);
-      const entries = noted.flatMap((note) => (note.seq > posted ? note.entries : []));
-      post([...entries, ...added, ...holds], node, clock() + holdMs);
-      for (const lease of givenBack) store.leases.giveBack(lease.id);
-      for (const [keyId, at] of touched) store.touch(keyId, at);
-    });
+    const writeBy = (post: LedgerStore["post"]) => {
+      store.transact(() => {
+        const posted = noted.length === 0 ? seq : store.journal.advance(node, seq);
+        const entries = noted.flatMap((note) => (note.seq > posted ? note.entries : []));
+        post([...entries, ...added, ...holds], node, clock() + holdMs);
+        for (const lease of givenBack) store.leases.giveBack(lease.id);
+        for (const [keyId, at] of touched) store.touch(keyId, at);
+      });
+    };
+    try {
+      writeBy(store.post);
+    } catch (error) {
+      if (!store.isFault(error)) throw error;
+      onError(error);
+      writeBy(postEach);
+    }
     [added, noted, count] = [[], [], 0];
     unwritten.clear();
     if (touched.size > 0) touched = new Map();
@@ -88,24 +97,20 @@ export function createJournal(options: JournalOptions): Journal {
     store.journal.forget(node);
   }
 
-  /** Writes entries where they belong. What one call has noted, and cannot be written, keeps no other from it. */
-  function post(entries: readonly Entry[], owner: string, expiresAt: number): void {
-    if (isPosted(entries, owner, expiresAt)) return;
+  /** Writes entries call by call: what one has noted, and cannot be written, keeps no other from it. */
+  function postEach(entries: readonly Entry[], owner: string, expiresAt: number): void {
     const calls = Map.groupBy(entries, (entry) => (entry.kind === "settle" ? entry.call.id : entry.requestId));
-    const bad = [...calls.values()].filter((own) => !isPosted(own, owner, expiresAt));
-    if (bad.length > 0) store.journal.setAside(node, ++seq, clock(), bad.flat());
-  }
-
-  /** Returns false where it is their own fault that they cannot be. */
-  function isPosted(entries: readonly Entry[], owner: string, expiresAt: number): boolean {
-    try {
-      store.transact(() => store.post(entries, owner, expiresAt));
-      return true;
-    } catch (error) {
-      if (!store.isFault(error)) throw error;
-      onError(error);
-      return false;
+    const bad: Entry[] = [];
+    for (const own of calls.values()) {
+      try {
+        store.transact(() => store.post(own, owner, expiresAt));
+      } catch (error) {
+        if (!store.isFault(error)) throw error;
+        onError(error);
+        bad.push(...own);
+      }
     }
+    if (bad.length > 0) store.journal.setAside(node, ++seq, clock(), bad);
   }
 
   /** Writes what another process has noted, if that was long ago. */
@@ -117,7 +122,7 @@ export function createJournal(options: JournalOptions): Journal {
       if (unreadable.length > 0) store.journal.setAside(owner, 0, clock(), unreadable);
       const posted = last ? store.journal.advance(owner, last.seq) : 0;
       const entries = notes.flatMap((note) => (note.seq > posted ? note.entries : []));
-      if (last && entries.length > 0) post(entries, owner, last.at + holdMs);
+      if (last && entries.length > 0) postEach(entries, owner, last.at + holdMs);
     });
     store.journal.removeAbandoned(owner);
   }

@@ -4,6 +4,8 @@
  */
 import type { Usage } from "../providers/provider.ts";
 
+const million = 1_000_000;
+
 /** All parts of a model's price. 0 is a price. */
 export interface Price {
   readonly input: number;
@@ -33,32 +35,55 @@ export const nothingUsed: CallUsage = {
 /** Returns the cost in millionths of the unit. */
 export function costOf(price: Price, used: CallUsage): number {
   const parts =
+    used.input * price.input +
+    used.cacheRead * price.cacheRead +
+    used.cacheWrite * price.cacheWrite +
+    used.cacheWriteHour * price.cacheWriteHour +
+    used.output * price.output +
+    used.characters * price.characters;
+  // No part is larger than the sum: where that is exact, all are.
+  if (parts <= Number.MAX_SAFE_INTEGER) return dividedUp(parts);
+  return dividedUpBig(
     product(used.input, price.input) +
-    product(used.cacheRead, price.cacheRead) +
-    product(used.cacheWrite, price.cacheWrite) +
-    product(used.cacheWriteHour, price.cacheWriteHour) +
-    product(used.output, price.output) +
-    product(used.characters, price.characters);
-  return Number((parts + 999_999n) / 1_000_000n);
+      product(used.cacheRead, price.cacheRead) +
+      product(used.cacheWrite, price.cacheWrite) +
+      product(used.cacheWriteHour, price.cacheWriteHour) +
+      product(used.output, price.output) +
+      product(used.characters, price.characters),
+  );
+}
+
+/** Returns the most that so much input may cost, whichever kind it turns out to be, with so much output. */
+export function worstCost(price: Price, input: number, characters: number, output: number): number {
+  const { cacheRead, cacheWrite, cacheWriteHour } = price;
+  const dearest = Math.max(price.input, cacheRead, cacheWrite, cacheWriteHour);
+  const parts = input * dearest + characters * price.characters + output * price.output;
+  if (parts <= Number.MAX_SAFE_INTEGER) return dividedUp(parts);
+  return dividedUpBig(product(input, dearest) + product(characters, price.characters) + product(output, price.output));
 }
 
 /** Returns a part of a cost, to a millionth of it: `share` is from 0 to 1. */
 export function partOf(cost: number, share: number): number {
-  return Number((product(cost, Math.round(share * 1_000_000)) + 999_999n) / 1_000_000n);
+  return dividedUpBig(product(cost, Math.round(share * million)));
 }
 
 /** Returns how many output tokens this much money buys. Infinite where output costs nothing. */
 export function outputFor(price: Price, money: number): number {
-  return price.output === 0 ? Number.POSITIVE_INFINITY : Number((BigInt(money) * 1_000_000n) / BigInt(price.output));
+  return price.output === 0 ? Number.POSITIVE_INFINITY : Number(product(money, million) / BigInt(price.output));
 }
 
 export function isFree({ input, cacheRead, cacheWrite, cacheWriteHour, output, characters }: Price): boolean {
   return input + cacheRead + cacheWrite + cacheWriteHour + output + characters === 0;
 }
 
-/** The highest price that a token of input may have. */
-export function dearestInput({ input, cacheRead, cacheWrite, cacheWriteHour }: Price): number {
-  return Math.max(input, cacheRead, cacheWrite, cacheWriteHour);
+/** Divides what a number counts exactly: a quotient of numbers alone would round. */
+function dividedUp(parts: number): number {
+  const rest = parts % million;
+  return (parts - rest) / million + (rest > 0 ? 1 : 0);
+}
+
+function dividedUpBig(parts: bigint): number {
+  return Number((parts + BigInt(million - 1)) / BigInt(million));
 }
 
 /** Exact, also where it is beyond what a number can count. */

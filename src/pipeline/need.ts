@@ -5,7 +5,7 @@
 import type { Call } from "../call.ts";
 import type { Model } from "../catalog.ts";
 import { modelUnpriced } from "../errors.ts";
-import { costOf, dearestInput, isFree, nothingUsed, outputFor, type Price } from "../ledger/price.ts";
+import { isFree, outputFor, type Price, worstCost } from "../ledger/price.ts";
 import {
   answersAskedFor,
   defaultCompletionTokens,
@@ -55,9 +55,8 @@ export function needOf(asking: Asking): Need | undefined {
   const json = call.request.json();
   const answers = answersAskedFor(asked, json);
   const isOwn = (outputBound(asked, json) ?? 0) > 0;
-  const dearest = { ...price, input: dearestInput(price) };
   const [input, characters] = [inputOf(asking), charactersOf(asked, call.request)];
-  const worst = (output: number) => costOf(dearest, { ...nothingUsed, input, characters, output });
+  const worst = (output: number) => worstCost(price, input, characters, output);
   const wanted = worst(outputOf(asking) * answers);
   const fewest = leastOutput(operation, request.json());
   const least = isOwn ? wanted : Math.min(wanted, worst(fewest * answers));
