@@ -25,7 +25,7 @@ describe("a chunk that differs from one before", () => {
     const read = learnt(chunk({ content: "a" }, { usage: null }), chunk({ content: "a" })).read(
       chunk({ content: "b" }, { usage: null }),
     );
-    expect(read).toEqual({ text: "b", seen: chunk({ content: "b" }) });
+    expect([read?.text, read?.seen]).toEqual(["b", chunk({ content: "b" })]);
   });
 
   test.each<[string, Buffer]>([
@@ -45,6 +45,7 @@ describe("a chunk that differs from one before", () => {
 
   test.each<[string, Buffer]>([
     ["says more than a text", chunk({ content: "a", refusal: "b" })],
+    ["tells how likely its tokens are", chunk({ content: "a" }, {}, { logprobs: { content: [] } })],
     ["finishes", chunk({ content: "a" }, {}, { finish_reason: "stop" })],
     ["says the same at two places", chunk({ content: "a" }, { message: { content: "a" } })],
   ])("is left to a parser where the one before %s", (_, first) => {

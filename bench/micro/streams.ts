@@ -2,6 +2,7 @@
 import type { Answer, Frames } from "../../src/call.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
 import { newId } from "../../src/ids.ts";
+import { createAlike } from "../../src/providers/openai-alike.ts";
 import { operations } from "../../src/providers/operations.ts";
 import { dataFrames, SseReader } from "../../src/wire/sse.ts";
 import { Wire } from "../../src/wire/wire.ts";
@@ -19,25 +20,33 @@ export async function measureStreams(): Promise<void> {
   await measure("SSE reader: a frame of 200 in a read", () => new SseReader().push(many), 200);
   await measure("SSE: a frame written", () => dataFrames([payload]));
   await measure("SSE: a frame handed on", () => Wire.ofFramed(stream, payload).framed());
-  await measure("a chunk, chat → messages, JSON and all", translateStream, chunksPerStream);
+  await measure("a chunk, chat → messages, JSON and all", () => translateStream(false), chunksPerStream);
+  await measure("a chunk, chat → messages, alike", () => translateStream(true), chunksPerStream);
   await measure("an id", () => newId("req"));
 }
 
 const request = Wire.ofBytes(operations.messages.input, Buffer.from(chatRequest("chat", 1000)));
 const [finish = ""] = lastFrames(false).slice("data: ".length).split("\n");
 
-async function translateStream(): Promise<number> {
+async function translateStream(isAlike: boolean): Promise<number> {
   const { answer } = messagesToChat.translate(request, {
     ...{ form: "stream", maxOutputTokens: undefined, answerId: "1", now: 1, estimateTokens: () => 1 },
   });
-  const translated = answer({ kind: "stream", frames: chunks() } as Answer<typeof stream>);
+  const translated = answer({ kind: "stream", frames: chunks(isAlike) } as Answer<typeof stream>);
   if (translated.kind !== "stream") throw new Error("a whole answer");
   let bytes = 0;
   for await (const batch of translated.frames) for (const event of batch) bytes += event.bytes().length;
   return bytes;
 }
 
-async function* chunks(): Frames<typeof stream> {
-  for (let i = 1; i < chunksPerStream; i++) yield [Wire.ofBytes(stream, payload, true)];
+/** Where they are alike, they are read as the provider reads them. */
+async function* chunks(isAlike: boolean): Frames<typeof stream> {
+  const alike = createAlike();
+  alike.learn(JSON.parse(payload.toString()), payload, payload);
+  for (let i = 1; i < chunksPerStream; i++) {
+    const chunk = Wire.ofBytes(stream, payload, true);
+    if (isAlike) chunk.piece = alike.read(payload);
+    yield [chunk];
+  }
   yield [Wire.ofBytes(stream, Buffer.from(finish), true)];
 }

@@ -4,19 +4,27 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { type Around, aroundText, type Piece } from "../wire/around.ts";
 import { framed } from "../wire/sse.ts";
 
-export interface Alike {
+/** What a chunk says that is like one learnt from. */
+export interface Alike extends Piece {
+  readonly text: string;
+  /** What the caller sees of it: the chunk, or what stands in a frame. */
+  readonly seen: Buffer;
+}
+
+export interface AlikeReader {
   /** Learns from a chunk, if all that it says is a text, and from what its caller sees of it. */
   learn(json: JsonObject, chunk: Buffer, seen: Buffer): void;
-  /** Returns what a chunk says that is like the one learnt from, and what its caller sees of it: the chunk, or what stands in a frame. */
-  read(chunk: Buffer): { readonly text: string; readonly seen: Buffer } | undefined;
+  /** Returns undefined for a chunk that is not like the one learnt from. */
+  read(chunk: Buffer): Alike | undefined;
 }
 
 /** How often it learns without finding a chunk that is alike: some vendors put something new into each. */
 const mostTries = 8;
 
-export function createAlike(): Alike {
+export function createAlike(): AlikeReader {
   let whole: Around | undefined;
   let told: Around | undefined;
   let tries = 0;
@@ -25,8 +33,9 @@ export function createAlike(): Alike {
       const member = tries < mostTries ? onlyText(json) : undefined;
       if (!member) return;
       tries++;
-      whole = around(member, chunk);
-      told = seen === chunk ? whole : sharing(around(member, seen), whole);
+      const isOnOneLine = !chunk.includes("\n");
+      whole = isOnOneLine ? aroundText(...member, chunk) : undefined;
+      told = seen === chunk ? whole : sharing(aroundText(...member, seen), whole);
     },
     read(chunk) {
       if (!whole || !told) return undefined;
@@ -34,10 +43,11 @@ export function createAlike(): Alike {
       const to = chunk.length - whole.after.length;
       if (to < from || whole.before.compare(chunk, 0, from) !== 0 || whole.after.compare(chunk, to) !== 0)
         return undefined;
-      const piece = chunk.subarray(from, to);
-      if (!isPlain(piece)) return undefined;
+      const bytes = chunk.subarray(from, to);
+      if (!isPlain(bytes)) return undefined;
       tries = 0;
-      return { text: piece.toString(), seen: told === whole ? chunk : framed(told.before, piece, told.after) };
+      const seen = told === whole ? chunk : framed(told.before, bytes, told.after);
+      return { text: bytes.toString(), seen, around: whole, bytes };
     },
   };
 }
@@ -50,29 +60,11 @@ const textKeys: ReadonlySet<string> = new Set(["content", "reasoning_content", "
 /** Returns where a chunk says its text, if that is all that it says. */
 function onlyText({ choices, usage }: JsonObject): Member | undefined {
   if (usage || !Array.isArray(choices) || choices.length !== 1) return undefined;
-  const [{ delta, finish_reason = null }] = choices as [JsonObject];
-  if (finish_reason !== null || typeof delta !== "object" || delta === null) return undefined;
+  const [{ delta, finish_reason = null, logprobs = null }] = choices as [JsonObject];
+  if (finish_reason !== null || logprobs !== null || typeof delta !== "object" || delta === null) return undefined;
   const said = Object.entries(delta).filter(([key, value]) => value !== null && value !== "" && key !== "role");
   const [[key, text] = ["", null]] = said;
   return said.length === 1 && textKeys.has(key) && typeof text === "string" ? [key, text] : undefined;
-}
-
-/** What stands around a text, its quotes included. */
-interface Around {
-  readonly before: Buffer;
-  readonly after: Buffer;
-}
-
-/** Returns undefined where the member is not found as it is mostly written, or is found at several places, or on several lines. */
-function around([key, text]: Member, chunk: Buffer): Around | undefined {
-  if (chunk.includes("\n")) return undefined;
-  const name = chunk.includes(`"${key}": `) ? `"${key}": ` : `"${key}":`;
-  const member = Buffer.from(name + JSON.stringify(text));
-  const at = chunk.indexOf(member);
-  if (at === -1 || chunk.includes(member, at + 1)) return undefined;
-  // Copies, for a piece of what was read would keep all of it.
-  const before = Buffer.from(chunk.subarray(0, at + name.length + 1));
-  return { before, after: Buffer.from(chunk.subarray(at + member.length - 1)) };
 }
 
 /** What stands before a text is mostly told as it came: one copy does for both. */

@@ -98,7 +98,9 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
       const said = alike.read(frame.bytes());
       if (!said) return undefined;
       if (said.text !== "") meter.wrote(said.text);
-      return said.seen === frame.bytes() ? frame : Wire.ofFramed(frame.desc, said.seen);
+      const seen = said.seen === frame.bytes() ? frame : Wire.ofFramed(frame.desc, said.seen);
+      seen.piece = said;
+      return seen;
     },
     take(frame, json) {
       const choices = (json.choices ?? []) as JsonObject[];

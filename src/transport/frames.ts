@@ -6,7 +6,7 @@
  * alive in its own way.
  */
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
-import { dataFrames, eventFrames } from "../wire/sse.ts";
+import { dataFrames, eventFrame, isEvent } from "../wire/sse.ts";
 import type { Wire } from "../wire/wire.ts";
 
 export interface FrameWriter {
@@ -28,11 +28,16 @@ const openai: FrameWriter = {
 };
 
 const anthropic: FrameWriter = {
-  frames: (batch) => eventFrames(batch.map((frame) => [String(frame.json().type), frame.bytes()])),
-  error: (payload) => eventFrames([["error", payload]]),
+  frames: (batch) => (batch.length === 1 ? eventOf(batch[0] as Wire) : Buffer.concat(batch.map(eventOf))),
+  error: (payload) => eventFrame("error", payload),
   end: Buffer.alloc(0),
   keepAlive: Buffer.from('event: ping\ndata: {"type":"ping"}\n\n'),
 };
+
+function eventOf(frame: Wire): Buffer {
+  const framed = frame.framed();
+  return framed && isEvent(framed) ? framed : eventFrame(String(frame.json().type), frame.bytes());
+}
 
 /** Its last event is the end, and an error is an event among others. */
 const responses: FrameWriter = { ...anthropic, keepAlive: openai.keepAlive };

@@ -183,13 +183,20 @@ export function dataFrames(payloads: readonly Buffer[]): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** Writes frames with their events' names in one piece. */
-export function eventFrames(events: readonly (readonly [name: string, payload: Buffer])[]): Buffer {
-  const pieces: Buffer[] = [];
-  for (const [name, payload] of events) {
-    pieces.push(Buffer.from(`event: ${name.replace(/[\r\n]/g, " ")}\ndata: `), onOneLine(payload), frameEnd);
-  }
-  return Buffer.concat(pieces);
+/** Writes a frame with its event's name. */
+export function eventFrame(name: string, payload: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`event: ${name.replace(/[\r\n]/g, " ")}\ndata: `), onOneLine(payload), frameEnd]);
+}
+
+/** Whether a frame of ours has its event's name. */
+export function isEvent(frame: Buffer): boolean {
+  return frame[0] === eventName[0];
+}
+
+/** Returns the data of a frame of ours, in the same memory. */
+export function dataOf(frame: Buffer): Buffer {
+  const line = isEvent(frame) ? frame.indexOf(lf) + 1 : 0;
+  return frame.subarray(line + dataPrefix.length, -frameEnd.length);
 }
 
 /** JSON may hold line breaks between its tokens; a frame may not. */

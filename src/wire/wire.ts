@@ -13,12 +13,13 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
+import type { Piece } from "./around.ts";
 import { WireFault } from "./fault.ts";
 import { binaryOptions, jsonType, parseJson } from "./json.ts";
 import { readOutline } from "./outline.ts";
 import { readMessage } from "./read.ts";
 import { spliceMembers } from "./splice.ts";
-import { frameOf } from "./sse.ts";
+import { dataOf, frameOf } from "./sse.ts";
 import { writeMessage } from "./write.ts";
 
 /** One form of a payload in bytes: JSON text, or protobuf of one that was a message and never became JSON. */
@@ -29,9 +30,14 @@ export interface Encoded {
 
 export class Wire<D extends DescMessage = DescMessage> {
   readonly desc: D;
+  /** The text by which alone it differs from others of its stream, where that is known. */
+  piece: Piece | undefined;
   readonly #lenient: boolean;
   #bytes: Buffer | undefined;
+  /** Whether the bytes stand in their memory as a frame of data alone. */
   #isFramed = false;
+  /** The frame that it was born in. */
+  #frame: Buffer | undefined;
   #json: JsonObject | undefined;
   #message: MessageShape<D> | undefined;
 
@@ -68,6 +74,13 @@ export class Wire<D extends DescMessage = DescMessage> {
     return wire;
   }
 
+  /** Takes an answer's JSON text in a frame of a stream as we write them: of data alone, or an event. */
+  static ofFrame<D extends DescMessage>(desc: D, frame: Buffer): Wire<D> {
+    const wire = new Wire(desc, true);
+    wire.#frame = frame;
+    return wire;
+  }
+
   /** Takes an answer as it was encoded. */
   static ofEncoded<D extends DescMessage>(desc: D, { isJson, bytes }: Encoded): Wire<D> {
     if (!isJson) return Wire.ofMessage(desc, fromBinary(desc, bytes, binaryOptions));
@@ -76,7 +89,7 @@ export class Wire<D extends DescMessage = DescMessage> {
 
   /** Returns it in bytes, by the shortest way. */
   encoded(): Encoded {
-    const isJson = this.#bytes !== undefined || this.#json !== undefined;
+    const isJson = this.#bytes !== undefined || this.#json !== undefined || this.#frame !== undefined;
     return isJson || !this.#message
       ? { isJson: true, bytes: this.bytes() }
       : { isJson: false, bytes: toBinary(this.desc, this.#message) };
@@ -84,7 +97,7 @@ export class Wire<D extends DescMessage = DescMessage> {
 
   /** Returns the JSON text. */
   bytes(): Buffer {
-    this.#bytes ??= Buffer.from(JSON.stringify(this.json()));
+    this.#bytes ??= this.#frame ? dataOf(this.#frame) : Buffer.from(JSON.stringify(this.json()));
     return this.#bytes;
   }
 
@@ -92,22 +105,22 @@ export class Wire<D extends DescMessage = DescMessage> {
   letGoOfText(): void {
     if (!this.#json) return;
     this.#bytes = undefined;
+    this.#frame = undefined;
     this.#isFramed = false;
   }
 
-  /** Returns the JSON text as a frame of a stream, if it came as one; it is in the same memory. */
+  /** Returns the JSON text as a frame of a stream, if it came as one: of data alone, or an event; it is in the same memory. */
   framed(): Buffer | undefined {
-    const bytes = this.#bytes;
-    if (!bytes || !this.#isFramed) return undefined;
-    return frameOf(bytes);
+    return this.#bytes && this.#isFramed ? frameOf(this.#bytes) : this.#frame;
   }
 
   /** Returns the JSON object; not to be changed. Throws a WireFault where the bytes are none. */
   json(): JsonObject {
     if (this.#json) return this.#json;
-    const json = this.#bytes
-      ? parseJson(this.#bytes, this.#lenient)
-      : writeMessage(this.desc, this.#message as MessageShape<D>);
+    const json =
+      this.#bytes || this.#frame
+        ? parseJson(this.bytes(), this.#lenient)
+        : writeMessage(this.desc, this.#message as MessageShape<D>);
     this.#json = asObject(json);
     return this.#json;
   }

@@ -15,7 +15,9 @@ import type {
 import { CompletionSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
 import type { Frames } from "../../call.ts";
 import type { JsonObject } from "../../wire/json.ts";
+import { dataFrames } from "../../wire/sse.ts";
 import { Wire } from "../../wire/wire.ts";
+import { alike } from "../alike.ts";
 import { translated } from "../translated.ts";
 import { completionChoice, finishWord, hasEnded, saidIn } from "./choice.ts";
 import { textLogProbs } from "./logprobs.ts";
@@ -36,11 +38,12 @@ export function completionFrames(
   reading: Reading,
 ): Frames<typeof CompletionSchema> {
   const pieces = new Pieces(reading);
-  return translated(
-    frames,
-    (chunk) => pieces.of(chunk.message()),
-    () => pieces.atEnd(),
-  );
+  const translate = (chunk: Wire<typeof ChatCompletionChunkSchema>) => pieces.of(chunk.message());
+  return translated(frames, alike(translate, ["text"], framed), () => pieces.atEnd());
+}
+
+function framed(piece: Piece): Buffer {
+  return dataFrames([piece.bytes()]);
 }
 
 class Pieces {

@@ -18,7 +18,9 @@ import { MessageStreamEventSchema } from "../../../gen/modelgateway/v1/messages_
 import type { Frames } from "../../call.ts";
 import { upstreamFailed } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
+import { eventFrame } from "../../wire/sse.ts";
 import { Wire } from "../../wire/wire.ts";
+import { alike } from "../alike.ts";
 import { translated } from "../translated.ts";
 import { headOf, type Origin, readable } from "./answer.ts";
 import { endingOf } from "./ending.ts";
@@ -33,15 +35,17 @@ export function eventsOf(
   inputTokens: number,
 ): Frames<typeof MessageStreamEventSchema> {
   const stream = new MessageStream(origin, inputTokens);
-  return translated(
-    frames,
-    (frame) => stream.chunk(readable<ChatCompletionChunk>(frame)).map(asWire),
-    () => stream.end().map(asWire),
-  );
+  const translate = (frame: Wire<typeof ChatCompletionChunkSchema>) =>
+    stream.chunk(readable<ChatCompletionChunk>(frame)).map(asWire);
+  return translated(frames, alike(translate, ["text", "thinking"], framed), () => stream.end().map(asWire));
 }
 
 function asWire(event: JsonObject): Wire<typeof MessageStreamEventSchema> {
   return Wire.ofJson(MessageStreamEventSchema, event);
+}
+
+function framed(event: Wire<typeof MessageStreamEventSchema>): Buffer {
+  return eventFrame(String(event.json().type), event.bytes());
 }
 
 class MessageStream {
