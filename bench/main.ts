@@ -20,8 +20,8 @@ const args = process.argv.slice(2);
 /** The load of a machine that does nothing else, and which part of its time may be missing without a word. */
 const quiet = 0.7;
 const littleStolen = 0.02;
-/** How much longer than it is measured a target runs beforehand. */
-const warmings = 10;
+/** How much longer than it is measured a target runs a load beforehand: one of its kind's first, and others. */
+const warmings = { first: 12, other: 2 };
 /** Loads that a target of others broke under. */
 const broken = new Set<string>();
 
@@ -43,8 +43,7 @@ async function main(): Promise<void> {
   const wanted = new Set(chosen.flatMap(({ targets }) => targets.filter((name) => options.targets.has(name))));
   const stage = await setStage({ folder, cache: options.cache, wanted });
   for (const load of chosen) for (const target of targetsOf(load, stage)) await verify(load, target);
-  const [first] = chosen;
-  if (first) await warmUp(first, stage, options.seconds);
+  for (const load of chosen) await warmUp(load, stage, options.seconds);
   const pieces: Piece[] = [];
   for (let round = 0; round < options.rounds; round++) {
     for (const load of chosen) {
@@ -90,10 +89,11 @@ function targetsOf({ targets }: Load, stage: Stage): Target[] {
 
 /** Runs until what runs often is compiled: that takes an engine many seconds, and is no cost of a call. */
 async function warmUp(load: Load, stage: Stage, seconds: number): Promise<void> {
+  const times = load.isFirst ? warmings.first : warmings.other;
   for (const target of targetsOf(load, stage)) {
     if (!target.program || target.name === "nginx") continue;
-    tell(`warming ${target.name}`);
-    const context = { seconds: warmings * seconds, warmSeconds: seconds / 5, folder, upstreams: stage.upstreams };
+    tell(`warming ${target.name}, ${load.name}`);
+    const context = { seconds: times * seconds, warmSeconds: seconds / 5, folder, upstreams: stage.upstreams };
     await load.measure(target, context).catch(() => {}); // What fails fails again when it is measured.
   }
 }
@@ -104,7 +104,7 @@ async function measure(load: Load, stage: Stage, round: number, seconds: number)
   const turned = targets.map((_, i) => targets[(i + round) % targets.length] as Target);
   const pieces: Piece[] = [];
   // What has run before only has to find its connections again.
-  const warmSeconds = round === 0 ? seconds : seconds / 5;
+  const warmSeconds = seconds / 5;
   for (const target of turned) {
     const context = { seconds, warmSeconds, folder, upstreams: stage.upstreams };
     try {
