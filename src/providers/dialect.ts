@@ -193,10 +193,10 @@ function takeFrames<O extends DescMessage>(
   dialect: Dialect,
   follower: Follower,
 ): Refusal | undefined {
-  for (const { data, isFramed } of frames) {
+  for (const { data, frame: whole } of frames) {
     try {
       if (follower.isEnd(data)) return undefined;
-      const frame = isFramed ? Wire.ofFramed(desc, data) : Wire.ofBytes(desc, data, true);
+      const frame = whole ? Wire.ofFrame(desc, whole, data) : Wire.ofBytes(desc, data, true);
       const seen = follower.skim?.(frame) ?? follower.take(frame, readJson(frame, dialect));
       if (seen) batch.push(seen);
       if (follower.isOver()) return undefined;

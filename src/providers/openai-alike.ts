@@ -5,13 +5,13 @@
 import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type Around, aroundText, type Piece } from "../wire/around.ts";
-import { framed } from "../wire/sse.ts";
+import { frameAround } from "../wire/sse.ts";
 
 /** What a chunk says that is like one learnt from. */
 export interface Alike extends Piece {
   readonly text: string;
-  /** What the caller sees of it: the chunk, or what stands in a frame. */
-  readonly seen: Buffer;
+  /** The frame of what the caller sees of it; undefined where that is all of it. */
+  readonly seen: Buffer | undefined;
 }
 
 export interface AlikeReader {
@@ -46,7 +46,7 @@ export function createAlike(): AlikeReader {
       const bytes = chunk.subarray(from, to);
       if (!isPlain(bytes)) return undefined;
       tries = 0;
-      const seen = told === whole ? chunk : framed(told.before, bytes, told.after);
+      const seen = told === whole ? undefined : frameAround(told.before, bytes, told.after);
       return { text: bytes.toString(), seen, around: whole, bytes };
     },
   };

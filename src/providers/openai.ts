@@ -98,7 +98,7 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
       const said = alike.read(frame.bytes());
       if (!said) return undefined;
       if (said.text !== "") meter.wrote(said.text);
-      const seen = said.seen === frame.bytes() ? frame : Wire.ofFramed(frame.desc, said.seen);
+      const seen = said.seen ? Wire.ofFrame(frame.desc, said.seen) : frame;
       seen.piece = said;
       return seen;
     },

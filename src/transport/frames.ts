@@ -6,7 +6,7 @@
  * alive in its own way.
  */
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
-import { dataFrames, eventFrame, isEvent } from "../wire/sse.ts";
+import { dataFrame, eventFrame, isEvent } from "../wire/sse.ts";
 import type { Wire } from "../wire/wire.ts";
 
 export interface FrameWriter {
@@ -21,22 +21,27 @@ export interface FrameWriter {
 }
 
 const openai: FrameWriter = {
-  frames: (batch) => (batch.length === 1 && batch[0]?.framed()) || dataFrames(batch.map((frame) => frame.bytes())),
-  error: (payload) => dataFrames([payload]),
+  frames: (batch) => joined(batch, (message) => message.frame() ?? dataFrame(message.bytes())),
+  error: dataFrame,
   end: Buffer.from("data: [DONE]\n\n"),
   keepAlive: Buffer.from(": keep-alive\n\n"),
 };
 
 const anthropic: FrameWriter = {
-  frames: (batch) => (batch.length === 1 ? eventOf(batch[0] as Wire) : Buffer.concat(batch.map(eventOf))),
+  frames: (batch) => joined(batch, eventOf),
   error: (payload) => eventFrame("error", payload),
   end: Buffer.alloc(0),
   keepAlive: Buffer.from('event: ping\ndata: {"type":"ping"}\n\n'),
 };
 
-function eventOf(frame: Wire): Buffer {
-  const framed = frame.framed();
-  return framed && isEvent(framed) ? framed : eventFrame(String(frame.json().type), frame.bytes());
+/** One is handed on as it is, without a copy. */
+function joined(batch: readonly Wire[], write: (message: Wire) => Buffer): Buffer {
+  return batch.length === 1 ? write(batch[0] as Wire) : Buffer.concat(batch.map(write));
+}
+
+function eventOf(message: Wire): Buffer {
+  const frame = message.frame();
+  return frame && isEvent(frame) ? frame : eventFrame(String(message.json().type), message.bytes());
 }
 
 /** Its last event is the end, and an error is an event among others. */

@@ -25,8 +25,8 @@ export interface SseFrame {
   readonly event: string | undefined;
   /** The data lines, joined by LF; never empty. */
   readonly data: Buffer;
-  /** Whether the data are one line that stands in its memory between `data: ` and an empty line, as we write frames. */
-  readonly isFramed: boolean;
+  /** All of it, where it is one line of data as we write frames. */
+  readonly frame: Buffer | undefined;
 }
 
 export class SseReader {
@@ -47,8 +47,10 @@ export class SseReader {
     for (let to = bytes.indexOf(lf); to !== -1; to = bytes.indexOf(lf, from)) {
       if (this.#isFrame(bytes, from, to)) {
         this.#checkSize(to - from);
-        frames.push({ event: undefined, data: bytes.subarray(from + dataPrefix.length, to), isFramed: true });
-        from = to + frameEnd.length;
+        const end = to + frameEnd.length;
+        const data = bytes.subarray(from + dataPrefix.length, to);
+        frames.push({ event: undefined, data, frame: bytes.subarray(from, end) });
+        from = end;
         continue;
       }
       if (this.#held === 0) this.#line(bytes, from, to, frames);
@@ -139,7 +141,7 @@ export class SseReader {
 
   #endFrame(frames: SseFrame[]): void {
     const data = this.#data.length === 1 ? (this.#data[0] as Buffer) : joinLines(this.#data);
-    if (data.length > 0) frames.push({ event: this.#event, data, isFramed: false });
+    if (data.length > 0) frames.push({ event: this.#event, data, frame: undefined });
     this.#event = undefined;
     this.#data = [];
     this.#dataBytes = 0;
@@ -157,14 +159,8 @@ function joinLines(lines: readonly Buffer[]): Buffer {
   return Buffer.from(lines.map((line) => line.toString("latin1")).join("\n"), "latin1");
 }
 
-/** Returns the frame in whose memory these data stand (`SseFrame.isFramed`). */
-export function frameOf(data: Buffer): Buffer {
-  const around = dataPrefix.length + frameEnd.length;
-  return Buffer.from(data.buffer, data.byteOffset - dataPrefix.length, data.length + around);
-}
-
-/** Returns data, made of pieces without line ends, that stand in a frame. */
-export function framed(before: Buffer, piece: Buffer, after: Buffer): Buffer {
+/** Writes a frame of data that are made of pieces without line ends. */
+export function frameAround(before: Buffer, piece: Buffer, after: Buffer): Buffer {
   const start = dataPrefix.length;
   const length = before.length + piece.length + after.length;
   const frame = Buffer.allocUnsafe(start + length + frameEnd.length);
@@ -173,14 +169,12 @@ export function framed(before: Buffer, piece: Buffer, after: Buffer): Buffer {
   frame.set(piece, start + before.length);
   frame.set(after, start + before.length + piece.length);
   frame.set(frameEnd, start + length);
-  return frame.subarray(start, start + length);
+  return frame;
 }
 
-/** Writes data-only frames in one piece. */
-export function dataFrames(payloads: readonly Buffer[]): Buffer {
-  const pieces: Buffer[] = [];
-  for (const payload of payloads) pieces.push(dataPrefix, onOneLine(payload), frameEnd);
-  return Buffer.concat(pieces);
+/** Writes a frame of data alone. */
+export function dataFrame(payload: Buffer): Buffer {
+  return Buffer.concat([dataPrefix, onOneLine(payload), frameEnd]);
 }
 
 /** Writes a frame with its event's name. */

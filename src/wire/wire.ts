@@ -19,7 +19,7 @@ import { binaryOptions, jsonType, parseJson } from "./json.ts";
 import { readOutline } from "./outline.ts";
 import { readMessage } from "./read.ts";
 import { spliceMembers } from "./splice.ts";
-import { dataOf, frameOf } from "./sse.ts";
+import { dataOf } from "./sse.ts";
 import { writeMessage } from "./write.ts";
 
 /** One form of a payload in bytes: JSON text, or protobuf of one that was a message and never became JSON. */
@@ -34,9 +34,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   piece: Piece | undefined;
   readonly #lenient: boolean;
   #bytes: Buffer | undefined;
-  /** Whether the bytes stand in their memory as a frame of data alone. */
-  #isFramed = false;
-  /** The frame that it was born in. */
+  /** The frame of a stream that it was born in. */
   #frame: Buffer | undefined;
   #json: JsonObject | undefined;
   #message: MessageShape<D> | undefined;
@@ -67,17 +65,11 @@ export class Wire<D extends DescMessage = DescMessage> {
     return wire;
   }
 
-  /** Takes an answer's JSON text that stands in its memory as a frame of a stream (`SseFrame.isFramed`). */
-  static ofFramed<D extends DescMessage>(desc: D, bytes: Buffer): Wire<D> {
-    const wire = Wire.ofBytes(desc, bytes, true);
-    wire.#isFramed = true;
-    return wire;
-  }
-
-  /** Takes an answer's JSON text in a frame of a stream as we write them: of data alone, or an event. */
-  static ofFrame<D extends DescMessage>(desc: D, frame: Buffer): Wire<D> {
+  /** Takes an answer's JSON text in a frame of a stream as we write them: of data alone, or an event. `bytes` is that text. */
+  static ofFrame<D extends DescMessage>(desc: D, frame: Buffer, bytes?: Buffer): Wire<D> {
     const wire = new Wire(desc, true);
     wire.#frame = frame;
+    wire.#bytes = bytes;
     return wire;
   }
 
@@ -106,12 +98,11 @@ export class Wire<D extends DescMessage = DescMessage> {
     if (!this.#json) return;
     this.#bytes = undefined;
     this.#frame = undefined;
-    this.#isFramed = false;
   }
 
-  /** Returns the JSON text as a frame of a stream, if it came as one: of data alone, or an event; it is in the same memory. */
-  framed(): Buffer | undefined {
-    return this.#bytes && this.#isFramed ? frameOf(this.#bytes) : this.#frame;
+  /** Returns the frame of a stream that it was born in, if it was: of data alone, or an event. */
+  frame(): Buffer | undefined {
+    return this.#frame;
   }
 
   /** Returns the JSON object; not to be changed. Throws a WireFault where the bytes are none. */

@@ -15,7 +15,7 @@ import type {
 import { CompletionSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
 import type { Frames } from "../../call.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import { dataFrames } from "../../wire/sse.ts";
+import { dataFrame } from "../../wire/sse.ts";
 import { Wire } from "../../wire/wire.ts";
 import { alike } from "../alike.ts";
 import { translated } from "../translated.ts";
@@ -39,11 +39,11 @@ export function completionFrames(
 ): Frames<typeof CompletionSchema> {
   const pieces = new Pieces(reading);
   const translate = (chunk: Wire<typeof ChatCompletionChunkSchema>) => pieces.of(chunk.message());
-  return translated(frames, alike(translate, ["text"], framed), () => pieces.atEnd());
+  return translated(frames, alike(translate, ["text"], frameOf), () => pieces.atEnd());
 }
 
-function framed(piece: Piece): Buffer {
-  return dataFrames([piece.bytes()]);
+function frameOf(piece: Piece): Buffer {
+  return dataFrame(piece.bytes());
 }
 
 class Pieces {

@@ -37,14 +37,14 @@ export function eventsOf(
   const stream = new MessageStream(origin, inputTokens);
   const translate = (frame: Wire<typeof ChatCompletionChunkSchema>) =>
     stream.chunk(readable<ChatCompletionChunk>(frame)).map(asWire);
-  return translated(frames, alike(translate, ["text", "thinking"], framed), () => stream.end().map(asWire));
+  return translated(frames, alike(translate, ["text", "thinking"], frameOf), () => stream.end().map(asWire));
 }
 
 function asWire(event: JsonObject): Wire<typeof MessageStreamEventSchema> {
   return Wire.ofJson(MessageStreamEventSchema, event);
 }
 
-function framed(event: Wire<typeof MessageStreamEventSchema>): Buffer {
+function frameOf(event: Wire<typeof MessageStreamEventSchema>): Buffer {
   return eventFrame(String(event.json().type), event.bytes());
 }
 
