@@ -36,8 +36,8 @@ export interface Load {
   readonly name: string;
   readonly about: string;
   readonly targets: readonly TargetName[];
-  /** Whether it is the first to run its kind of code, which is compiled meanwhile: it runs for longer beforehand. */
-  readonly isFirst?: boolean;
+  /** Loads of one kind run the same code. */
+  readonly kind: "whole" | "burst" | "paced" | "grpc";
   /** Asked of every target before anything is measured. */
   readonly sent: Sent | undefined;
   measure(target: Target, context: MeasureContext): Promise<Figures>;
@@ -67,14 +67,14 @@ const embeddings: Sent = {
 };
 
 export const loads: readonly Load[] = [
-  { ...whole("chat-1k", "chat, request and answer of 1 kB", all, chat(1000)), isFirst: true },
+  whole("chat-1k", "chat, request and answer of 1 kB", all, chat(1000)),
   whole("chat-20k", "chat, request of 20 kB", proxies, chat(20_000, models.long)),
   whole("chat-200k", "chat, request of 200 kB", proxies, chat(200_000, models.long)),
   whole("embeddings", "an answer of 1,536 floats", proxies, embeddings),
   whole("messages-1k", "Messages API on a chat upstream, 1 kB", ["gateway"], messages(models.chat)),
   whole("late-50", "an upstream that takes 50 ms, 1,000 connections", proxies, chat(1000, models.late), 1000),
   flat("flat", "streams of 300 chunks, as fast as they go", proxies, chat(1000, models.flat, streaming)),
-  { ...paced("paced-100", "100 streams of 50 chunks/s", all, { connections: 100, everyMs: 20 }), isFirst: true },
+  paced("paced-100", "100 streams of 50 chunks/s", all, { connections: 100, everyMs: 20 }),
   paced("paced-1000", "1,000 streams of 5 chunks/s", all, { connections: 1000, everyMs: 200 }),
   paced(
     "messages-paced",
@@ -92,7 +92,7 @@ export const loads: readonly Load[] = [
 
 function whole(name: string, about: string, targets: Load["targets"], sent: Sent, connections = 32): Load {
   return {
-    ...{ name, about, targets, sent },
+    ...{ name, about, kind: "whole", targets, sent },
     async measure(target, { seconds, warmSeconds, folder }) {
       const { path, body, upstream } = sent;
       const requests = [{ headers: target.headers(upstream), body }];
@@ -113,7 +113,7 @@ function whole(name: string, about: string, targets: Load["targets"], sent: Sent
 function flat(name: string, about: string, targets: Load["targets"], sent: Sent): Load {
   const load = whole(name, about, targets, sent);
   return {
-    ...load,
+    ...{ ...load, kind: "burst" },
     async measure(target, context) {
       const figures = await load.measure(target, context);
       const perStream = figures["CPU µs/request"];
@@ -133,7 +133,7 @@ function paced(
   const model = models.paced(pace.everyMs);
   const sent = asMessages ? messages(model, streaming) : chat(1000, model, streaming);
   return {
-    ...{ name, about, targets, sent: undefined },
+    ...{ name, about, kind: "paced", targets, sent: undefined },
     async measure(target, { seconds, warmSeconds, upstreams }) {
       const port = target.ports.stub;
       const bytes = requestBytes(sent.path, target.headers("stub"), sent.body);
@@ -157,6 +157,7 @@ function oneConnection(): Load {
   const sent = chat(1000);
   return {
     ...{ name: "one-connection", about: "one request after another, on one connection", targets: all, sent },
+    kind: "whole",
     async measure(target, { seconds, warmSeconds }) {
       await inTurn(askedOf(target, sent), warmSeconds);
       return { "p50 ms": percentile(await inTurn(askedOf(target, sent), seconds), 0.5) };
@@ -168,6 +169,7 @@ function rate(): Load {
   const sent = chat(1000);
   return {
     ...{ name: "rate-500", about: "500 requests/s, whatever the answers take", targets: all, sent },
+    kind: "whole",
     async measure(target, { seconds, warmSeconds }) {
       await atRate(askedOf(target, sent), 500, warmSeconds);
       return percentiles(await atRate(askedOf(target, sent), 500, seconds * 1.5));
@@ -179,6 +181,7 @@ function first(): Load {
   const sent = chat(1000, models.flat, streaming);
   return {
     ...{ name: "first-chunk", about: "how long a stream's first chunk is awaited", targets: all, sent },
+    kind: "burst",
     async measure(target, { seconds, warmSeconds }) {
       await firstChunks(askedOf(target, sent), warmSeconds / 2);
       return { "p50 ms": percentile(await firstChunks(askedOf(target, sent), seconds / 2), 0.5) };
@@ -188,7 +191,7 @@ function first(): Load {
 
 function grpc(name: string, about: string, streamed: boolean): Load {
   return {
-    ...{ name, about, targets: ["connect-echo", "gateway"], sent: undefined },
+    ...{ name, about, kind: "grpc", targets: ["connect-echo", "gateway"], sent: undefined },
     async measure(target, { seconds, warmSeconds }) {
       const model = streamed ? models.flat : models.chat;
       const port = target.ports.whole;

@@ -20,8 +20,10 @@ const args = process.argv.slice(2);
 /** The load of a machine that does nothing else, and which part of its time may be missing without a word. */
 const quiet = 0.7;
 const littleStolen = 0.02;
-/** How much longer than it is measured a target runs a load beforehand: one of its kind's first, and others. */
+/** How much longer than it is measured a target runs a load beforehand: the first of its kind, and others. */
 const warmings = { first: 12, other: 2 };
+/** What part of the time that it is measured a target has to find its connections again. */
+const again = 1 / 5;
 /** Loads that a target of others broke under. */
 const broken = new Set<string>();
 
@@ -43,7 +45,11 @@ async function main(): Promise<void> {
   const wanted = new Set(chosen.flatMap(({ targets }) => targets.filter((name) => options.targets.has(name))));
   const stage = await setStage({ folder, cache: options.cache, wanted });
   for (const load of chosen) for (const target of targetsOf(load, stage)) await verify(load, target);
-  for (const load of chosen) await warmUp(load, stage, options.seconds);
+  const warm = new Set<string>();
+  for (const load of chosen) {
+    await warmUp(load, stage, (warm.has(load.kind) ? warmings.other : warmings.first) * options.seconds);
+    warm.add(load.kind);
+  }
   const pieces: Piece[] = [];
   for (let round = 0; round < options.rounds; round++) {
     for (const load of chosen) {
@@ -89,11 +95,10 @@ function targetsOf({ targets }: Load, stage: Stage): Target[] {
 
 /** Runs until what runs often is compiled: that takes an engine many seconds, and is no cost of a call. */
 async function warmUp(load: Load, stage: Stage, seconds: number): Promise<void> {
-  const times = load.isFirst ? warmings.first : warmings.other;
   for (const target of targetsOf(load, stage)) {
     if (!target.program || target.name === "nginx") continue;
     tell(`warming ${target.name}, ${load.name}`);
-    const context = { seconds: times * seconds, warmSeconds: seconds / 5, folder, upstreams: stage.upstreams };
+    const context = { seconds, warmSeconds: 0, folder, upstreams: stage.upstreams };
     await load.measure(target, context).catch(() => {}); // What fails fails again when it is measured.
   }
 }
@@ -103,8 +108,7 @@ async function measure(load: Load, stage: Stage, round: number, seconds: number)
   const targets = targetsOf(load, stage);
   const turned = targets.map((_, i) => targets[(i + round) % targets.length] as Target);
   const pieces: Piece[] = [];
-  // What has run before only has to find its connections again.
-  const warmSeconds = seconds / 5;
+  const warmSeconds = again * seconds;
   for (const target of turned) {
     const context = { seconds, warmSeconds, folder, upstreams: stage.upstreams };
     try {

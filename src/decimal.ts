@@ -19,15 +19,11 @@ export function parseDecimal(text: string, places = 6): Decimal {
   return { value: sign && value !== 0 ? -value : value };
 }
 
-const zero = "0".charCodeAt(0);
-
 /** Writes at least two places, and no zeros after those: "10.00", "12.50", "0.000123". */
 export function formatDecimal(value: number | bigint, places = 6): string {
   const digits = String(value < 0 ? -value : value).padStart(places + 1, "0");
-  const point = digits.length - places;
-  let end = digits.length;
-  while (end > point + 2 && digits.charCodeAt(end - 1) === zero) end--;
-  return `${value < 0 ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point, end).padEnd(2, "0")}`;
+  const fraction = digits.slice(-places).replace(/0+$/, "").padEnd(2, "0");
+  return `${value < 0 ? "-" : ""}${digits.slice(0, -places)}.${fraction}`;
 }
 
 /** Returns the shortest decimal text of a finite number, without an exponent. */

@@ -1,7 +1,7 @@
 /** Chunks that are read without a parser say what a parser would have read, and all others are left to it. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createAlike } from "../src/providers/openai-alike.ts";
+import { createAlikeReader } from "../src/providers/openai-alike.ts";
 import { dataFrame } from "../src/wire/sse.ts";
 
 const chunk = (delta: object, more: object = {}, choice: object = {}) =>
@@ -9,23 +9,30 @@ const chunk = (delta: object, more: object = {}, choice: object = {}) =>
 
 /** Returns what has learnt from this chunk. */
 function learnt(from: Buffer, seen = from) {
-  const alike = createAlike();
+  const alike = createAlikeReader();
   alike.learn(JSON.parse(from.toString()), from, seen);
   return alike;
 }
+
+const escaped = Buffer.from(
+  chunk({ content: "#" }, { x: { content: "A" } })
+    .toString()
+    .replace("#", "\\u0041"),
+);
+const twice = Buffer.from(chunk({ content: "A" }).toString().replace('"A"', '"A","content":"\\u0041"'));
 
 describe("a chunk that differs from one before", () => {
   test.each(["content", "reasoning_content", "reasoning"])("in its %s alone is read, and told as it came", (key) => {
     const next = chunk({ [key]: "zweites, 二番目" });
     const read = learnt(chunk({ [key]: "first" })).read(next);
-    expect(read).toMatchObject({ text: "zweites, 二番目", seen: undefined });
+    expect(read).toMatchObject({ text: "zweites, 二番目", frame: undefined });
   });
 
   test("is told without what its caller is not to see", () => {
     const read = learnt(chunk({ content: "a" }, { usage: null }), chunk({ content: "a" })).read(
       chunk({ content: "b" }, { usage: null }),
     );
-    expect(read).toMatchObject({ text: "b", seen: dataFrame(chunk({ content: "b" })) });
+    expect(read).toMatchObject({ text: "b", frame: dataFrame(chunk({ content: "b" })) });
   });
 
   test.each<[string, Buffer]>([
@@ -48,6 +55,8 @@ describe("a chunk that differs from one before", () => {
     ["tells how likely its tokens are", chunk({ content: "a" }, {}, { logprobs: { content: [] } })],
     ["finishes", chunk({ content: "a" }, {}, { finish_reason: "stop" })],
     ["says the same at two places", chunk({ content: "a" }, { message: { content: "a" } })],
+    ["says it with an escape, and elsewhere without", escaped],
+    ["says it twice, and the last time with an escape", twice],
   ])("is left to a parser where the one before %s", (_, first) => {
     expect(learnt(first).read(first)).toBeUndefined();
   });
@@ -70,7 +79,7 @@ describe("a chunk that differs from one before", () => {
   });
 
   test("is looked for no more where each has something new", () => {
-    const alike = createAlike();
+    const alike = createAlikeReader();
     const odd = (i: number) => chunk({ content: "a" }, { obfuscation: "x".repeat(i) });
     for (let i = 0; i < 8; i++) {
       expect(alike.read(odd(i))).toBeUndefined();

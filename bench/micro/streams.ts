@@ -2,7 +2,7 @@
 import type { Answer, Frames } from "../../src/call.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
 import { newId } from "../../src/ids.ts";
-import { createAlike } from "../../src/providers/openai-alike.ts";
+import { type AlikeChunk, createAlikeReader } from "../../src/providers/openai-alike.ts";
 import { operations } from "../../src/providers/operations.ts";
 import { dataFrame, SseReader } from "../../src/wire/sse.ts";
 import { Wire } from "../../src/wire/wire.ts";
@@ -41,11 +41,11 @@ async function translateStream(isAlike: boolean): Promise<number> {
 
 /** Where they are alike, they are read as the provider reads them. */
 async function* chunks(isAlike: boolean): Frames<typeof stream> {
-  const alike = createAlike();
+  const alike = createAlikeReader();
   alike.learn(JSON.parse(payload.toString()), payload, payload);
   for (let i = 1; i < chunksPerStream; i++) {
     const chunk = Wire.ofBytes(stream, payload, true);
-    if (isAlike) chunk.piece = alike.read(payload);
+    if (isAlike) chunk.differingIn((alike.read(payload) as AlikeChunk).plainText);
     yield [chunk];
   }
   yield [Wire.ofBytes(stream, Buffer.from(finish), true)];

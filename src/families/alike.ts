@@ -1,12 +1,13 @@
 /**
- * Translates chunks of a stream that differ from one another in their text alone, most of them without reading them: the
- * first is translated, and what it became is written again around the text of each that follows at once.
+ * Translates chunks of a stream that differ from one another in their text alone, most of them without reading them: they are
+ * read until one becomes a single frame that tells its text, and what that became is written again around the texts that
+ * follow at once.
  *
  * It is for translations in which such a text leaves no trace: told once more, it becomes once more what it became. An
  * empty one becomes nothing.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
-import { type Around, aroundText, type Piece } from "../wire/around.ts";
+import { type Around, aroundText, type PlainText } from "../wire/around.ts";
 import { Wire } from "../wire/wire.ts";
 
 type Translate<I extends DescMessage, O extends DescMessage> = (chunk: Wire<I>) => readonly Wire<O>[];
@@ -28,10 +29,10 @@ export function alike<I extends DescMessage, O extends DescMessage>(
 ): Translate<I, O> {
   let run: Run<O> | undefined;
   return (chunk) => {
-    const { piece } = chunk;
-    if (piece && piece.around === run?.around) return again(run, piece.bytes);
+    const { plainText } = chunk;
+    if (plainText && plainText.around === run?.around) return again(run, plainText.bytes);
     const made = translate(chunk);
-    run = piece && runOf(piece, made, keys, write);
+    run = plainText && runOf(plainText, made, keys, write);
     return made;
   };
 }
@@ -42,7 +43,7 @@ function again<O extends DescMessage>({ desc, told }: Run<O>, text: Buffer): rea
 
 /** Returns undefined where a chunk became anything else than one frame that tells its text, and that only once. */
 function runOf<O extends DescMessage>(
-  { around, bytes }: Piece,
+  { around, bytes }: PlainText,
   made: readonly Wire<O>[],
   keys: readonly string[],
   write: (made: Wire<O>) => Buffer,

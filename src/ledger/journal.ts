@@ -4,7 +4,7 @@
  * What is noted survives this process; if it dies, another writes it (`recover`). Whoever else looks at the database through
  * this process finds all written (`store.beforeAccess`).
  */
-import type { Entry, HoldEntry, LedgerStore, Note } from "../storage/ledger.ts";
+import type { Entry, HoldEntry, LedgerStore, Note, Post } from "../storage/ledger.ts";
 import type { Credit } from "./credit.ts";
 import type { Lease, Leases } from "./leases.ts";
 
@@ -69,7 +69,7 @@ export function createJournal(options: JournalOptions): Journal {
     const givenBack = leases.count() === 0 ? [] : leases.chosen(isGivenBack);
     const holds = openHolds();
     if (count === 0 && holds.length === 0 && givenBack.length === 0 && touched.size === 0) return;
-    const writeBy = (post: LedgerStore["post"]) => {
+    const writeBy = (post: Post) => {
       store.transact(() => {
         const posted = noted.length === 0 ? seq : store.journal.advance(node, seq);
         const entries = noted.flatMap((note) => (note.seq > posted ? note.entries : []));
@@ -78,11 +78,11 @@ export function createJournal(options: JournalOptions): Journal {
         for (const [keyId, at] of touched) store.touch(keyId, at);
       });
     };
+    // All at once: a savepoint for each call would cost more than its rows. Only where an entry is at fault, call by call.
     try {
       writeBy(store.post);
     } catch (error) {
       if (!store.isFault(error)) throw error;
-      onError(error);
       writeBy(postEach);
     }
     [added, noted, count] = [[], [], 0];
@@ -122,6 +122,7 @@ export function createJournal(options: JournalOptions): Journal {
       if (unreadable.length > 0) store.journal.setAside(owner, 0, clock(), unreadable);
       const posted = last ? store.journal.advance(owner, last.seq) : 0;
       const entries = notes.flatMap((note) => (note.seq > posted ? note.entries : []));
+      // It is rare: what cannot be written is found out from the start.
       if (last && entries.length > 0) postEach(entries, owner, last.at + holdMs);
     });
     store.journal.removeAbandoned(owner);

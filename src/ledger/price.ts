@@ -17,6 +17,8 @@ export interface Price {
   readonly characters: number;
 }
 
+const kinds = ["input", "cacheRead", "cacheWrite", "cacheWriteHour", "output", "characters"] as const;
+
 /** What a call used, in parts that do not overlap; of speech, the characters of its input. */
 export interface CallUsage extends Usage {
   readonly characters: number;
@@ -41,16 +43,9 @@ export function costOf(price: Price, used: CallUsage): number {
     used.cacheWriteHour * price.cacheWriteHour +
     used.output * price.output +
     used.characters * price.characters;
-  // No part is larger than the sum: where that is exact, all are.
-  if (parts <= Number.MAX_SAFE_INTEGER) return dividedUp(parts);
-  return dividedUpBig(
-    product(used.input, price.input) +
-      product(used.cacheRead, price.cacheRead) +
-      product(used.cacheWrite, price.cacheWrite) +
-      product(used.cacheWriteHour, price.cacheWriteHour) +
-      product(used.output, price.output) +
-      product(used.characters, price.characters),
-  );
+  // Counts and prices are whole and never negative: no part is larger than the sum, and where that is exact, all are.
+  if (parts <= Number.MAX_SAFE_INTEGER) return millionthUp(parts);
+  return millionthUpBig(kinds.reduce((sum, kind) => sum + product(used[kind], price[kind]), 0n));
 }
 
 /** Returns the most that so much input may cost, whichever kind it turns out to be, with so much output. */
@@ -58,13 +53,13 @@ export function worstCost(price: Price, input: number, characters: number, outpu
   const { cacheRead, cacheWrite, cacheWriteHour } = price;
   const dearest = Math.max(price.input, cacheRead, cacheWrite, cacheWriteHour);
   const parts = input * dearest + characters * price.characters + output * price.output;
-  if (parts <= Number.MAX_SAFE_INTEGER) return dividedUp(parts);
-  return dividedUpBig(product(input, dearest) + product(characters, price.characters) + product(output, price.output));
+  if (parts <= Number.MAX_SAFE_INTEGER) return millionthUp(parts);
+  return costOf({ ...price, input: dearest }, { ...nothingUsed, input, characters, output });
 }
 
 /** Returns a part of a cost, to a millionth of it: `share` is from 0 to 1. */
 export function partOf(cost: number, share: number): number {
-  return dividedUpBig(product(cost, Math.round(share * million)));
+  return millionthUpBig(product(cost, Math.round(share * million)));
 }
 
 /** Returns how many output tokens this much money buys. Infinite where output costs nothing. */
@@ -76,13 +71,13 @@ export function isFree({ input, cacheRead, cacheWrite, cacheWriteHour, output, c
   return input + cacheRead + cacheWrite + cacheWriteHour + output + characters === 0;
 }
 
-/** Divides what a number counts exactly: a quotient of numbers alone would round. */
-function dividedUp(parts: number): number {
+/** Divides what a number counts exactly by a million, and rounds up: a quotient of numbers alone would round either way. */
+function millionthUp(parts: number): number {
   const rest = parts % million;
   return (parts - rest) / million + (rest > 0 ? 1 : 0);
 }
 
-function dividedUpBig(parts: bigint): number {
+function millionthUpBig(parts: bigint): number {
   return Number((parts + BigInt(million - 1)) / BigInt(million));
 }
 

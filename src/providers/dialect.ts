@@ -193,7 +193,7 @@ function takeFrames<O extends DescMessage>(
   dialect: Dialect,
   follower: Follower,
 ): Refusal | undefined {
-  for (const { data, frame: whole } of frames) {
+  for (const { data, whole } of frames) {
     try {
       if (follower.isEnd(data)) return undefined;
       const frame = whole ? Wire.ofFrame(desc, whole, data) : Wire.ofBytes(desc, data, true);

@@ -4,27 +4,29 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type Around, aroundText, type Piece } from "../wire/around.ts";
+import { type Around, aroundText, type PlainText } from "../wire/around.ts";
 import { frameAround } from "../wire/sse.ts";
 
 /** What a chunk says that is like one learnt from. */
-export interface Alike extends Piece {
+export interface AlikeChunk {
   readonly text: string;
+  /** The same as it stands in what the caller sees. */
+  readonly plainText: PlainText;
   /** The frame of what the caller sees of it; undefined where that is all of it. */
-  readonly seen: Buffer | undefined;
+  readonly frame: Buffer | undefined;
 }
 
 export interface AlikeReader {
   /** Learns from a chunk, if all that it says is a text, and from what its caller sees of it. */
   learn(json: JsonObject, chunk: Buffer, seen: Buffer): void;
   /** Returns undefined for a chunk that is not like the one learnt from. */
-  read(chunk: Buffer): Alike | undefined;
+  read(chunk: Buffer): AlikeChunk | undefined;
 }
 
 /** How often it learns without finding a chunk that is alike: some vendors put something new into each. */
 const mostTries = 8;
 
-export function createAlike(): AlikeReader {
+export function createAlikeReader(): AlikeReader {
   let whole: Around | undefined;
   let told: Around | undefined;
   let tries = 0;
@@ -33,9 +35,10 @@ export function createAlike(): AlikeReader {
       const member = tries < mostTries ? onlyText(json) : undefined;
       if (!member) return;
       tries++;
+      // Data of several lines are no frame as we write it.
       const isOnOneLine = !chunk.includes("\n");
-      whole = isOnOneLine ? aroundText(...member, chunk) : undefined;
-      told = seen === chunk ? whole : sharing(aroundText(...member, seen), whole);
+      whole = isOnOneLine ? aroundMember(member, chunk) : undefined;
+      told = seen === chunk ? whole : sharing(aroundMember(member, seen), whole);
     },
     read(chunk) {
       if (!whole || !told) return undefined;
@@ -46,8 +49,8 @@ export function createAlike(): AlikeReader {
       const bytes = chunk.subarray(from, to);
       if (!isPlain(bytes)) return undefined;
       tries = 0;
-      const seen = told === whole ? undefined : frameAround(told.before, bytes, told.after);
-      return { text: bytes.toString(), seen, around: whole, bytes };
+      const frame = told === whole ? undefined : frameAround(told.before, bytes, told.after);
+      return { text: bytes.toString(), plainText: { around: whole, bytes }, frame };
     },
   };
 }
@@ -65,6 +68,19 @@ function onlyText({ choices, usage }: JsonObject): Member | undefined {
   const said = Object.entries(delta).filter(([key, value]) => value !== null && value !== "" && key !== "role");
   const [[key, text] = ["", null]] = said;
   return said.length === 1 && textKeys.has(key) && typeof text === "string" ? [key, text] : undefined;
+}
+
+/** Returns what stands around the text, and around nothing that is only written like it: another text is tried in its place. */
+function aroundMember([key, text]: Member, json: Buffer): Around | undefined {
+  const found = aroundText(key, text, json);
+  if (!found) return undefined;
+  const other = Buffer.from(text === "a" ? "b" : "a");
+  try {
+    const read = onlyText(JSON.parse(Buffer.concat([found.before, other, found.after]).toString()));
+    return read?.[0] === key && read[1] === other.toString() ? found : undefined;
+  } catch {
+    return undefined; // What is no JSON here was read all the same: as by a byte order mark before it.
+  }
 }
 
 /** What stands before a text is mostly told as it came: one copy does for both. */

@@ -7,7 +7,7 @@
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Wire } from "../wire/wire.ts";
 import { checkOver, type Dialect, type Follower, speakOver } from "./dialect.ts";
-import { createAlike } from "./openai-alike.ts";
+import { createAlikeReader } from "./openai-alike.ts";
 import { speakSpeech } from "./openai-speech.ts";
 import { meterAnswer, meterChoice, tellUsage } from "./openai-usage.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
@@ -81,7 +81,7 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
   let done = false;
   /** Whether each choice has finished, by its index. */
   const choicesSeen = new Map<JsonValue | undefined, boolean>();
-  const alike = createAlike();
+  const reader = createAlikeReader();
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
     // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
     if (usageWanted || !("usage" in json)) return frame;
@@ -95,12 +95,11 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
     },
     isOver: () => done,
     skim(frame) {
-      const said = alike.read(frame.bytes());
+      const said = reader.read(frame.bytes());
       if (!said) return undefined;
       if (said.text !== "") meter.wrote(said.text);
-      const seen = said.seen ? Wire.ofFrame(frame.desc, said.seen) : frame;
-      seen.piece = said;
-      return seen;
+      const seen = said.frame ? Wire.ofFrame(frame.desc, said.frame) : frame;
+      return seen.differingIn(said.plainText);
     },
     take(frame, json) {
       const choices = (json.choices ?? []) as JsonObject[];
@@ -112,7 +111,7 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
       }
       if (json.usage) tellUsage(json.usage, meter);
       const seen = see(frame, json);
-      if (seen) alike.learn(json, frame.bytes(), seen.bytes());
+      if (seen) reader.learn(json, frame.bytes(), seen.bytes());
       return seen;
     },
     isComplete: () => choicesSeen.size > 0 && [...choicesSeen.values()].every((hasFinished) => hasFinished),

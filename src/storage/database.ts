@@ -124,7 +124,7 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
       sqlite.pragma(`busy_timeout = ${lockTimeoutMs}`);
     }
   };
-  /** Who only reads does not wait for another process: then it sees what was written some milliseconds ago. */
+  /** Who only reads does not wait for another process: then it sees what this one had written last. */
   const enterToRead = () => {
     if ([...behind].some(({ isBehind }) => isBehind())) withoutWaiting(enter);
   };

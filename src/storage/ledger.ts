@@ -18,6 +18,7 @@ import { release, reserve } from "./reserving.ts";
 import type { RequestTable } from "./schema.ts";
 
 export type { Entry, HoldEntry, Note, Taken } from "./journal.ts";
+export type { Post } from "./posting.ts";
 
 export interface HoldInit {
   readonly requestId: string;

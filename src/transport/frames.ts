@@ -6,7 +6,8 @@
  * alive in its own way.
  */
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
-import { dataFrame, eventFrame, isEvent } from "../wire/sse.ts";
+import { asData, asEvent } from "../wire/frame.ts";
+import { dataFrame, eventFrame } from "../wire/sse.ts";
 import type { Wire } from "../wire/wire.ts";
 
 export interface FrameWriter {
@@ -21,14 +22,14 @@ export interface FrameWriter {
 }
 
 const openai: FrameWriter = {
-  frames: (batch) => joined(batch, (message) => message.frame() ?? dataFrame(message.bytes())),
+  frames: (batch) => joined(batch, asData),
   error: dataFrame,
   end: Buffer.from("data: [DONE]\n\n"),
   keepAlive: Buffer.from(": keep-alive\n\n"),
 };
 
 const anthropic: FrameWriter = {
-  frames: (batch) => joined(batch, eventOf),
+  frames: (batch) => joined(batch, asEvent),
   error: (payload) => eventFrame("error", payload),
   end: Buffer.alloc(0),
   keepAlive: Buffer.from('event: ping\ndata: {"type":"ping"}\n\n'),
@@ -37,11 +38,6 @@ const anthropic: FrameWriter = {
 /** One is handed on as it is, without a copy. */
 function joined(batch: readonly Wire[], write: (message: Wire) => Buffer): Buffer {
   return batch.length === 1 ? write(batch[0] as Wire) : Buffer.concat(batch.map(write));
-}
-
-function eventOf(message: Wire): Buffer {
-  const frame = message.frame();
-  return frame && isEvent(frame) ? frame : eventFrame(String(message.json().type), message.bytes());
 }
 
 /** Its last event is the end, and an error is an event among others. */

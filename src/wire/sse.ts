@@ -26,7 +26,7 @@ export interface SseFrame {
   /** The data lines, joined by LF; never empty. */
   readonly data: Buffer;
   /** All of it, where it is one line of data as we write frames. */
-  readonly frame: Buffer | undefined;
+  readonly whole: Buffer | undefined;
 }
 
 export class SseReader {
@@ -49,7 +49,7 @@ export class SseReader {
         this.#checkSize(to - from);
         const end = to + frameEnd.length;
         const data = bytes.subarray(from + dataPrefix.length, to);
-        frames.push({ event: undefined, data, frame: bytes.subarray(from, end) });
+        frames.push({ event: undefined, data, whole: bytes.subarray(from, end) });
         from = end;
         continue;
       }
@@ -141,7 +141,7 @@ export class SseReader {
 
   #endFrame(frames: SseFrame[]): void {
     const data = this.#data.length === 1 ? (this.#data[0] as Buffer) : joinLines(this.#data);
-    if (data.length > 0) frames.push({ event: this.#event, data, frame: undefined });
+    if (data.length > 0) frames.push({ event: this.#event, data, whole: undefined });
     this.#event = undefined;
     this.#data = [];
     this.#dataBytes = 0;

@@ -1,5 +1,6 @@
 /**
- * One payload in up to three forms: bytes of JSON as on the public wire, the parsed JSON, and a protobuf message.
+ * One payload in up to three forms: JSON text as on the public wire, perhaps in a frame of a stream, the parsed JSON, and a
+ * protobuf message.
  *
  * It keeps the form it was born with and makes the others when they are first asked for. So a call that comes in
  * as JSON and goes on as JSON is never rebuilt, and an RPC call pays for JSON only if its upstream speaks it.
@@ -13,7 +14,7 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import type { Piece } from "./around.ts";
+import type { PlainText } from "./around.ts";
 import { WireFault } from "./fault.ts";
 import { binaryOptions, jsonType, parseJson } from "./json.ts";
 import { readOutline } from "./outline.ts";
@@ -30,14 +31,13 @@ export interface Encoded {
 
 export class Wire<D extends DescMessage = DescMessage> {
   readonly desc: D;
-  /** The text by which alone it differs from others of its stream, where that is known. */
-  piece: Piece | undefined;
   readonly #lenient: boolean;
   #bytes: Buffer | undefined;
   /** The frame of a stream that it was born in. */
   #frame: Buffer | undefined;
   #json: JsonObject | undefined;
   #message: MessageShape<D> | undefined;
+  #plainText: PlainText | undefined;
 
   private constructor(desc: D, lenient: boolean) {
     this.desc = desc;
@@ -73,6 +73,17 @@ export class Wire<D extends DescMessage = DescMessage> {
     return wire;
   }
 
+  /** Says that it differs from others of its stream in this text alone, which whoever reads the stream has found out. */
+  differingIn(plainText: PlainText): this {
+    this.#plainText = plainText;
+    return this;
+  }
+
+  /** The text by which alone it differs from others of its stream, where that is known. */
+  get plainText(): PlainText | undefined {
+    return this.#plainText;
+  }
+
   /** Takes an answer as it was encoded. */
   static ofEncoded<D extends DescMessage>(desc: D, { isJson, bytes }: Encoded): Wire<D> {
     if (!isJson) return Wire.ofMessage(desc, fromBinary(desc, bytes, binaryOptions));
@@ -81,7 +92,7 @@ export class Wire<D extends DescMessage = DescMessage> {
 
   /** Returns it in bytes, by the shortest way. */
   encoded(): Encoded {
-    const isJson = this.#bytes !== undefined || this.#json !== undefined || this.#frame !== undefined;
+    const isJson = this.#text() !== undefined || this.#json !== undefined;
     return isJson || !this.#message
       ? { isJson: true, bytes: this.bytes() }
       : { isJson: false, bytes: toBinary(this.desc, this.#message) };
@@ -89,7 +100,13 @@ export class Wire<D extends DescMessage = DescMessage> {
 
   /** Returns the JSON text. */
   bytes(): Buffer {
-    this.#bytes ??= this.#frame ? dataOf(this.#frame) : Buffer.from(JSON.stringify(this.json()));
+    this.#bytes = this.#text() ?? Buffer.from(JSON.stringify(this.json()));
+    return this.#bytes;
+  }
+
+  /** The JSON text, where it came as text or was written since. */
+  #text(): Buffer | undefined {
+    if (this.#frame) this.#bytes ??= dataOf(this.#frame);
     return this.#bytes;
   }
 
@@ -108,18 +125,17 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** Returns the JSON object; not to be changed. Throws a WireFault where the bytes are none. */
   json(): JsonObject {
     if (this.#json) return this.#json;
-    const json =
-      this.#bytes || this.#frame
-        ? parseJson(this.bytes(), this.#lenient)
-        : writeMessage(this.desc, this.#message as MessageShape<D>);
+    const text = this.#text();
+    const json = text ? parseJson(text, this.#lenient) : writeMessage(this.desc, this.#message as MessageShape<D>);
     this.#json = asObject(json);
     return this.#json;
   }
 
   /** Returns the JSON object for who does not ask for the numbers of vectors: their lists may stand empty in it. */
   outline(): JsonObject {
-    if (this.#json || !this.#bytes || !this.#lenient) return this.json();
-    const outline = readOutline(this.#bytes);
+    const text = this.#text();
+    if (this.#json || !text || !this.#lenient) return this.json();
+    const outline = readOutline(text);
     return outline === undefined ? this.json() : asObject(outline);
   }
 

@@ -4,6 +4,8 @@
  * Every piece has the same id, time and model. Each choice begins with the echoed prompt, if that is wanted, and ends
  * with one piece that says why, whatever the upstream told at its end, or told twice. The usage comes last, once, and
  * only if it was asked for. Chunks that say nothing of the text (the role, the reasoning) have no piece.
+ *
+ * Most chunks of a text never come here (`../alike.ts`): but for log probabilities, nothing here may remember what it said.
  */
 
 import type {
@@ -14,8 +16,8 @@ import type {
 } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CompletionSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
 import type { Frames } from "../../call.ts";
+import { asData } from "../../wire/frame.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import { dataFrame } from "../../wire/sse.ts";
 import { Wire } from "../../wire/wire.ts";
 import { alike } from "../alike.ts";
 import { translated } from "../translated.ts";
@@ -39,11 +41,7 @@ export function completionFrames(
 ): Frames<typeof CompletionSchema> {
   const pieces = new Pieces(reading);
   const translate = (chunk: Wire<typeof ChatCompletionChunkSchema>) => pieces.of(chunk.message());
-  return translated(frames, alike(translate, ["text"], frameOf), () => pieces.atEnd());
-}
-
-function frameOf(piece: Piece): Buffer {
-  return dataFrame(piece.bytes());
+  return translated(frames, alike(translate, ["text"], asData), () => pieces.atEnd());
 }
 
 class Pieces {

@@ -6,6 +6,8 @@
  * after the finish, before it, with it, or never: it tells the upstream's own counts, the input's among them. A stream
  * that ends without a finish fails, as does one that breaks: its last block stays open, and the refusal passes on to the
  * door.
+ *
+ * Most chunks of a text never come here (`../alike.ts`): nothing here may remember or count what a text said.
  */
 import {
   type ChatCompletionChunk,
@@ -17,8 +19,8 @@ import {
 import { MessageStreamEventSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import type { Frames } from "../../call.ts";
 import { upstreamFailed } from "../../errors.ts";
+import { asEvent } from "../../wire/frame.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import { eventFrame } from "../../wire/sse.ts";
 import { Wire } from "../../wire/wire.ts";
 import { alike } from "../alike.ts";
 import { translated } from "../translated.ts";
@@ -37,15 +39,11 @@ export function eventsOf(
   const stream = new MessageStream(origin, inputTokens);
   const translate = (frame: Wire<typeof ChatCompletionChunkSchema>) =>
     stream.chunk(readable<ChatCompletionChunk>(frame)).map(asWire);
-  return translated(frames, alike(translate, ["text", "thinking"], frameOf), () => stream.end().map(asWire));
+  return translated(frames, alike(translate, ["text", "thinking"], asEvent), () => stream.end().map(asWire));
 }
 
 function asWire(event: JsonObject): Wire<typeof MessageStreamEventSchema> {
   return Wire.ofJson(MessageStreamEventSchema, event);
-}
-
-function frameOf(event: Wire<typeof MessageStreamEventSchema>): Buffer {
-  return eventFrame(String(event.json().type), event.bytes());
 }
 
 class MessageStream {
