@@ -22,7 +22,7 @@ const quiet = 0.7;
 const littleStolen = 0.02;
 /** How much longer than it is measured a target runs a load beforehand: the first of its kind, and others. */
 const warmings = { first: 12, other: 2 };
-/** What part of the time that it is measured a target has to find its connections again. */
+/** What part of the time that it is measured a target has before that to find its connections again. */
 const again = 1 / 5;
 /** Loads that a target of others broke under. */
 const broken = new Set<string>();
@@ -98,7 +98,7 @@ async function warmUp(load: Load, stage: Stage, seconds: number): Promise<void> 
   for (const target of targetsOf(load, stage)) {
     if (!target.program || target.name === "nginx") continue;
     tell(`warming ${target.name}, ${load.name}`);
-    const context = { seconds, warmSeconds: 0, folder, upstreams: stage.upstreams };
+    const context = { seconds, warmSeconds: again * seconds, folder, upstreams: stage.upstreams };
     await load.measure(target, context).catch(() => {}); // What fails fails again when it is measured.
   }
 }
