@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { open, requestBytes } from "./clients/http.ts";
 import { wrkMissing } from "./clients/wrk.ts";
 import { largeLoads } from "./large.ts";
-import { type Load, loads } from "./loads.ts";
+import { type Load, loads, type MeasureContext } from "./loads.ts";
 import { readOptions, usage } from "./options.ts";
 import { has, pinSelf, unpinned, watchStolen } from "./processes.ts";
 import { folder, runProgram } from "./program.ts";
@@ -45,11 +45,7 @@ async function main(): Promise<void> {
   const wanted = new Set(chosen.flatMap(({ targets }) => targets.filter((name) => options.targets.has(name))));
   const stage = await setStage({ folder, cache: options.cache, wanted });
   for (const load of chosen) for (const target of targetsOf(load, stage)) await verify(load, target);
-  const warm = new Set<string>();
-  for (const load of chosen) {
-    await warmUp(load, stage, (warm.has(load.kind) ? warmings.other : warmings.first) * options.seconds);
-    warm.add(load.kind);
-  }
+  await warmUp(chosen, stage, options.seconds);
   const pieces: Piece[] = [];
   for (let round = 0; round < options.rounds; round++) {
     for (const load of chosen) {
@@ -94,13 +90,21 @@ function targetsOf({ targets }: Load, stage: Stage): Target[] {
 }
 
 /** Runs until what runs often is compiled: that takes an engine many seconds, and is no cost of a call. */
-async function warmUp(load: Load, stage: Stage, seconds: number): Promise<void> {
-  for (const target of targetsOf(load, stage)) {
-    if (!target.program || target.name === "nginx") continue;
-    tell(`warming ${target.name}, ${load.name}`);
-    const context = { seconds, warmSeconds: again * seconds, folder, upstreams: stage.upstreams };
-    await load.measure(target, context).catch(() => {}); // What fails fails again when it is measured.
+async function warmUp(chosen: readonly Load[], stage: Stage, seconds: number): Promise<void> {
+  const warm = new Set<string>();
+  for (const load of chosen) {
+    const context = contextOf(stage, (warm.has(load.kind) ? warmings.other : warmings.first) * seconds);
+    warm.add(load.kind);
+    for (const target of targetsOf(load, stage)) {
+      if (!target.program || target.name === "nginx") continue;
+      tell(`warming ${target.name}, ${load.name}`);
+      await load.measure(target, context).catch(() => {}); // What fails fails again when it is measured.
+    }
   }
+}
+
+function contextOf({ upstreams }: Stage, seconds: number): MeasureContext {
+  return { seconds, warmSeconds: again * seconds, folder, upstreams };
 }
 
 /** The targets of a load, one after another; each round begins with another. */
@@ -108,9 +112,8 @@ async function measure(load: Load, stage: Stage, round: number, seconds: number)
   const targets = targetsOf(load, stage);
   const turned = targets.map((_, i) => targets[(i + round) % targets.length] as Target);
   const pieces: Piece[] = [];
-  const warmSeconds = again * seconds;
+  const context = contextOf(stage, seconds);
   for (const target of turned) {
-    const context = { seconds, warmSeconds, folder, upstreams: stage.upstreams };
     try {
       const figures = await load.measure(target, context);
       pieces.push({ load: load.name, target: target.name, round, figures });

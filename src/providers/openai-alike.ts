@@ -38,7 +38,7 @@ export function createAlikeReader(): AlikeReader {
       // Data of several lines are no frame as we write it.
       const isOnOneLine = !chunk.includes("\n");
       whole = isOnOneLine ? aroundMember(member, chunk) : undefined;
-      told = seen === chunk ? whole : sharing(aroundMember(member, seen), whole);
+      told = seen === chunk ? whole : whole && sharing(aroundMember(member, seen), whole);
     },
     read(chunk) {
       if (!whole || !told) return undefined;
@@ -84,8 +84,8 @@ function aroundMember([key, text]: Member, json: Buffer): Around | undefined {
 }
 
 /** What stands before a text is mostly told as it came: one copy does for both. */
-function sharing(told: Around | undefined, whole: Around | undefined): Around | undefined {
-  return told && whole?.before.equals(told.before) ? { before: whole.before, after: told.after } : told;
+function sharing(told: Around | undefined, whole: Around): Around | undefined {
+  return told && whole.before.equals(told.before) ? { before: whole.before, after: told.after } : told;
 }
 
 /** Whether bytes may stand in a string of JSON, and stand for themselves there. */
