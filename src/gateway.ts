@@ -38,9 +38,9 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const { catalog, providers, ledger, onError } = shared;
   const readiness = createReadiness();
   const seeing = await createSeeing(parts, shared);
-  const handle = createDoors(parts, shared, seeing.observers, readiness);
+  const doors = createDoors(parts, shared, seeing.observers, readiness);
   const rejectionBody = (status: number) => problem(Family.OPENAI, rejectionOf(status), "").body;
-  const listener: Listener = await listen({ host: config.host, port: config.port, handle, rejectionBody }).catch(
+  const listener: Listener = await listen({ host: config.host, port: config.port, ...doors, rejectionBody }).catch(
     async (error: unknown) => {
       await seeing.close();
       throw error;

@@ -120,7 +120,7 @@ let listener: Listener;
 beforeAll(async () => {
   const readiness = createReadiness();
   const limits = { maxBytes: 10_000, timeoutMs: 5_000 };
-  const handle = createDispatch({
+  const doors = createDispatch({
     routes: compileRoutes(services),
     rest: createRestDoor({ way, body: limits, keepAliveMs: 5_000, peerOf: () => here }),
     rpc: createRpcDoor({
@@ -135,7 +135,7 @@ beforeAll(async () => {
     log: pino({ level: "silent" }),
   });
   const rejectionBody = () => Buffer.alloc(0);
-  listener = await listen({ host: "127.0.0.1", port: 0, handle, rejectionBody });
+  listener = await listen({ host: "127.0.0.1", port: 0, ...doors, rejectionBody });
 });
 
 afterAll(() => listener.close(0));

@@ -67,7 +67,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["transport", "pipeline", "services", "providers", "targets", "telemetry", "ledger", "limits", "config"],
     ...["storage (types)", "call.ts (types)", "catalog.ts", "ids.ts"],
   ],
-  transport: ["call.ts", "errors.ts", "flow.ts", "ids.ts", "signal.ts", "wire"],
+  transport: ["http1", "call.ts", "errors.ts", "flow.ts", "ids.ts", "signal.ts", "wire"],
   services: [
     ...["pipeline", "families", "limits", "storage"],
     ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "ids.ts", "secrets.ts", "wire"],
@@ -92,7 +92,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   families: ["providers/operations.ts", "call.ts", "errors.ts", "flow.ts", "wire"],
-  providers: ["config", "tokens", "call.ts", "errors.ts", "facts.ts (types)", "flow.ts", "signal.ts", "wire"],
+  providers: ["http1", "config", "tokens", "call.ts", "errors.ts", "facts.ts (types)", "flow.ts", "signal.ts", "wire"],
+  http1: [],
   tokens: ["errors.ts", "signal.ts (types)", "wire"],
   ledger: [
     ...["storage/ledger.ts (types)", "providers/provider.ts (types)", "providers/operations.ts (types)"],

@@ -11,9 +11,8 @@ import { createHandle } from "../pipeline/serve.ts";
 import { createAddresses } from "../transport/addresses.ts";
 import { createAssets } from "../transport/assets.ts";
 import { createCors } from "../transport/cors.ts";
-import { createDispatch } from "../transport/dispatch.ts";
+import { createDispatch, type Dispatch } from "../transport/dispatch.ts";
 import { healthService, type Readiness } from "../transport/health.ts";
-import type { ListenOptions } from "../transport/listen.ts";
 import { reflectionServices } from "../transport/reflection.ts";
 import { createRestDoor } from "../transport/rest.ts";
 import { compileRoutes } from "../transport/routes.ts";
@@ -26,7 +25,7 @@ export function createDoors(
   shared: Shared,
   observers: readonly Observer[],
   readiness: Readiness,
-): ListenOptions["handle"] {
+): Dispatch {
   const { config, storage, log, clock } = parts;
   const { ledger, limit } = shared;
   const { tiers, operatorKey } = config;

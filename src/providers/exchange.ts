@@ -1,20 +1,21 @@
 /**
- * One request to an upstream and its answer, as undici tells of them.
+ * One request to an upstream and its answer.
  *
  * The answer's bytes are handed on as they come: while a taker is not done, reading stops after `highWaterBytes`, so a slow
  * caller slows its upstream and fills no memory. When the signal fires the exchange is broken off at once, also while it
- * still waits for a connection; and so it is when it takes longer than it may. What may take long is left to undici's own
- * timers, which cost nothing but are coarse; what may not has a timer of its own.
+ * still waits for a connection; and so it is when it takes longer than it may. What may take long is left to the
+ * connection's deadlines, which cost nothing but are coarse; what may not has a timer of its own.
  */
-import type { Dispatcher } from "undici";
 import { cancelled, type Refusal, upstreamFailed } from "../errors.ts";
 import { flow, type Take } from "../flow.ts";
+import type { Connection, LatePart, Replies } from "../http1/connection.ts";
+import type { ReplyFields } from "../http1/reply.ts";
 import type { Signal } from "../signal.ts";
 import { type Bound, type Bounds, type Timeouts, timedOut } from "./timeouts.ts";
 
 export interface UpstreamReply {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly headers: ReplyFields;
   /** The body, as much at a time as has come. Throws a Refusal. Leaving the iteration ends the exchange. */
   readonly body: AsyncIterable<readonly Buffer[]>;
   /** Takes the body where all of it has come already, as most whole ones have with their heads. */
@@ -23,18 +24,19 @@ export interface UpstreamReply {
 
 const highWaterBytes = 256 * 1024;
 const releaseTimeoutMs = 1000;
+const partOf = { connection: "connectMs", head: "firstByteMs", body: "idleMs" } as const;
 
-export class Exchange implements Dispatcher.DispatchHandler {
+export class Exchange implements Replies {
   /** Who waits for the head, until it is there: what it says is not kept for as long as the body lasts. */
   #asker: Asker | undefined;
   readonly #signal: Signal;
   readonly #bounds: Bounds;
   /** The upstream's own. */
   readonly #timeouts: Timeouts;
-  /** Fires when what comes next does not, where undici does not see to that. */
+  /** Fires when what comes next does not, where the connection does not see to that. */
   #next: NodeJS.Timeout | undefined;
   readonly #end: NodeJS.Timeout | undefined;
-  #controller: Dispatcher.DispatchController | undefined;
+  #connection: Connection | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
   #ended = false;
@@ -43,7 +45,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #released: NodeJS.Timeout | undefined;
   /** Whoever takes the body, until it is over. */
   #reader: Reader | undefined;
-  /** Whether the reader has not yet taken what it was given, or soon will be given more. */
+  /** Whether the reader has not yet taken what it was given. */
   #isBusy = false;
 
   constructor(asker: Asker, signal: Signal, bounds: Bounds, timeouts: Timeouts) {
@@ -61,69 +63,71 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   readonly #onTimeout = (part: keyof Timeouts, bound: Bound) => {
     // Who does not read on keeps the upstream from telling more.
-    if (part === "idleMs" && this.#controller?.paused) return;
+    if (part === "idleMs" && this.#connection?.isPaused) return;
     this.#leave(timedOut(part, bound));
   };
 
   /** Breaks the exchange off. */
   #leave(why: Refusal): void {
+    this.#connection?.abort();
     this.#fail(why);
-    this.#controller?.abort(why);
   }
 
-  #expect(part: keyof Timeouts, bound: Bound | undefined = this.#bounds[part]): void {
+  #expect(part: keyof Timeouts): void {
     clearTimeout(this.#next);
+    const bound = this.#bounds[part];
     this.#next = bound && setTimeout(this.#onTimeout, bound.ms, part, bound);
   }
 
-  /** Bounds the wait for a connection where undici bounds only the making of each. */
-  waitForConnection(): void {
-    if (this.#controller || this.#failure || this.#bounds.connectMs) return;
-    this.#expect("connectMs", { ms: this.#timeouts.connectMs, isCallers: false });
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
+  sent(connection: Connection): void {
+    this.#connection = connection;
     // It may have waited for a connection while its caller left.
-    if (this.#failure) controller.abort(this.#failure);
+    if (this.#failure) connection.abort();
     else this.#expect("firstByteMs");
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: UpstreamReply["headers"]): void {
-    if (status < 200) return;
+  head(status: number, headers: ReplyFields): void {
     this.#expect("idleMs");
     const body = flow<readonly Buffer[]>((take) => this.#read(take));
     this.#asker?.resolve({ status, headers, body, takeArrived: () => (this.#ended ? this.#take() : undefined) });
     this.#asker = undefined;
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  body(pieces: Buffer[]): void {
     if (this.#released) return;
     this.#next?.refresh();
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    if (this.#bytes >= highWaterBytes) controller.pause();
-    this.#wake();
+    if (this.#chunks.length === 0) this.#chunks = pieces;
+    else this.#chunks.push(...pieces);
+    for (const { length } of pieces) this.#bytes += length;
+    if (this.#bytes >= highWaterBytes) this.#connection?.pause();
+    this.#goOnIfIdle();
   }
 
-  onResponseEnd(): void {
+  ended(): void {
+    this.#connection = undefined;
     this.#ended = true;
     clearTimeout(this.#released);
     this.#letGo();
-    this.#wake();
+    this.#goOnIfIdle();
   }
 
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(refusalOf(error, this.#timeouts));
+  failed(error: Error): void {
+    this.#fail(refusalOf(error));
+  }
+
+  late(part: LatePart): void {
+    this.#fail(timedOut(partOf[part], { ms: this.#timeouts[partOf[part]], isCallers: false }));
   }
 
   #fail(refusal: Refusal): void {
     if (this.#ended || this.#failure) return;
     this.#failure = refusal;
+    this.#connection = undefined;
+    clearTimeout(this.#released);
     this.#letGo();
     this.#asker?.reject(refusal);
     this.#asker = undefined;
-    this.#wake();
+    this.#goOnIfIdle();
   }
 
   #letGo(): void {
@@ -140,11 +144,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** All that comes in one read of the socket is handed on together. */
-  #wake(): void {
-    if (!this.#reader || this.#isBusy) return;
-    this.#isBusy = true;
-    void soon.then(this.#goOn);
+  #goOnIfIdle(): void {
+    if (this.#reader && !this.#isBusy) this.#goOn();
   }
 
   readonly #goOn = (): void => {
@@ -189,9 +190,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const chunks = this.#chunks;
     this.#chunks = [];
     this.#bytes = 0;
-    if (this.#controller?.paused && !this.#failure) {
+    if (this.#connection?.isPaused) {
       this.#next?.refresh();
-      this.#controller.resume();
+      this.#connection.resume();
     }
     return chunks;
   }
@@ -209,21 +210,8 @@ interface Reader {
   readonly reject: (failure: unknown) => void;
 }
 
-const soon = Promise.resolve();
+const unreachable: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH"]);
 
-function refusalOf(error: Error & { code?: string }, timeouts: Timeouts): Refusal {
-  const late = (part: keyof Timeouts) => timedOut(part, { ms: timeouts[part], isCallers: false });
-  switch (error.code) {
-    case "UND_ERR_CONNECT_TIMEOUT":
-      return late("connectMs");
-    case "UND_ERR_HEADERS_TIMEOUT":
-      return late("firstByteMs");
-    case "UND_ERR_BODY_TIMEOUT":
-      return late("idleMs");
-    case "ECONNREFUSED":
-    case "ENOTFOUND":
-    case "EHOSTUNREACH":
-      return upstreamFailed("it cannot be reached", error);
-  }
-  return upstreamFailed("the connection to it broke", error);
+function refusalOf(error: Error & { code?: string }): Refusal {
+  return upstreamFailed(unreachable.has(error.code) ? "it cannot be reached" : "the connection to it broke", error);
 }

@@ -30,16 +30,11 @@ export interface Bound {
   readonly isCallers: boolean;
 }
 
-/** Undefined is what undici keeps by itself. */
+/** Undefined is what the connection's own deadlines keep (`http1/deadlines.ts`). */
 export type Bounds = { readonly [part in keyof Timeouts]: Bound | undefined };
 
-/** undici looks at its clock twice a second: what it is told may come half a second sooner or later. */
+/** Those deadlines are a second late at most: what is shorter than this has a timer of its own. */
 const coarsestMs = 10_000;
-
-/** Returns what undici is told of a bound: where an exchange keeps it, undici only tidies up behind. */
-export function coarsely(ms: number): number {
-  return ms < coarsestMs ? ms + 1000 : ms;
-}
 
 /** Returns what gives the bounds of an exchange, the shorter ones of the upstream's own and the caller's. */
 export function createBounds(own: Timeouts): (wanted: Partial<Timeouts>) => Bounds {

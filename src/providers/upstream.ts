@@ -1,8 +1,8 @@
-/** One upstream over HTTP: a pool of connections, POST with a body known in full, and GET. */
-import { type Dispatcher, Pool } from "undici";
+/** One upstream over HTTP: its connections, POST with a body known in full, and GET. */
+import { type Asking, createConnectionPool } from "../http1/pool.ts";
 import type { Signal } from "../signal.ts";
 import { Exchange, type UpstreamReply } from "./exchange.ts";
-import { coarsely, createBounds, defaultTimeouts, type Timeouts, timedOut } from "./timeouts.ts";
+import { createBounds, defaultTimeouts, type Timeouts, timedOut } from "./timeouts.ts";
 
 export interface Upstream {
   /** Sends a request below the base address. Resolves with the head. Throws a Refusal. */
@@ -20,26 +20,22 @@ export interface Waiting {
 
 export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTimeouts): Upstream {
   const { origin, pathname } = new URL(baseUrl);
-  const pool = new Pool(origin, {
-    connectTimeout: coarsely(timeouts.connectMs),
-    headersTimeout: coarsely(timeouts.firstByteMs),
-    bodyTimeout: coarsely(timeouts.idleMs),
-  });
+  const { connectMs: connection, firstByteMs: head, idleMs: body } = timeouts;
+  const pool = createConnectionPool(origin, { connection, head, body });
   const prefix = pathname.replace(/\/$/, "");
   const boundsFor = createBounds(timeouts);
-  const send = (request: Dispatcher.DispatchOptions, { signal, timeouts: wanted = {} }: Waiting) => {
+  const send = (asking: Asking, { signal, timeouts: wanted = {} }: Waiting) => {
     const bounds = boundsFor(wanted);
     const { totalMs } = bounds;
     if (totalMs && totalMs.ms <= 0) return Promise.reject(timedOut("totalMs", totalMs));
-    const { promise, resolve, reject } = Promise.withResolvers<UpstreamReply>();
-    const exchange = new Exchange({ resolve, reject }, signal, bounds, timeouts);
-    // It answers false where the request waits for a connection that others wait for, too.
-    if (!pool.dispatch(request, exchange)) exchange.waitForConnection();
-    return promise;
+    return new Promise<UpstreamReply>((resolve, reject) => {
+      const exchange = new Exchange({ resolve, reject }, signal, bounds, timeouts);
+      pool.send(asking, exchange);
+    });
   };
   return {
-    post: (path, headers, body, waiting) => send({ method: "POST", path: `${prefix}${path}`, headers, body }, waiting),
-    get: (path, headers, waiting) => send({ method: "GET", path: `${prefix}${path}`, headers }, waiting),
+    post: (path, fields, body, waiting) => send({ method: "POST", path: `${prefix}${path}`, fields, body }, waiting),
+    get: (path, fields, waiting) => send({ method: "GET", path: `${prefix}${path}`, fields }, waiting),
     close: () => pool.close(),
   };
 }

@@ -4,9 +4,9 @@
  * `X-Forwarded-Host` and `X-Forwarded-Proto` are believed from the proxies that the operator lists, and from nobody
  * else: anybody can send them.
  */
-import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
 import type { Peer } from "../call.ts";
+import type { HttpRequest } from "./body.ts";
 
 export interface PublicUrls {
   readonly root?: string | undefined;
@@ -23,11 +23,11 @@ export interface AddressOptions {
 
 export interface Addresses {
   /** Returns the address of the whole service, without a slash at its end. */
-  rootUrl(req: IncomingMessage): string;
+  rootUrl(req: HttpRequest): string;
   /** Tells where a request comes from. */
-  peerOf(req: IncomingMessage): Peer;
+  peerOf(req: HttpRequest): Peer;
   /** Tells all addresses, as `GET /` does. */
-  describe(req: IncomingMessage): Readonly<Record<string, string>>;
+  describe(req: HttpRequest): Readonly<Record<string, string>>;
 }
 
 /** Throws where a proxy is no address and no network. */
@@ -39,7 +39,7 @@ export function createAddresses({ publicUrls, trustedProxies }: AddressOptions):
     if (bits === undefined) proxies.addAddress(address, family);
     else proxies.addSubnet(address, Number(bits), family);
   }
-  const rootUrl = (req: IncomingMessage) => publicUrls.root ?? requestedUrl(req, isTrusted(req, proxies));
+  const rootUrl = (req: HttpRequest) => publicUrls.root ?? requestedUrl(req, isTrusted(req, proxies));
   return {
     rootUrl,
     peerOf: (req) => new RequestPeer(req, proxies, rootUrl),
@@ -60,12 +60,12 @@ export function createAddresses({ publicUrls, trustedProxies }: AddressOptions):
 
 /** Where a request comes from, found out by whoever asks: most calls never do. */
 class RequestPeer implements Peer {
-  readonly #req: IncomingMessage;
+  readonly #req: HttpRequest;
   readonly #proxies: BlockList;
   readonly #rootUrl: Addresses["rootUrl"];
   #address: string | undefined;
 
-  constructor(req: IncomingMessage, proxies: BlockList, rootUrl: Addresses["rootUrl"]) {
+  constructor(req: HttpRequest, proxies: BlockList, rootUrl: Addresses["rootUrl"]) {
     this.#req = req;
     this.#proxies = proxies;
     this.#rootUrl = rootUrl;
@@ -82,7 +82,7 @@ class RequestPeer implements Peer {
   }
 }
 
-function isTrusted({ socket }: IncomingMessage, proxies: BlockList): boolean {
+function isTrusted({ socket }: HttpRequest, proxies: BlockList): boolean {
   return isListed(plain(socket.remoteAddress ?? ""), proxies);
 }
 
@@ -96,7 +96,7 @@ function plain(address: string): string {
 }
 
 /** Goes back through the proxies that are trusted, to the first address that is none of theirs. */
-function addressOf({ socket, headers }: IncomingMessage, proxies: BlockList): string {
+function addressOf({ socket, headers }: HttpRequest, proxies: BlockList): string {
   let address = plain(socket.remoteAddress ?? "");
   const forwarded = String(headers["x-forwarded-for"] ?? "").split(",");
   while (isListed(address, proxies)) {
@@ -112,7 +112,7 @@ function withoutPort(text: string): string {
   return text.replace(/^\[([^\]]*)\](?::\d+)?$/, "$1").replace(/^([\d.]+):\d+$/, "$1");
 }
 
-function requestedUrl({ headers }: IncomingMessage, trusted: boolean): string {
+function requestedUrl({ headers }: HttpRequest, trusted: boolean): string {
   const forwarded = (name: string) =>
     trusted
       ? String(headers[name] ?? "")

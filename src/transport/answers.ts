@@ -9,6 +9,7 @@ import type { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import type { Answer, AnswerHeaders } from "../call.ts";
 import { asRefusal, internal } from "../errors.ts";
 import { each, noMore } from "../flow.ts";
+import type { HttpAnswer } from "../http1/served-answer.ts";
 import type { Signal } from "../signal.ts";
 import type { Wire } from "../wire/wire.ts";
 import { type Envelope, envelopedAnswer } from "./envelope.ts";
@@ -17,7 +18,7 @@ import { problem, problemFrame } from "./problems.ts";
 
 /** Where an answer goes. */
 export interface Outlet {
-  readonly res: ServerResponse;
+  readonly res: HttpAnswer;
   /** The request id. */
   readonly id: string;
   readonly family: Family;
@@ -116,7 +117,7 @@ export async function writeStream(
  * Node keeps the head of an answer for as long as that lasts, as a tree of some fifty pieces that take three times its memory,
  * until somebody looks into it: so somebody does.
  */
-function joinHead(res: ServerResponse & { readonly _header?: unknown }): void {
+function joinHead(res: HttpAnswer & { readonly _header?: unknown }): void {
   if (typeof res._header === "string") res._header.charCodeAt(0);
 }
 
@@ -137,7 +138,7 @@ export async function writeBytes(
         if (gone.aborted) return;
         const piece = frame.message() as unknown as Readonly<Record<string, unknown>>;
         open(piece.contentType);
-        if (piece[field] !== undefined && !res.write(piece[field])) await drained(res, gone);
+        if (piece[field] !== undefined && !res.write(piece[field] as Buffer)) await drained(res, gone);
       }
     }
     open();
@@ -149,12 +150,12 @@ export async function writeBytes(
   }
 }
 
-function writeTrailers(res: ServerResponse, { trailers }: Answer & { readonly kind: "stream" }): void {
+function writeTrailers(res: HttpAnswer, { trailers }: Answer & { readonly kind: "stream" }): void {
   if (trailers) res.addTrailers(trailers());
 }
 
 /** Waits until a slow reader has caught up, or is gone. */
-export function drained(res: ServerResponse, gone: Signal): Promise<void> {
+export function drained(res: HttpAnswer, gone: Signal): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
       res.off("drain", settle);

@@ -6,6 +6,7 @@
 import type { IncomingMessage } from "node:http";
 import type { DescMessage } from "@bufbuild/protobuf";
 import { cancelled, requestTimeout, requestTooLarge, unsupportedMediaType } from "../errors.ts";
+import type { PlainRequest } from "../http1/served-request.ts";
 import { Wire } from "../wire/wire.ts";
 import { readForm, readMultipart } from "./form.ts";
 
@@ -14,13 +15,20 @@ export interface BodyLimits {
   readonly timeoutMs: number;
 }
 
-export function headerText({ headers }: IncomingMessage, name: string): string | undefined {
+/** A request of Node's own server, or a plain one, whose body is all there. */
+export type HttpRequest = IncomingMessage | PlainRequest;
+
+export function headerText({ headers }: HttpRequest, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
 /** Reads the body. Throws a Refusal: too large, too slow, or the caller went away. */
-export async function readBody(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+export async function readBody(req: HttpRequest, limits: BodyLimits): Promise<Buffer> {
+  if ("body" in req) {
+    if (req.body.length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
+    return req.body;
+  }
   const length = Number(req.headers["content-length"] ?? 0);
   if (length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
   // Most bodies come along with their heads: then there is nothing to wait for, nor to listen to.
@@ -59,8 +67,8 @@ function collect(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
  * Throws away what still comes of a body that nobody wants: a client may read its refusal only once it has sent all,
  * and the connection serves the next request only after that. Not for ever: then the connection is cut.
  */
-export function discard(req: IncomingMessage, timeoutMs = 60_000): void {
-  if (req.complete) return;
+export function discard(req: HttpRequest, timeoutMs = 60_000): void {
+  if ("body" in req || req.complete) return;
   const { socket } = req;
   const cut = setTimeout(() => socket.destroy(), timeoutMs);
   const settle = () => clearTimeout(cut);

@@ -8,6 +8,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { methodNotAllowed, unknownPath } from "../errors.ts";
+import type { HttpAnswer, PlainAnswer } from "../http1/served-answer.ts";
+import type { PlainRequest } from "../http1/served-request.ts";
 import type { Addresses } from "./addresses.ts";
 import { type Outlet, setHead, writeProblem } from "./answers.ts";
 import type { Assets } from "./assets.ts";
@@ -30,19 +32,39 @@ export interface DispatchOptions {
   readonly log: Logger;
 }
 
-export function createDispatch(options: DispatchOptions): (req: IncomingMessage, res: ServerResponse) => void {
+export interface Dispatch {
+  readonly handle: (req: IncomingMessage, res: ServerResponse) => void;
+  /** Answers plain requests for REST routes. Returns false, and does nothing, for all others. */
+  readonly handlePlain: (req: PlainRequest, res: PlainAnswer) => boolean;
+}
+
+export function createDispatch(options: DispatchOptions): Dispatch {
   const { routes, rest, rpc, readiness, addresses, assets, cors, newRequestId, log } = options;
-  return (req, res) => {
-    const id = newRequestId();
+  const headOf = (id: string, httpVersionMajor: number): Record<string, string> => {
     const head: Record<string, string> = { "x-request-id": id, "request-id": id };
+    // A client that keeps its connection would hold up the end of a draining process.
+    if (!readiness.isReady() && httpVersionMajor === 1) head.connection = "close";
+    return head;
+  };
+  const failing = (res: Pick<HttpAnswer, "destroy">, id: string) => (error: unknown) => {
+    log.error({ err: error, request_id: id }, "a door failed");
+    res.destroy();
+  };
+  const handlePlain: Dispatch["handlePlain"] = (req, res) => {
+    if (req.headers.origin !== undefined) return false;
+    const match = routes.find(req.method, pathOf(req.url));
+    if (match.kind !== "found") return false;
+    const id = newRequestId();
+    const { route, variables } = match;
+    rest(req, res, { id, head: headOf(id, req.httpVersionMajor), route, variables }).catch(failing(res, id));
+    return true;
+  };
+  const handle: Dispatch["handle"] = (req, res) => {
+    const id = newRequestId();
+    const head = headOf(id, req.httpVersionMajor);
     const httpMethod = req.method ?? "";
     const path = pathOf(req.url ?? "");
-    // A client that keeps its connection would hold up the end of a draining process.
-    if (!readiness.isReady() && req.httpVersionMajor === 1) head.connection = "close";
-    const failed = (error: unknown) => {
-      log.error({ err: error, request_id: id }, "a door failed");
-      res.destroy();
-    };
+    const failed = failing(res, id);
     if (req.headers.origin !== undefined && cors.mark(req, head)) return void res.writeHead(204, head).end();
     const match = routes.find(httpMethod, path);
     if (match.kind === "found") {
@@ -64,6 +86,7 @@ export function createDispatch(options: DispatchOptions): (req: IncomingMessage,
       refuse(req, { res, id, family: familyNear() }, methodNotAllowed(httpMethod, match.allowed));
     else refuse(req, { res, id, family: familyNear() }, unknownPath(httpMethod, path, meant !== path));
   };
+  return { handle, handlePlain };
 }
 
 /** Who opens the address in a browser wants the dashboard; every other client is told the addresses. */
@@ -71,7 +94,10 @@ function isBrowser(req: IncomingMessage): boolean {
   return (req.method === "GET" || req.method === "HEAD") && /\btext\/html\b/.test(req.headers.accept ?? "");
 }
 
-async function showAsset(req: IncomingMessage, outlet: Outlet, assets: Assets, path: string): Promise<void> {
+/** Where Node's own answer goes. */
+type NodeOutlet = Outlet & { readonly res: ServerResponse };
+
+async function showAsset(req: IncomingMessage, outlet: NodeOutlet, assets: Assets, path: string): Promise<void> {
   const httpMethod = req.method ?? "";
   if (httpMethod !== "GET" && httpMethod !== "HEAD") {
     refuse(req, outlet, methodNotAllowed(httpMethod, ["GET", "HEAD"]));
@@ -88,7 +114,7 @@ function pathOf(url: string): string {
 }
 
 /** Answers what needs no key, to GET and HEAD. */
-function tell(req: IncomingMessage, outlet: Outlet, status: number, json: object): void {
+function tell(req: IncomingMessage, outlet: NodeOutlet, status: number, json: object): void {
   const { res } = outlet;
   if (req.method !== "GET" && req.method !== "HEAD") {
     refuse(req, outlet, methodNotAllowed(req.method ?? "", ["GET", "HEAD"]));

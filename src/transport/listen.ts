@@ -8,6 +8,7 @@
 import { createServer as createHttp1Server, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
+import { ServedConnection, type ServeOptions } from "../http1/served-connection.ts";
 import { newId } from "../ids.ts";
 
 export interface ListenOptions {
@@ -15,6 +16,8 @@ export interface ListenOptions {
   /** 0 takes any free port. */
   readonly port: number;
   readonly handle: RequestListener;
+  /** Answers what is plain (`http1/`), past Node's own server. Returns false, and does nothing, where it would not. */
+  readonly handlePlain?: ServeOptions["serve"];
   /** Writes the body for a request that never became one: bad syntax, headers too large or too slow. */
   readonly rejectionBody: (status: number) => Buffer;
   readonly sniffTimeoutMs?: number;
@@ -67,8 +70,15 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   );
   const sessions = trackSessions(http2);
   const undecided = new Set<Socket>();
+  const plain = new Set<ServedConnection>();
   const [serveHttp1] = http1.listeners("connection") as ((socket: Socket) => void)[];
   http1.removeAllListeners("connection");
+  const handOver = (socket: Socket) => serveHttp1?.call(http1, socket);
+  const serveOptions = options.handlePlain && {
+    serve: options.handlePlain,
+    handOver,
+    onOver: (connection: ServedConnection) => void plain.delete(connection),
+  };
   http1.on("connection", (socket: Socket) => {
     // A client's address is remembered by whoever asks for it now; once the client has cut the connection, nobody knows it.
     if (socket.remoteAddress === undefined) return void socket.destroy();
@@ -77,7 +87,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     sniff(socket, sniffTimeoutMs, (isHttp2) => {
       undecided.delete(socket);
       if (isHttp2) http2.emit("connection", socket);
-      else serveHttp1?.call(http1, socket);
+      else if (serveOptions) plain.add(new ServedConnection(socket, serveOptions));
+      else handOver(socket);
     });
   });
   // What is expected beyond `100-continue` is nothing that an answer would wait for; Node's own refusal has no body.
@@ -98,12 +109,14 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         const cut = setTimeout(() => {
           http1.closeAllConnections();
           for (const session of sessions) session.destroy();
+          for (const connection of plain) connection.cut();
         }, graceMs);
         http1.close(() => {
           clearTimeout(cut);
           resolve();
         });
         for (const session of sessions) session.close();
+        for (const connection of plain) connection.close();
         for (const socket of undecided) socket.destroy();
       }),
   };

@@ -4,16 +4,16 @@
  * It rewrites and does not handle: the credential is checked on the headers alone, then the body is read, the RPC
  * chosen, and the call goes the same way as one from gRPC. When the client goes away the call's signal fires at once.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import type { Peer, Way } from "../call.ts";
 import { unsupportedMediaType } from "../errors.ts";
+import type { HttpAnswer } from "../http1/served-answer.ts";
 import { Leaving } from "../signal.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { writeBytes, writeProblem, writeStream, writeWhole } from "./answers.ts";
-import { type BodyLimits, discard, headerText, readBody, requestOf } from "./body.ts";
+import { type BodyLimits, discard, type HttpRequest, headerText, readBody, requestOf } from "./body.ts";
 import { readForm } from "./form.ts";
 import type { Route } from "./routes.ts";
 
@@ -22,7 +22,7 @@ export interface RestOptions {
   readonly body: BodyLimits;
   /** Silence on a stream after which a sign of life is sent, in milliseconds. */
   readonly keepAliveMs: number;
-  readonly peerOf: (req: IncomingMessage) => Peer;
+  readonly peerOf: (req: HttpRequest) => Peer;
 }
 
 /** A request for a route, with what its path said. */
@@ -34,7 +34,7 @@ export interface Visit {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-export type RestDoor = (req: IncomingMessage, res: ServerResponse, visit: Visit) => Promise<void>;
+export type RestDoor = (req: HttpRequest, res: HttpAnswer, visit: Visit) => Promise<void>;
 
 export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestOptions): RestDoor {
   return async (req, res, visit) => {
@@ -81,7 +81,7 @@ function familyOf({ family, eitherFamily }: Route, header: (name: string) => str
 }
 
 /** Reads the request, and finds out which of the route's RPCs it asks for. */
-async function readCall(req: IncomingMessage, { route, variables }: Visit, limits: BodyLimits) {
+async function readCall(req: HttpRequest, { route, variables }: Visit, limits: BodyLimits) {
   const desc = ((route.unary ?? route.stream) as DescMethod).input;
   if (headerText(req, "content-encoding")) throw unsupportedMediaType("bodies without a content-encoding");
   const body = await readBody(req, limits);
@@ -100,7 +100,7 @@ function asksForEvents(request: Wire): boolean {
   return canAsk && request.json().stream_format === "sse";
 }
 
-function queryOf({ url = "" }: IncomingMessage): Buffer {
+function queryOf({ url = "" }: HttpRequest): Buffer {
   const query = url.indexOf("?");
   return Buffer.from(query === -1 ? "" : url.slice(query + 1));
 }

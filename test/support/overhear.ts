@@ -7,6 +7,7 @@
 import { subscribe } from "node:diagnostics_channel";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
+import type { PlainRequest } from "../../src/http1/served-request.ts";
 import { remember, rememberTrace } from "./left-behind.ts";
 
 /** How much of a body is heard, in bytes. */
@@ -20,9 +21,14 @@ const member = new RegExp(`"(?:(${sayings})|(${secrets}))"\\s*:\\s*(?:\\[\\s*)?"
 const isSaying = new RegExp(`^(?:${sayings})$`);
 
 subscribe("http.server.request.start", (message) => {
-  const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
+  const { request, response } = message as { request: IncomingMessage | PlainRequest; response: ServerResponse };
   hearHeaders(request.headers);
   const path = request.url ?? "";
+  if ("body" in request) {
+    const heard = request.body.subarray(0, mostBytes).toString("latin1");
+    hearBody(String(request.headers["content-type"] ?? ""), path, heard);
+    return hearAnswer(response);
+  }
   if (/^\/v1\/(traces|metrics)$/.test(path)) return collect(request, Number.POSITIVE_INFINITY, rememberTrace);
   collect(request, mostBytes, (body) => hearBody(String(request.headers["content-type"] ?? ""), path, body));
   hearAnswer(response);

@@ -1,0 +1,110 @@
+/** Bodies in chunks (RFC 9112, section 7.1): read from bytes cut anywhere, and written. */
+
+const cr = 0x0d;
+const lf = 0x0a;
+/** A line between chunks is no longer, nor are all fields that follow the last chunk. */
+const longestLine = 16_384;
+const mostDigits = 8;
+/** What each byte stands for as a digit; -1 where it is none. */
+const hexDigits = Int8Array.from({ length: 256 }, (_, byte) =>
+  "0123456789abcdef".indexOf(String.fromCharCode(byte).toLowerCase()),
+);
+
+/** What stands next. */
+type State = "size" | "data" | "dataEnd" | "trailers" | "over";
+
+export class ChunkedReader {
+  #state: State = "size";
+  /** How much of the chunk has not come yet. */
+  #left = 0;
+  /** The beginning of a line whose end has not come. */
+  #line = "";
+  #trailers = 0;
+
+  get isOver(): boolean {
+    return this.#state === "over";
+  }
+
+  /**
+   * Takes bytes, and puts what they hold of the body into a list, without a copy. Returns how many it took: all of them, but
+   * for those behind the end. Throws RangeError for what are no chunks.
+   */
+  push(bytes: Buffer, pieces: Buffer[]): number {
+    let at = 0;
+    while (at < bytes.length && this.#state !== "over") {
+      if (this.#state === "data") {
+        const to = Math.min(bytes.length, at + this.#left);
+        pieces.push(bytes.subarray(at, to));
+        this.#left -= to - at;
+        at = to;
+        if (this.#left === 0) this.#state = "dataEnd";
+      } else at = this.#readPlainSize(bytes, at) ?? this.#readLine(bytes, at);
+    }
+    return at;
+  }
+
+  /** Reads a line that is all there, and that says how long a chunk is and no more: most do. */
+  #readPlainSize(bytes: Buffer, from: number): number | undefined {
+    if (this.#state !== "size" || this.#line !== "") return undefined;
+    let size = 0;
+    let at = from;
+    for (; at < bytes.length && at < from + mostDigits; at++) {
+      const digit = hexDigits[bytes[at] as number] as number;
+      if (digit < 0) break;
+      size = size * 16 + digit;
+    }
+    if (size === 0 || bytes[at] !== cr || bytes[at + 1] !== lf) return undefined;
+    this.#left = size;
+    this.#state = "data";
+    return at + 2;
+  }
+
+  #readLine(bytes: Buffer, from: number): number {
+    const end = bytes.indexOf(lf, from);
+    const to = end === -1 ? bytes.length : end;
+    const line = this.#line + bytes.toString("latin1", from, to);
+    if (line.length + this.#trailers > longestLine) throw new RangeError("a line between chunks is too long");
+    if (end === -1) {
+      this.#line = line;
+      return to;
+    }
+    this.#line = "";
+    if (line.charCodeAt(line.length - 1) !== cr) throw new RangeError("a line between chunks does not end as lines do");
+    this.#takeLine(line);
+    return end + 1;
+  }
+
+  /** Takes a line with its CR. */
+  #takeLine(line: string): void {
+    const isEmpty = line.length === 1;
+    if (this.#state === "size") {
+      const [, digits] = /^([0-9a-f]{1,8})[ \t]*(?:;[^\r]*)?\r$/i.exec(line) ?? [];
+      if (digits === undefined) throw new RangeError("a chunk does not begin with its size");
+      this.#left = Number.parseInt(digits, 16);
+      this.#state = this.#left === 0 ? "trailers" : "data";
+    } else if (this.#state === "dataEnd") {
+      if (!isEmpty) throw new RangeError("a chunk is longer than its size");
+      this.#state = "size";
+    } else if (isEmpty) this.#state = "over";
+    else this.#trailers += line.length;
+  }
+}
+
+const lastChunk = "0\r\n";
+
+/** Writes bytes, which are some, as a chunk, behind text that goes before it. */
+export function chunkAfter(text: string, bytes: Buffer): Buffer {
+  const start = `${text}${bytes.length.toString(16)}\r\n`;
+  const end = start.length + bytes.length;
+  const chunk = Buffer.allocUnsafe(end + 2);
+  chunk.write(start, "latin1");
+  chunk.set(bytes, start.length);
+  chunk[end] = cr;
+  chunk[end + 1] = lf;
+  return chunk;
+}
+
+/** Writes the end of a body in chunks, with the fields that follow it. */
+export function endOfChunks(trailers: string): string {
+  return `${lastChunk}${trailers}\r\n`;
+}

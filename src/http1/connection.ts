@@ -1,0 +1,250 @@
+/**
+ * One connection to a server of HTTP/1.1: one request at a time and its answer, as long as both sides keep it.
+ *
+ * An answer is read strictly (RFC 9112): what cannot be told apart from what an intermediary would read otherwise breaks the
+ * connection off. Its bytes are handed on as they come, all that one read of the socket has brought together.
+ */
+import type { Socket } from "node:net";
+import { ChunkedReader } from "./chunked.ts";
+import type { Deadlines } from "./deadlines.ts";
+import { headEnd } from "./fields.ts";
+import { type Framing, framingOf, notUnderstood, type ReplyFields, readReplyHead } from "./reply.ts";
+import { holdForTurn } from "./together.ts";
+
+/** Which part of an exchange takes too long. */
+export type LatePart = "connection" | "head" | "body";
+
+/** Takes what becomes of a request. Nothing is told after `ended` or `failed`. */
+export interface Replies {
+  /** There is a connection, and the request is on its way. */
+  sent(connection: Connection): void;
+  head(status: number, fields: ReplyFields): void;
+  /** Takes what has come of the body, some bytes at least. */
+  body(pieces: Buffer[]): void;
+  ended(): void;
+  failed(error: Error): void;
+  /** Something takes longer than it may, and was broken off. */
+  late(part: LatePart): void;
+}
+
+/** How long each part may take, in milliseconds. */
+export type Limits = Readonly<Record<LatePart, number>>;
+
+export interface ConnectionOptions {
+  readonly socket: Socket;
+  readonly limits: Limits;
+  readonly deadlines: Deadlines;
+  /** Told when it can take a request again. */
+  readonly onIdle: (connection: Connection) => void;
+  readonly onClosed: (connection: Connection) => void;
+}
+
+const longestHead = 65_536;
+/** How long a connection is kept that nobody uses, where the server does not say. */
+const idleMs = 4_000;
+/** A server that says how long it keeps one may be a little quicker than its word. */
+const earlierMs = 1_000;
+const longestIdleMs = 600_000;
+const empty = Buffer.alloc(0);
+
+export class Connection {
+  readonly #socket: Socket;
+  readonly #options: ConnectionOptions;
+  #replies: Replies | undefined;
+  #isConnected = false;
+  /** What is sent as soon as there is a connection. */
+  #waiting: (() => void) | undefined;
+  /** The beginning of a head. */
+  #held: Buffer = empty;
+  /** Undefined while the head has not come. */
+  #framing: Framing | undefined;
+  #isKept = true;
+  #idleMs = idleMs;
+  /** When what is waited for is late, by the clock of the deadlines. */
+  deadline = Number.POSITIVE_INFINITY;
+
+  constructor(options: ConnectionOptions, connected: "connect" | "secureConnect") {
+    this.#options = options;
+    const { socket } = options;
+    this.#socket = socket;
+    socket.once(connected, () => {
+      this.#isConnected = true;
+      this.#waiting?.();
+    });
+    socket.on("data", this.#onData);
+    socket.once("end", () => this.#leave(closedBy("it closed the connection")));
+    socket.on("error", (error) => this.#leave(error));
+    socket.once("close", () => this.#leave(closedBy("the connection was closed")));
+    options.deadlines.watch(this);
+  }
+
+  /** Sends a request, whose head is text of one byte a character; once more only after it was told to be idle. */
+  send(head: string, body: Buffer | undefined, replies: Replies): void {
+    this.#replies = replies;
+    this.#framing = undefined;
+    const write = () => {
+      this.#waiting = undefined;
+      this.#expect("head");
+      replies.sent(this);
+      if (this.#replies === replies) writeBoth(this.#socket, head, body);
+    };
+    if (this.#isConnected) return void write();
+    this.#expect("connection");
+    this.#waiting = write;
+  }
+
+  get isPaused(): boolean {
+    return this.#socket.isPaused();
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  /** What is read on from here has all its time. */
+  resume(): void {
+    this.#expect("body");
+    this.#socket.resume();
+  }
+
+  /** Breaks off what runs, which is told nothing more. */
+  abort(): void {
+    this.#replies = undefined;
+    this.#letGo();
+  }
+
+  /** Has been told by the deadlines. */
+  late(): void {
+    const replies = this.#replies;
+    // Who does not read on keeps the server from telling more.
+    if (replies && this.#framing !== undefined && this.isPaused) return void this.#expect("body");
+    this.abort();
+    if (replies) replies.late(this.#isConnected ? (this.#framing === undefined ? "head" : "body") : "connection");
+  }
+
+  #expect(part: LatePart): void {
+    const { deadlines, limits } = this.#options;
+    this.deadline = deadlines.in(limits[part]);
+  }
+
+  readonly #onData = (bytes: Buffer): void => {
+    if (!this.#replies) return void this.#letGo(); // It answers what nobody asked.
+    try {
+      this.#take(bytes);
+    } catch (error) {
+      this.#leave(error as Error);
+    }
+  };
+
+  #take(bytes: Buffer): void {
+    const rest = this.#framing === undefined ? this.#readHead(bytes) : bytes;
+    if (rest && (rest.length > 0 || this.#framing === 0)) this.#readBody(rest);
+  }
+
+  /** Returns what came behind the head; undefined while that is not whole. */
+  #readHead(bytes: Buffer): Buffer | undefined {
+    const all = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
+    const end = all.indexOf(headEnd);
+    if (end === -1 ? all.length > longestHead : end > longestHead) throw notUnderstood("its head is too long");
+    this.#held = end === -1 ? all : empty;
+    if (end === -1) return undefined;
+    const { status, fields, isOld } = readReplyHead(all.toString("latin1", 0, end));
+    const rest = all.subarray(end + headEnd.length);
+    if (status === 101) throw notUnderstood("it changed to another protocol");
+    // What comes before the answer itself says nothing that anybody waits for.
+    if (status < 200) return rest.length > 0 ? this.#readHead(rest) : undefined;
+    this.#keepAs(fields, isOld);
+    this.#framing = framingOf(status, fields);
+    this.#expect("body");
+    this.#replies?.head(status, fields);
+    return rest;
+  }
+
+  #keepAs({ connection = "", "keep-alive": kept = "" }: ReplyFields, isOld: boolean): void {
+    const words = String(connection).toLowerCase();
+    this.#isKept = isOld ? words.includes("keep-alive") : !words.includes("close");
+    const seconds = Number(/timeout=(\d{1,6})/.exec(String(kept))?.[1] ?? Number.NaN);
+    this.#idleMs = Number.isNaN(seconds) ? idleMs : Math.min(seconds * 1000 - earlierMs, longestIdleMs);
+  }
+
+  #readBody(bytes: Buffer): void {
+    this.deadline = this.#options.deadlines.in(this.#options.limits.body);
+    const framing = this.#framing as Framing;
+    if (framing === "close") return void this.#replies?.body([bytes]);
+    if (framing instanceof ChunkedReader) return void this.#readChunks(framing, bytes);
+    const isMore = bytes.length > framing;
+    const piece = isMore ? bytes.subarray(0, framing) : bytes;
+    this.#framing = framing - piece.length;
+    if (piece.length > 0) this.#replies?.body([piece]);
+    if (this.#framing === 0) this.#finish(isMore);
+  }
+
+  #readChunks(chunks: ChunkedReader, bytes: Buffer): void {
+    const pieces: Buffer[] = [];
+    let taken: number;
+    try {
+      taken = chunks.push(bytes, pieces);
+    } finally {
+      // What came before a fault is the caller's.
+      if (pieces.length > 0) this.#replies?.body(pieces);
+    }
+    if (chunks.isOver) this.#finish(taken < bytes.length);
+  }
+
+  /** The answer is over; what came behind it was asked by nobody. */
+  #finish(isMore: boolean): void {
+    const replies = this.#replies;
+    const isUsable = this.#isKept && !isMore && this.#socket.writableLength === 0 && this.#idleMs > 0;
+    this.#replies = undefined;
+    this.#framing = undefined;
+    if (!replies || !isUsable) this.#letGo();
+    else {
+      this.deadline = this.#options.deadlines.in(this.#idleMs);
+      if (this.isPaused) this.#socket.resume();
+      this.#options.onIdle(this);
+    }
+    replies?.ended();
+  }
+
+  /** The connection is gone, or of no use: that ends a body that has no other end. */
+  #leave(error: Error): void {
+    const replies = this.#replies;
+    this.#replies = undefined;
+    this.#letGo();
+    if (!replies) return;
+    if (this.#framing === "close" && error instanceof ClosedError) replies.ended();
+    else replies.failed(error);
+  }
+
+  /** At once, and not when the socket says so: nobody may be given it meanwhile. */
+  #letGo(): void {
+    this.#options.deadlines.forget(this);
+    this.#options.onClosed(this);
+    this.#socket.destroy();
+  }
+}
+
+/** A large body is not copied to stand behind its head. */
+const largeBytes = 16_384;
+
+function writeBoth(socket: Socket, head: string, body: Buffer | undefined): void {
+  holdForTurn(socket);
+  if (!body) socket.write(head, "latin1");
+  else if (body.length > largeBytes) {
+    socket.write(head, "latin1");
+    socket.write(body);
+  } else {
+    const both = Buffer.allocUnsafe(head.length + body.length);
+    both.write(head, "latin1");
+    both.set(body, head.length);
+    socket.write(both);
+  }
+}
+
+class ClosedError extends Error {
+  readonly code = "ECONNRESET";
+}
+
+function closedBy(words: string): Error {
+  return new ClosedError(words);
+}

@@ -1,0 +1,80 @@
+/**
+ * The head of a message of HTTP/1.1 (RFC 9112, RFC 9110): read strictly, and written.
+ *
+ * What is not plainly so is not read at all: who reads decides whether somebody more lenient is asked. Heads are text of one
+ * byte a character (Latin-1), up to their empty line and without it.
+ */
+import { STATUS_CODES } from "node:http";
+
+/** Fields by their lower-case names. */
+export type Fields = Record<string, string>;
+
+export const headEnd = Buffer.from("\r\n\r\n");
+
+const lineEnd = "\r\n";
+const notInName = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/;
+const notInValue = /[^\t\x20-\x7e\x80-\xff]/;
+
+/** Names as they came, lower-case: most clients send the same ones in each request. */
+const names = new Map<string, string>();
+const mostNames = 1000;
+
+/**
+ * Reads the lines of a head from a place on. Calls `add` with each field. Returns false for what is no plain field: a line
+ * that is folded, a name or a value with characters that none has.
+ */
+export function readFields(head: string, from: number, add: (name: string, value: string) => void): boolean {
+  for (let at = from; at < head.length; ) {
+    const found = head.indexOf(lineEnd, at);
+    const to = found === -1 ? head.length : found;
+    const colon = head.indexOf(":", at);
+    if (colon <= at || colon >= to) return false;
+    const name = nameOf(head.slice(at, colon));
+    const value = valueIn(head, colon + 1, to);
+    if (name === undefined || notInValue.test(value)) return false;
+    add(name, value);
+    at = to + lineEnd.length;
+  }
+  return true;
+}
+
+function nameOf(written: string): string | undefined {
+  const known = names.get(written);
+  if (known !== undefined) return known;
+  if (notInName.test(written)) return undefined;
+  const name = written.toLowerCase();
+  if (names.size < mostNames) names.set(written, name);
+  return name;
+}
+
+/** Returns what stands between two places, without the space and tabs around it. */
+function valueIn(head: string, from: number, to: number): string {
+  let [first, last] = [from, to];
+  while (first < last && isSpace(head.charCodeAt(first))) first++;
+  while (last > first && isSpace(head.charCodeAt(last - 1))) last--;
+  return head.slice(first, last);
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
+
+/** Writes fields, each on its line. Throws TypeError for a value with characters that none has. */
+export function writeFields(fields: Readonly<Fields>): string {
+  let text = "";
+  for (const name in fields) {
+    const value = fields[name] as string;
+    if (notInValue.test(value)) throw new TypeError(`the field ${name} has characters that none may have`);
+    text += `${name}: ${value}${lineEnd}`;
+  }
+  return text;
+}
+
+export function statusLine(status: number): string {
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}${lineEnd}`;
+}
+
+/** Returns a length as it is written in a head; undefined for what is none, or none that is counted exactly. */
+export function lengthIn(value: string): number | undefined {
+  return /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+}

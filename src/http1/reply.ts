@@ -1,0 +1,52 @@
+/** The head of an answer, read strictly (RFC 9112): its status, its fields, and how its body ends. */
+import { ChunkedReader } from "./chunked.ts";
+import { lengthIn, readFields } from "./fields.ts";
+
+/** Fields by their lower-case names; those that came several times as a list. */
+export type ReplyFields = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface ReplyHead {
+  readonly status: number;
+  readonly fields: ReplyFields;
+  /** Whether it is of HTTP/1.0. */
+  readonly isOld: boolean;
+}
+
+/** How the end of a body is told: by a length, by chunks, by the connection's end. */
+export type Framing = number | ChunkedReader | "close";
+
+/** Throws an Error for what is no head. */
+export function readReplyHead(head: string): ReplyHead {
+  const end = head.indexOf("\r\n");
+  const line = end === -1 ? head : head.slice(0, end);
+  const [, minor, digits] = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/.exec(line) ?? [];
+  if (digits === undefined) throw notUnderstood("it does not begin as one of HTTP/1.1 does");
+  const fields: Record<string, string | string[]> = {};
+  const isPlain = readFields(head, end === -1 ? head.length : end + 2, (name, value) => {
+    const known = fields[name];
+    if (known === undefined) fields[name] = value;
+    else if (typeof known === "string") fields[name] = [known, value];
+    else known.push(value);
+  });
+  if (!isPlain) throw notUnderstood("a field of its head is none");
+  return { status: Number(digits), fields, isOld: minor === "0" };
+}
+
+/** Where two rules would tell other ends, none is followed: RFC 9112, section 6.3. */
+export function framingOf(status: number, fields: ReplyFields): Framing {
+  const { "transfer-encoding": coding, "content-length": length } = fields;
+  if (status === 204 || status === 304) return 0;
+  if (coding !== undefined) {
+    if (length !== undefined || String(coding).toLowerCase() !== "chunked")
+      throw notUnderstood("how its body is coded is not known");
+    return new ChunkedReader();
+  }
+  if (length === undefined) return "close";
+  const bytes = typeof length === "string" ? lengthIn(length) : undefined;
+  if (bytes === undefined) throw notUnderstood("its length is none");
+  return bytes;
+}
+
+export function notUnderstood(words: string): Error {
+  return Object.assign(new Error(`the answer is not understood: ${words}`), { code: "ERR_ANSWER_NOT_UNDERSTOOD" });
+}

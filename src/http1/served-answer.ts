@@ -1,0 +1,152 @@
+/**
+ * An answer to a plain request, in the words of Node's own: whole in one write with its head, or in chunks, the first of
+ * which goes along with the head.
+ */
+import type { Socket } from "node:net";
+import { chunkAfter, endOfChunks } from "./chunked.ts";
+import { type Fields, statusLine, writeFields } from "./fields.ts";
+import { holdForTick, holdForTurn } from "./together.ts";
+
+/** What a door asks of an answer; Node's own have it, too. */
+export interface HttpAnswer {
+  /** Whether the head is settled. */
+  readonly headersSent: boolean;
+  /** Whether all of it has been handed over. */
+  readonly writableEnded: boolean;
+  /** Whether the reader has to catch up before more is written. */
+  readonly writableNeedDrain: boolean;
+  writeHead(status: number, fields: Fields): unknown;
+  /** Returns false where the reader has to catch up. */
+  write(bytes: Buffer): boolean;
+  end(bytes?: Buffer): unknown;
+  addTrailers(trailers: Readonly<Fields>): void;
+  /** Cuts the connection. */
+  destroy(): unknown;
+  /** `close`: the connection is gone. `drain`: the reader has caught up. */
+  on(event: "close" | "drain", listener: () => void): unknown;
+  once(event: "close" | "drain", listener: () => void): unknown;
+  off(event: "close" | "drain", listener: () => void): unknown;
+}
+
+interface Listening {
+  readonly event: "close" | "drain";
+  readonly listener: () => void;
+}
+
+/** How long a client may keep its connection without a request, in seconds. */
+export const keptSeconds = 65;
+const kept = `connection: keep-alive\r\nkeep-alive: timeout=${keptSeconds}\r\n`;
+/** A large body is not copied to stand behind its head. */
+const largeBytes = 16_384;
+
+export class PlainAnswer implements HttpAnswer {
+  readonly #socket: Socket;
+  readonly #onEnd: () => void;
+  #listeners: readonly Listening[] = [];
+  /** Undefined until it is settled, and once it is written. */
+  #head: string | undefined;
+  #isInChunks = false;
+  #trailers = "";
+  /** Whether the connection ends with it. */
+  isLast = false;
+  headersSent = false;
+  writableEnded = false;
+
+  constructor(socket: Socket, onEnd: () => void) {
+    this.#socket = socket;
+    this.#onEnd = onEnd;
+  }
+
+  get writableNeedDrain(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
+  writeHead(status: number, fields: Fields): this {
+    this.isLast ||= fields.connection === "close";
+    const own = this.isLast ? (fields.connection === "close" ? "" : "connection: close\r\n") : kept;
+    const coding = fields["content-length"] === undefined ? "transfer-encoding: chunked\r\n" : "";
+    this.#isInChunks = coding !== "";
+    this.#head = `${statusLine(status)}${writeFields(fields)}${dateLine()}${own}${coding}\r\n`;
+    this.headersSent = true;
+    return this;
+  }
+
+  write(bytes: Buffer): boolean {
+    holdForTurn(this.#socket);
+    const head = this.#takeHead();
+    return this.#isInChunks && bytes.length > 0 ? this.#socket.write(chunkAfter(head, bytes)) : this.#send(head, bytes);
+  }
+
+  end(bytes?: Buffer): void {
+    if (this.writableEnded) return;
+    this.writableEnded = true;
+    holdForTick(this.#socket);
+    const head = this.#takeHead();
+    if (!this.#isInChunks) this.#send(head, bytes);
+    else {
+      const end = endOfChunks(this.#trailers);
+      if (!bytes || bytes.length === 0) this.#socket.write(head + end, "latin1");
+      else this.#socket.write(Buffer.concat([chunkAfter(head, bytes), Buffer.from(end, "latin1")]));
+    }
+    this.#onEnd();
+  }
+
+  addTrailers(trailers: Readonly<Fields>): void {
+    this.#trailers += writeFields(trailers);
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  on(event: Listening["event"], listener: () => void): void {
+    this.#listeners = [...this.#listeners, { event, listener }];
+  }
+
+  /** Each event comes to a listener that takes itself away, or only once. */
+  once(event: Listening["event"], listener: () => void): void {
+    this.on(event, listener);
+  }
+
+  off(event: Listening["event"], listener: () => void): void {
+    this.#listeners = this.#listeners.filter((one) => one.event !== event || one.listener !== listener);
+  }
+
+  /** Tells of an event of the connection. */
+  emit(event: Listening["event"]): void {
+    for (const one of this.#listeners) if (one.event === event) one.listener();
+  }
+
+  #takeHead(): string {
+    const head = this.#head ?? "";
+    this.#head = undefined;
+    return head;
+  }
+
+  #send(head: string, bytes: Buffer | undefined): boolean {
+    if (!bytes || bytes.length === 0) return head === "" || this.#socket.write(head, "latin1");
+    if (head === "") return this.#socket.write(bytes);
+    if (bytes.length > largeBytes) {
+      this.#socket.write(head, "latin1");
+      return this.#socket.write(bytes);
+    }
+    const both = Buffer.allocUnsafe(head.length + bytes.length);
+    both.write(head, "latin1");
+    both.set(bytes, head.length);
+    return this.#socket.write(both);
+  }
+}
+
+let dateSecond = 0;
+let date = "";
+
+/** The same for all answers of a second (RFC 9110, section 6.6.1). */
+function dateLine(): string {
+  const now = Date.now();
+  const second = Math.floor(now / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    date = `date: ${new Date(now).toUTCString()}\r\n`;
+  }
+  return date;
+}

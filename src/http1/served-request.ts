@@ -1,0 +1,92 @@
+/**
+ * Reads a request that is plain and all there: a POST of HTTP/1.1 with a body of a told length, and nothing in its head that
+ * asks for more than an answer. All others are for Node's own server, which knows the whole of the protocol.
+ */
+import type { Socket } from "node:net";
+import { type Fields, headEnd, lengthIn, readFields } from "./fields.ts";
+
+/** A request as a door gets it, in the words of Node's own. */
+export interface PlainRequest {
+  readonly method: "POST";
+  /** With its query. */
+  readonly url: string;
+  readonly headers: Readonly<Fields>;
+  readonly httpVersionMajor: 1;
+  readonly socket: Socket;
+  /** All of it. */
+  readonly body: Buffer;
+}
+
+/** Not all of it has come; it is for somebody else; or here it is, with what came behind it. */
+export type Read = "more" | "other" | { readonly request: PlainRequest; readonly rest: Buffer | undefined };
+
+/** What a request may be long, head and body, to be held before anybody has looked at its credential. In bytes. */
+export const longestRequest = 65_536;
+
+const start = "POST /";
+const version = " HTTP/1.1";
+const notInTarget = /[^\x21-\x7e]/;
+const startBytes = Buffer.from(start);
+
+export function readRequest(bytes: Buffer, socket: Socket): Read {
+  if (
+    bytes.compare(
+      startBytes,
+      0,
+      Math.min(startBytes.length, bytes.length),
+      0,
+      Math.min(startBytes.length, bytes.length),
+    ) !== 0
+  )
+    return "other";
+  const end = bytes.indexOf(headEnd);
+  if (end === -1) return bytes.length < longestRequest ? "more" : "other";
+  const head = bytes.toString("latin1", 0, end);
+  const lineEnd = head.indexOf("\r\n");
+  const url = lineEnd === -1 ? undefined : targetIn(head, lineEnd);
+  const headers = url === undefined ? undefined : plainFields(head, lineEnd + 2);
+  const length = headers && lengthIn(headers["content-length"] ?? "");
+  if (url === undefined || !headers || length === undefined) return "other";
+  const from = end + headEnd.length;
+  const to = from + length;
+  if (to > bytes.length) return to <= longestRequest ? "more" : "other";
+  const request = {
+    method: "POST",
+    url,
+    headers,
+    httpVersionMajor: 1,
+    socket,
+    body: bytes.subarray(from, to),
+  } as const;
+  return { request, rest: to === bytes.length ? undefined : bytes.subarray(to) };
+}
+
+function targetIn(head: string, lineEnd: number): string | undefined {
+  const line = head.slice(0, lineEnd);
+  if (!line.endsWith(version)) return undefined;
+  const target = line.slice(start.length - 1, -version.length);
+  return notInTarget.test(target) ? undefined : target;
+}
+
+/** Fields that have Node's server do more than read a body, or read it otherwise. */
+const others: ReadonlySet<string> = new Set([
+  "transfer-encoding",
+  "expect",
+  "upgrade",
+  "trailer",
+  "te",
+  "http2-settings",
+]);
+
+/** Returns undefined where a field comes twice, or asks for more. */
+function plainFields(head: string, from: number): Fields | undefined {
+  const fields: Fields = {};
+  let isOther = false;
+  const isPlain = readFields(head, from, (name, value) => {
+    if (fields[name] !== undefined || others.has(name)) isOther = true;
+    fields[name] = value;
+  });
+  const { connection = "keep-alive", host } = fields;
+  const isKept = connection === "keep-alive" || connection.toLowerCase() === "keep-alive";
+  return isPlain && !isOther && isKept && host !== undefined ? fields : undefined;
+}

@@ -1,0 +1,29 @@
+/**
+ * What is written to many sockets in one turn of the event loop goes out together: to write to a socket whose reader sleeps
+ * wakes it, which costs more than the write, and those who are written to right after each other are often woken once.
+ */
+import type { Socket } from "node:net";
+
+/** Has what is written to the socket from here on go out with all else that is. */
+export type Hold = (socket: Socket) => void;
+
+/** `soon` calls back when what comes together has come. */
+function together(soon: (send: () => void) => void): Hold {
+  let held: Socket[] = [];
+  const send = () => {
+    const sockets = held;
+    held = [];
+    for (const socket of sockets) socket.uncork();
+  };
+  return (socket) => {
+    if (socket.writableCorked > 0) return;
+    socket.cork();
+    if (held.push(socket) === 1) soon(send);
+  };
+}
+
+/** Until all sockets have been read that had something to read. */
+export const holdForTurn: Hold = together(setImmediate);
+
+/** Until all that follows from what happens now has happened: for what many callers have waited for together. */
+export const holdForTick: Hold = together(process.nextTick);

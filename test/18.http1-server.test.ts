@@ -1,0 +1,346 @@
+/**
+ * Plain requests are answered past Node's own server: only what that would read the same way, in its order, and with every
+ * byte handed on as soon as anything is not plain.
+ */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import fc from "fast-check";
+import { afterEach, describe, expect, test } from "vitest";
+import type { PlainAnswer } from "../src/http1/served-answer.ts";
+import { longestRequest, type PlainRequest, readRequest } from "../src/http1/served-request.ts";
+import { type Listener, listen } from "../src/transport/listen.ts";
+
+const undo: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+const nobody = {} as Socket;
+const plain = "POST /v1/x?y=1 HTTP/1.1\r\nHost: h\r\nX-One:  a b \r\nContent-Length: 4\r\n\r\nbody";
+
+function read(text: string) {
+  return readRequest(Buffer.from(text, "latin1"), nobody);
+}
+
+describe("a request", () => {
+  test("that is plain is read whole, and what comes behind it is kept", () => {
+    const { request, rest } = read(`${plain}POST /next`) as Exclude<ReturnType<typeof read>, string>;
+    expect(request).toMatchObject({ method: "POST", url: "/v1/x?y=1", httpVersionMajor: 1 });
+    expect(request.headers).toEqual({ host: "h", "x-one": "a b", "content-length": "4" });
+    expect(String(request.body)).toBe("body");
+    expect(String(rest)).toBe("POST /next");
+  });
+
+  test("that is cut anywhere is waited for", () => {
+    for (let length = 0; length < plain.length; length++) expect(read(plain.slice(0, length))).toBe("more");
+    expect(read(plain)).toMatchObject({ rest: undefined });
+  });
+
+  const head = (lines: string, line = "POST /x HTTP/1.1") => `${line}\r\n${lines}\r\n\r\nbody`;
+  test.each([
+    ["another method", head("host: h\r\ncontent-length: 4", "PUT /x HTTP/1.1")],
+    ["HTTP/1.0", head("host: h\r\ncontent-length: 4", "POST /x HTTP/1.0")],
+    ["no version", head("host: h\r\ncontent-length: 4", "POST /x")],
+    ["a whole address", head("host: h\r\ncontent-length: 4", "POST http://h/x HTTP/1.1")],
+    ["a space in the target", head("host: h\r\ncontent-length: 4", "POST /x y HTTP/1.1")],
+    ["a byte beyond ASCII in the target", head("host: h\r\ncontent-length: 4", "POST /\xe4 HTTP/1.1")],
+    ["no host", head("content-length: 4")],
+    ["two hosts", head("host: a\r\nhost: b\r\ncontent-length: 4")],
+    ["no length", head("host: h")],
+    ["two lengths", head("host: h\r\ncontent-length: 4\r\ncontent-length: 4")],
+    ["a list of lengths", head("host: h\r\ncontent-length: 4, 4")],
+    ["a signed length", head("host: h\r\ncontent-length: +4")],
+    ["a length in hex", head("host: h\r\ncontent-length: 0x4")],
+    ["an empty length", head("host: h\r\ncontent-length:")],
+    ["a length that nobody counts", head("host: h\r\ncontent-length: 99999999999999999999")],
+    ["chunks", head("host: h\r\ntransfer-encoding: chunked")],
+    ["chunks and a length", head("host: h\r\ncontent-length: 4\r\nTransfer-Encoding: chunked")],
+    ["an expectation", head("host: h\r\ncontent-length: 4\r\nexpect: 100-continue")],
+    ["an upgrade", head("host: h\r\ncontent-length: 4\r\nconnection: upgrade\r\nupgrade: h2c")],
+    ["an end of the connection", head("host: h\r\ncontent-length: 4\r\nconnection: close")],
+    ["a folded line", head("host: h\r\nx-one: a\r\n b\r\ncontent-length: 4")],
+    ["a space before the colon", head("host: h\r\ncontent-length : 4")],
+    ["a line without a colon", head("host: h\r\nx-one\r\ncontent-length: 4")],
+    ["a name that is none", head("host: h\r\nx(one): a\r\ncontent-length: 4")],
+    ["an empty name", head("host: h\r\n: a\r\ncontent-length: 4")],
+    ["a zero byte", head("host: h\r\nx-one: a\0b\r\ncontent-length: 4")],
+    ["a bare CR", head("host: h\r\nx-one: a\rb\r\ncontent-length: 4")],
+    ["a bare LF", head("host: h\nx-one: a\r\ncontent-length: 4")],
+    ["a body that is long", head(`host: h\r\ncontent-length: ${longestRequest}`)],
+    ["a head that does not end", `POST /x HTTP/1.1\r\nx-one: ${"a".repeat(longestRequest)}`],
+  ])("with %s is for Node's own server", (_, text) => {
+    expect(read(text)).toBe("other");
+  });
+
+  test("that is read here is read by Node's own server to the same", async () => {
+    const seen: { url: unknown; headers: unknown; body: string }[] = [];
+    const server = createServer(async (req, res) => {
+      const chunks = await req.toArray();
+      seen.push({ url: req.url, headers: { ...req.headers }, body: Buffer.concat(chunks).toString("latin1") });
+      res.end();
+    });
+    server.on("clientError", (_, socket) => socket.destroy());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    undo.push(() => server.close());
+    const piece = fc.constantFrom(
+      ...[
+        "host: h",
+        "Host: h:1",
+        "x-a: b",
+        "X-A:\tb ",
+        "x-b:",
+        "connection: keep-alive",
+        "Connection: Keep-Alive",
+        "cookie: a=b",
+      ],
+      ...[
+        "content-length: 4",
+        "content-length: 0",
+        "content-length: 04",
+        "content-length:3",
+        "content-length: 4 ",
+        "te: trailers",
+      ],
+      ...[
+        "transfer-encoding: chunked",
+        " folded",
+        "x-c: \xe4",
+        "x-d: \x7f",
+        "authorization: Bearer x",
+        "x-a: c",
+        "__proto__: a",
+      ],
+    );
+    const target = fc.constantFrom("/", "/v1/x", "/a?b=c#d", "/%00", "//x", "/a b", "*");
+    const end = fc.constantFrom("\r\n", "\r\n", "\r\n", "\n");
+    const request = fc.tuple(
+      target,
+      fc.array(fc.tuple(piece, end), { maxLength: 6 }),
+      fc.constantFrom("body", "", "bod"),
+    );
+    let plainOnes = 0;
+    await fc.assert(
+      fc.asyncProperty(request, async ([url, lines, body]) => {
+        const text = `POST ${url} HTTP/1.1\r\nhost: g\r\ncontent-length: ${body.length}\r\n${lines.map((line) => line.join("")).join("")}\r\n${body}`;
+        const outcomes = [text, text.replace("host: g\r\n", ""), text.replace(/content-length: \d\r\n/, "")];
+        for (const sent of outcomes) {
+          const ours = read(sent);
+          if (typeof ours === "string") continue;
+          plainOnes++;
+          seen.length = 0;
+          const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+          socket.write(Buffer.from(sent, "latin1"));
+          await Promise.race([once(socket, "data"), once(socket, "close")]);
+          socket.destroy();
+          const { url: path, headers, body: bytes } = ours.request;
+          expect(seen[0]).toEqual({ url: path, headers, body: bytes.toString("latin1") });
+        }
+      }),
+      { numRuns: 300 },
+    );
+    expect(plainOnes).toBeGreaterThan(20);
+  });
+});
+
+interface Port {
+  readonly listener: Listener;
+  /** Those that came as plain, unanswered. */
+  readonly came: { readonly request: PlainRequest; readonly answer: PlainAnswer }[];
+  /** Resolves when so many have come. */
+  waitFor(count: number): Promise<void>;
+}
+
+/** Answers `/now` at once with its body; leaves all other plain requests to the test, and the rest to Node's server. */
+async function startPort(): Promise<Port> {
+  const came: Port["came"] = [];
+  let wake = () => {};
+  const listener = await listen({
+    host: "127.0.0.1",
+    port: 0,
+    handle: (req, res) => void req.resume().on("end", () => res.end(`node ${req.method} ${req.url}`)),
+    handlePlain(request, answer) {
+      if (request.url === "/declined") return false;
+      if (request.url === "/now")
+        answer.writeHead(200, { "content-length": String(request.body.length) }).end(request.body);
+      else came.push({ request, answer });
+      wake();
+      return true;
+    },
+    rejectionBody: () => Buffer.from("rejected"),
+  });
+  undo.push(() => listener.close(0));
+  const waitFor = async (count: number) => {
+    while (came.length < count) await new Promise<void>((resolve) => (wake = resolve));
+  };
+  return { listener, came, waitFor };
+}
+
+interface Client {
+  readonly socket: Socket;
+  /** Returns all that has come, once that ends so. */
+  until(end: string): Promise<string>;
+}
+
+function client(port: number): Client {
+  const socket = connect(port, "127.0.0.1").setNoDelay();
+  undo.push(() => socket.destroy());
+  let text = "";
+  let look = () => {};
+  socket.on("data", (bytes) => {
+    text += bytes.toString("latin1");
+    look();
+  });
+  socket.on("error", () => {});
+  return {
+    socket,
+    until: (end) =>
+      new Promise((resolve) => {
+        look = () => {
+          if (text.endsWith(end)) resolve(text);
+        };
+        look();
+      }),
+  };
+}
+
+const post = (path: string, body = "") =>
+  `POST ${path} HTTP/1.1\r\nhost: h\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+
+describe("a connection", () => {
+  test("is answered with what keeps it, and a date", async () => {
+    const { listener } = await startPort();
+    const { socket, until } = client(listener.port);
+    socket.write(post("/now", "hello"));
+    const text = await until("hello");
+    expect(text).toMatch(
+      /^HTTP\/1\.1 200 OK\r\ncontent-length: 5\r\ndate: \w{3}, .* GMT\r\nconnection: keep-alive\r\nkeep-alive: timeout=65\r\n\r\nhello$/,
+    );
+  });
+
+  test("has requests that come together answered one after another, in their order", async () => {
+    const { listener, came, waitFor } = await startPort();
+    const { socket, until } = client(listener.port);
+    socket.write(`${post("/a")}${post("/b")}${post("/now", "last")}`);
+    for (const [i, name] of ["a", "b"].entries()) {
+      await waitFor(i + 1);
+      expect(came).toHaveLength(i + 1);
+      came[i]?.answer.writeHead(200, { "content-length": "1" }).end(Buffer.from(name));
+    }
+    const text = await until("last");
+    expect(text.match(/\r\n\r\n./g)?.map((end) => end.at(-1))).toEqual(["a", "b", "l"]);
+  });
+
+  test("has a request put together that comes byte by byte", async () => {
+    const { listener } = await startPort();
+    const { socket, until } = client(listener.port);
+    for (const byte of post("/now", "slow")) await new Promise((resolve) => socket.write(byte, resolve));
+    expect(await until("slow")).toContain("200 OK");
+  });
+
+  test.each([
+    ["declined", post("/declined"), "node POST /declined"],
+    ["of another method", "GET /x HTTP/1.1\r\nhost: h\r\n\r\n", "node GET /x"],
+    [
+      "in chunks",
+      "POST /c HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+      "node POST /c",
+    ],
+    ["large", post("/l", "x".repeat(longestRequest)), "node POST /l"],
+  ])("goes to Node's own server with a request that is %s, and stays there", async (_, text, answered) => {
+    const { listener, came } = await startPort();
+    const { socket, until } = client(listener.port);
+    socket.write(post("/now", "first"));
+    await until("first");
+    socket.write(text);
+    await until(`${answered}`);
+    socket.write(post("/now", "again"));
+    expect(await until("node POST /now")).toContain("first");
+    expect(came).toHaveLength(0);
+  });
+
+  test("goes there with a request whose rest does not come, and is answered when it does", async () => {
+    const { listener } = await startPort();
+    const { socket, until } = client(listener.port);
+    const text = post("/now", "late");
+    socket.write(text.slice(0, -2));
+    // Handed over after a second: Node's server has the head then, and waits for the body.
+    await new Promise((resolve) => setTimeout(resolve, 1_300));
+    socket.write(text.slice(-2));
+    expect(await until("node POST /now")).toContain("200 OK");
+  });
+
+  test("carries a stream in chunks, with its trailers, and then the next answer", async () => {
+    const { listener, came, waitFor } = await startPort();
+    const { socket, until } = client(listener.port);
+    socket.write(post("/stream"));
+    await waitFor(1);
+    const { answer } = came[0] as Port["came"][number];
+    answer.writeHead(200, { "content-type": "text/plain" });
+    answer.write(Buffer.from("one"));
+    await until("3\r\none\r\n");
+    answer.write(Buffer.from("seventeen letters"));
+    answer.addTrailers({ "x-cost": "1" });
+    answer.end(Buffer.from("!"));
+    const text = await until("0\r\nx-cost: 1\r\n\r\n");
+    expect(text).toContain("transfer-encoding: chunked\r\n\r\n3\r\none\r\n11\r\nseventeen letters\r\n1\r\n!\r\n0\r\n");
+    socket.write(post("/now", "next"));
+    await until("next");
+  });
+
+  test("tells an answer that its reader lags, has caught up, and is gone", async () => {
+    const { listener, came, waitFor } = await startPort();
+    const { socket } = client(listener.port);
+    socket.pause();
+    socket.write(post("/stream"));
+    await waitFor(1);
+    const { answer } = came[0] as Port["came"][number];
+    answer.writeHead(200, {});
+    const bytes = Buffer.alloc(1 << 20, "x");
+    while (answer.write(bytes));
+    expect(answer.writableNeedDrain).toBe(true);
+    const drained = new Promise<void>((resolve) => answer.once("drain", resolve));
+    socket.resume();
+    await drained;
+    const gone = new Promise<void>((resolve) => answer.on("close", resolve));
+    socket.destroy();
+    await gone;
+  });
+
+  test("that its client ends while it waits tells the answer", async () => {
+    const { listener, came, waitFor } = await startPort();
+    const { socket } = client(listener.port);
+    socket.write(post("/wait"));
+    await waitFor(1);
+    const gone = new Promise<void>((resolve) => came[0]?.answer.on("close", resolve));
+    socket.end();
+    await gone;
+  });
+
+  test("is ended when the port closes: at once where nothing runs, and else with its answer", async () => {
+    const { listener, came, waitFor } = await startPort();
+    const idle = client(listener.port);
+    idle.socket.write(post("/now", "x"));
+    await idle.until("x");
+    const busy = client(listener.port);
+    busy.socket.write(post("/wait"));
+    await waitFor(1);
+    const closed = listener.close(10_000);
+    await once(idle.socket, "close");
+    came[0]?.answer.writeHead(200, { "content-length": "2" }).end(Buffer.from("ok"));
+    expect(await busy.until("ok")).toContain("connection: close");
+    await once(busy.socket, "close");
+    await closed;
+  });
+
+  test("is cut when the port closes and its answer takes longer than the grace", async () => {
+    const { listener, waitFor } = await startPort();
+    const { socket } = client(listener.port);
+    socket.write(post("/wait"));
+    await waitFor(1);
+    const closed = listener.close(50);
+    await once(socket, "close");
+    await closed;
+  });
+});

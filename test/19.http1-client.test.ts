@@ -1,0 +1,286 @@
+/**
+ * Connections to upstreams: an answer is read to the same however its bytes are cut, one that is not understood is broken off,
+ * and a connection is used again exactly where both sides keep it.
+ */
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import fc from "fast-check";
+import { afterEach, describe, expect, test } from "vitest";
+import { ChunkedReader, chunkAfter, endOfChunks } from "../src/http1/chunked.ts";
+import type { Connection, Replies } from "../src/http1/connection.ts";
+import { type ConnectionPool, createConnectionPool } from "../src/http1/pool.ts";
+
+const undo: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+describe("chunks", () => {
+  const pieces = fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { maxLength: 8 });
+
+  test("are read to what was written, however they are cut", () => {
+    const cuts = fc.array(fc.nat(400), { maxLength: 12 });
+    fc.assert(
+      fc.property(pieces, cuts, fc.boolean(), (written, places, hasTrailers) => {
+        const end = endOfChunks(hasTrailers ? "x-one: 1\r\nx-two: 2\r\n" : "");
+        const all = Buffer.concat([
+          ...written.map((piece) => chunkAfter("", Buffer.from(piece))),
+          Buffer.from(`${end}more`),
+        ]);
+        const reader = new ChunkedReader();
+        const read: Buffer[] = [];
+        let taken = 0;
+        const bounds = [...places.map((place) => place % all.length).sort((a, b) => a - b), all.length];
+        let from = 0;
+        for (const to of bounds) {
+          taken += reader.push(all.subarray(from, to), read);
+          from = to;
+        }
+        expect(reader.isOver).toBe(true);
+        expect(taken).toBe(all.length - "more".length);
+        expect(Buffer.concat(read)).toEqual(Buffer.concat(written.map((piece) => Buffer.from(piece))));
+      }),
+    );
+  });
+
+  test.each([
+    "x\r\n",
+    "5;a=b\rc\r\n",
+    "-1\r\na",
+    "123456789\r\n",
+    "1\r\nab\r\n",
+    "1\r\na\n",
+    "1\n",
+    "\r\n",
+    `0\r\n${"x".repeat(20_000)}`,
+  ])("that are none are refused: %j", (text) => {
+    const reader = new ChunkedReader();
+    expect(() => reader.push(Buffer.from(text), [])).toThrow(RangeError);
+  });
+
+  test("may have extensions, and sizes in capitals", () => {
+    const reader = new ChunkedReader();
+    const read: Buffer[] = [];
+    reader.push(Buffer.from("A;x=y\r\n0123456789\r\n000 \r\n\r\n"), read);
+    expect(String(Buffer.concat(read))).toBe("0123456789");
+    expect(reader.isOver).toBe(true);
+  });
+});
+
+interface Told {
+  status?: number;
+  fields?: unknown;
+  body: string;
+  end?: "ended" | Error | string;
+}
+
+/** Answers each request with what the script says for it; each piece is one write. */
+async function upstream(
+  script: (socket: Socket, count: number) => void,
+  limits = { connection: 5_000, head: 5_000, body: 5_000 },
+) {
+  const sockets: Socket[] = [];
+  let requests = 0;
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.push(socket);
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => {
+      if (bytes.includes("\r\n\r\n")) script(socket, ++requests);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  undo.push(
+    () => server.close(),
+    () => {
+      for (const socket of sockets) socket.destroy();
+    },
+  );
+  const pool = createConnectionPool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, limits);
+  undo.push(() => pool.close());
+  return { pool, sockets };
+}
+
+function ask(pool: ConnectionPool, onSent: (connection: Connection) => void = () => {}): Promise<Told> {
+  return new Promise((resolve) => {
+    const told: Told = { body: "" };
+    const over = (end: Told["end"] & {}) => resolve({ ...told, end });
+    const replies: Replies = {
+      sent: onSent,
+      head: (status, fields) => void Object.assign(told, { status, fields }),
+      body(pieces) {
+        told.body += Buffer.concat(pieces).toString();
+      },
+      ended: () => over("ended"),
+      failed: over,
+      late: over,
+    };
+    pool.send({ method: "POST", path: "/x", fields: { "x-one": "1" }, body: Buffer.from("{}") }, replies);
+  });
+}
+
+async function inPieces(socket: Socket, text: string, size: number): Promise<void> {
+  for (let at = 0; at < text.length; at += size) {
+    await new Promise((resolve) => socket.write(text.slice(at, at + size), resolve));
+    await new Promise(setImmediate);
+  }
+}
+
+describe("an answer", () => {
+  const ways: readonly [string, string][] = [
+    ["with a length", "HTTP/1.1 200 OK\r\nContent-Length: 11\r\nX-Two: a\r\nx-two: b\r\n\r\nhello world"],
+    [
+      "in chunks",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\nX-Two: a\r\nx-two: b\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
+    ],
+    [
+      "behind another that only announces it",
+      "HTTP/1.1 103 Early\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 11\r\nx-two: a\r\nx-two: b\r\n\r\nhello world",
+    ],
+  ];
+  test.each(ways.flatMap(([way, text]) => [1, 3, 7, 1000].map((size) => [way, size, text] as const)))(
+    "%s is read to the same in pieces of %i bytes, and its connection used again",
+    async (_, size, text) => {
+      const { pool, sockets } = await upstream((socket) => void inPieces(socket, text, size));
+      for (let i = 0; i < 2; i++) {
+        const told = await ask(pool);
+        expect(told).toMatchObject({ status: 200, body: "hello world", end: "ended" });
+        expect(told.fields).toMatchObject({ "x-two": ["a", "b"] });
+      }
+      expect(sockets).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    ["that says so", "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok"],
+    ["of HTTP/1.0", "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok"],
+    ["with more behind it than it told", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok, and more"],
+    ["whose server keeps nothing", "HTTP/1.1 200 OK\r\nkeep-alive: timeout=1\r\ncontent-length: 2\r\n\r\nok"],
+  ])("%s is the last of its connection", async (_, text) => {
+    const { pool, sockets } = await upstream((socket) => void socket.write(text));
+    for (let i = 0; i < 2; i++) expect(await ask(pool)).toMatchObject({ body: "ok", end: "ended" });
+    expect(sockets).toHaveLength(2);
+  });
+
+  test("without length or chunks ends with the connection", async () => {
+    const { pool } = await upstream((socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\nto the end"));
+    expect(await ask(pool)).toMatchObject({ body: "to the end", end: "ended" });
+  });
+
+  test.each([204, 304])("of status %i has no body", async (status) => {
+    const { pool, sockets } = await upstream((socket) => void socket.write(`HTTP/1.1 ${status} x\r\n\r\n`));
+    for (let i = 0; i < 2; i++) expect(await ask(pool)).toMatchObject({ status, body: "", end: "ended" });
+    expect(sockets).toHaveLength(1);
+  });
+
+  test.each([
+    ["another protocol", "SSH-2.0-x\r\n\r\n"],
+    ["a status that is none", "HTTP/1.1 2000 OK\r\n\r\n"],
+    ["a length and chunks", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\nok"],
+    ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nok"],
+    ["a length that is none", "HTTP/1.1 200 OK\r\ncontent-length: -2\r\n\r\nok"],
+    ["a coding that nobody knows", "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\nok"],
+    ["a folded line", "HTTP/1.1 200 OK\r\nx: a\r\n b\r\n\r\n"],
+    ["a change of protocol", "HTTP/1.1 101 Go\r\nupgrade: x\r\n\r\n"],
+    ["a head without end", `HTTP/1.1 200 OK\r\nx: ${"a".repeat(70_000)}`],
+    ["a chunk that is none", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n"],
+  ])("with %s is not taken for one", async (_, text) => {
+    const { pool, sockets } = await upstream((socket) => void socket.write(text));
+    expect((await ask(pool)).end).toBeInstanceOf(Error);
+    await ask(pool);
+    expect(sockets).toHaveLength(2);
+  });
+
+  test("that breaks off has what came of it, and fails", async () => {
+    const { pool } = await upstream((socket) => void socket.end("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"));
+    expect(await ask(pool)).toMatchObject({ body: "half", end: { code: "ECONNRESET" } });
+  });
+
+  test("with what came before a bad chunk hands that over", async () => {
+    const text = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\nzz\r\n";
+    const { pool } = await upstream((socket) => void socket.write(text));
+    expect(await ask(pool)).toMatchObject({ body: "ok", end: expect.any(RangeError) });
+  });
+
+  test.each([
+    ["head", ""],
+    ["body", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"],
+  ])("whose %s does not come in time is told late", async (part, text) => {
+    const limits = { connection: 5_000, head: 600, body: 600 };
+    const { pool } = await upstream((socket) => void socket.write(text), limits);
+    expect((await ask(pool)).end).toBe(part);
+  });
+});
+
+describe("a connection", () => {
+  const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+  test("is made for each request that runs beside others, and all are kept", async () => {
+    const { pool, sockets } = await upstream((socket) => void socket.write(ok));
+    for (let i = 0; i < 2; i++) await Promise.all([ask(pool), ask(pool), ask(pool)]);
+    expect(sockets).toHaveLength(3);
+  });
+
+  test("that its server has closed meanwhile is not used again", async () => {
+    const { pool, sockets } = await upstream((socket) => void socket.write(ok));
+    await ask(pool);
+    const closed = new Promise((resolve) => sockets[0]?.once("close", resolve));
+    sockets[0]?.end();
+    await closed;
+    expect(await ask(pool)).toMatchObject({ body: "ok", end: "ended" });
+    expect(sockets).toHaveLength(2);
+  });
+
+  test("that is told something between two requests is not used again", async () => {
+    const { pool, sockets } = await upstream((socket) => void socket.write(ok));
+    await ask(pool);
+    const closed = new Promise((resolve) => sockets[0]?.once("close", resolve));
+    sockets[0]?.write("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfake");
+    await closed;
+    expect(await ask(pool)).toMatchObject({ body: "ok", end: "ended" });
+  });
+
+  test("that nobody uses ends after some seconds", async () => {
+    const { pool, sockets } = await upstream(
+      (socket) => void socket.write(ok.replace("\r\n\r\n", "\r\nkeep-alive: timeout=2\r\n\r\n")),
+    );
+    await ask(pool);
+    await new Promise((resolve) => sockets[0]?.once("close", resolve));
+  });
+
+  test("that is broken off tells nothing more", async () => {
+    const { pool, sockets } = await upstream((socket) => void socket.write(ok));
+    let told = 0;
+    const count = () => void told++;
+    const replies: Replies = {
+      sent: (connection) => connection.abort(),
+      head: count,
+      body: count,
+      ended: count,
+      failed: count,
+      late: count,
+    };
+    pool.send({ method: "GET", path: "/x", fields: {} }, replies);
+    await ask(pool);
+    expect(told).toBe(0);
+    expect(sockets).toHaveLength(2);
+  });
+
+  test("that cannot be made says why", async () => {
+    const pool = createConnectionPool("http://127.0.0.1:1", { connection: 5_000, head: 5_000, body: 5_000 });
+    expect(await ask(pool)).toMatchObject({ end: { code: "ECONNREFUSED" } });
+    await pool.close();
+  });
+
+  test("has requests wait for their ends when the pool closes", async () => {
+    const { pool } = await upstream((socket) => void setTimeout(() => socket.write(ok), 100));
+    const asked = ask(pool);
+    await pool.close();
+    expect(await asked).toMatchObject({ body: "ok", end: "ended" });
+  });
+
+  test("carries no field that would end its line", async () => {
+    const { pool } = await upstream((socket) => void socket.write(ok));
+    const fields = { "x-one": "a\r\nx-two: b" };
+    expect(() => pool.send({ method: "GET", path: "/", fields }, {} as Replies)).toThrow(TypeError);
+  });
+});
