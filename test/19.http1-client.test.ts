@@ -2,12 +2,20 @@
  * Connections to upstreams: an answer is read to the same however its bytes are cut, one that is not understood is broken off,
  * and a connection is used again exactly where both sides keep it.
  */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createServer as createSecureServer, getCACertificates, setDefaultCACertificates } from "node:tls";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { ChunkedReader, chunkAfter, endOfChunks } from "../src/http1/chunked.ts";
 import type { Connection, Replies } from "../src/http1/connection.ts";
 import { type ConnectionPool, createConnectionPool } from "../src/http1/pool.ts";
+
+/** Makes certificates. */
+const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 
 const undo: (() => unknown)[] = [];
 
@@ -105,6 +113,7 @@ function ask(pool: ConnectionPool, onSent: (connection: Connection) => void = ()
     const told: Told = { body: "" };
     const over = (end: Told["end"] & {}) => resolve({ ...told, end });
     const replies: Replies = {
+      isOver: false,
       sent: onSent,
       head: (status, fields) => void Object.assign(told, { status, fields }),
       body(pieces) {
@@ -173,7 +182,8 @@ describe("an answer", () => {
   });
 
   test.each([
-    ["another protocol", "SSH-2.0-x\r\n\r\n"],
+    ["another protocol", "SSH-2.0-x\r\n"],
+    ["lines that end in LF alone", "HTTP/1.1 200 OK\ncontent-length: 2\n\nok"],
     ["a status that is none", "HTTP/1.1 2000 OK\r\n\r\n"],
     ["a length and chunks", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\nok"],
     ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nok"],
@@ -252,6 +262,7 @@ describe("a connection", () => {
     let told = 0;
     const count = () => void told++;
     const replies: Replies = {
+      isOver: false,
       sent: (connection) => connection.abort(),
       head: count,
       body: count,
@@ -278,9 +289,78 @@ describe("a connection", () => {
     expect(await asked).toMatchObject({ body: "ok", end: "ended" });
   });
 
-  test("carries no field that would end its line", async () => {
+  test.skipIf(!hasOpenssl)(
+    "is told which server is meant, where that has a name, and is made only to one that proves its own",
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "tls-"));
+      undo.push(() => rmSync(folder, { recursive: true }));
+      const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+      const names = "subjectAltName=DNS:localhost";
+      const made = [
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+        "-addext",
+        names,
+      ];
+      execFileSync("openssl", [...made, "-keyout", key, "-out", cert], { stdio: "ignore" });
+      const seen: unknown[] = [];
+      const server = createSecureServer({ key: readFileSync(key), cert: readFileSync(cert) }, (socket) => {
+        seen.push(socket.servername);
+        socket.on("error", () => {});
+        socket.on("data", () => socket.write(ok));
+      });
+      server.on("tlsClientError", () => {});
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      undo.push(() => server.close());
+      const { port } = server.address() as AddressInfo;
+      const limits = { connection: 5_000, head: 5_000, body: 5_000 };
+      const unproved = createConnectionPool(`https://localhost:${port}`, limits);
+      expect(await ask(unproved)).toMatchObject({ end: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" } });
+      const defaults = getCACertificates();
+      setDefaultCACertificates([readFileSync(cert, "utf8")]);
+      undo.push(() => setDefaultCACertificates(defaults));
+      const named = createConnectionPool(`https://localhost:${port}`, limits);
+      for (let i = 0; i < 2; i++) expect(await ask(named)).toMatchObject({ body: "ok", end: "ended" });
+      expect(seen.at(-1)).toBe("localhost");
+      const unnamed = createConnectionPool(`https://127.0.0.1:${port}`, limits);
+      expect(await ask(unnamed)).toMatchObject({ end: { code: "ERR_TLS_CERT_ALTNAME_INVALID" } });
+      await Promise.all([unproved.close(), named.close(), unnamed.close()]);
+    },
+  );
+
+  test("that has ended while the process was busy is not used again", async () => {
+    const { pool, sockets } = await upstream((socket) => {
+      socket.write(ok);
+      setTimeout(() => socket.end(), 50);
+    });
+    await ask(pool);
+    const until = performance.now() + 30;
+    while (performance.now() < until);
+    await new Promise((resolve) => sockets[0]?.once("end", resolve));
+    expect(await ask(pool)).toMatchObject({ body: "ok", end: "ended" });
+    expect(sockets).toHaveLength(2);
+  });
+
+  test("is not taken for a request that nobody waits for any more", async () => {
+    const { pool, sockets } = await upstream((socket) => void socket.write(ok));
+    await ask(pool);
+    const { isOver, ...others } = { isOver: true, ...({} as Omit<Replies, "isOver">) };
+    pool.send({ method: "GET", path: "/x", fields: {} }, { isOver, ...others });
+    await ask(pool);
+    expect(sockets).toHaveLength(1);
+  });
+
+  test("carries no path and no field that would end its line", async () => {
     const { pool } = await upstream((socket) => void socket.write(ok));
     const fields = { "x-one": "a\r\nx-two: b" };
     expect(() => pool.send({ method: "GET", path: "/", fields }, {} as Replies)).toThrow(TypeError);
+    expect(() => pool.send({ method: "GET", path: "/ HTTP/1.1\r\n", fields: {} }, {} as Replies)).toThrow(TypeError);
   });
 });

@@ -8,14 +8,15 @@ import type { Socket } from "node:net";
 import { ChunkedReader } from "./chunked.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { headEnd } from "./fields.ts";
-import { type Framing, framingOf, notUnderstood, type ReplyFields, readReplyHead } from "./reply.ts";
-import { holdForTurn } from "./together.ts";
+import { checkBeginning, type Framing, framingOf, notUnderstood, type ReplyFields, readReplyHead } from "./reply.ts";
 
 /** Which part of an exchange takes too long. */
 export type LatePart = "connection" | "head" | "body";
 
 /** Takes what becomes of a request. Nothing is told after `ended` or `failed`. */
 export interface Replies {
+  /** Whether nobody waits for it any more: then it is not sent. */
+  readonly isOver: boolean;
   /** There is a connection, and the request is on its way. */
   sent(connection: Connection): void;
   head(status: number, fields: ReplyFields): void;
@@ -39,7 +40,7 @@ export interface ConnectionOptions {
   readonly onClosed: (connection: Connection) => void;
 }
 
-const longestHead = 65_536;
+const longestHead = 32_768;
 /** How long a connection is kept that nobody uses, where the server does not say. */
 const idleMs = 4_000;
 /** A server that says how long it keeps one may be a little quicker than its word. */
@@ -60,6 +61,8 @@ export class Connection {
   #framing: Framing | undefined;
   #isKept = true;
   #idleMs = idleMs;
+  /** Until when the server keeps it, by `performance.now()`. */
+  #keptUntil = Number.POSITIVE_INFINITY;
   /** When what is waited for is late, by the clock of the deadlines. */
   deadline = Number.POSITIVE_INFINITY;
 
@@ -91,6 +94,11 @@ export class Connection {
     if (this.#isConnected) return void write();
     this.#expect("connection");
     this.#waiting = write;
+  }
+
+  /** Whether its server still keeps it; the deadlines are too coarse to say. */
+  isKept(): boolean {
+    return performance.now() < this.#keptUntil;
   }
 
   get isPaused(): boolean {
@@ -147,7 +155,7 @@ export class Connection {
     const end = all.indexOf(headEnd);
     if (end === -1 ? all.length > longestHead : end > longestHead) throw notUnderstood("its head is too long");
     this.#held = end === -1 ? all : empty;
-    if (end === -1) return undefined;
+    if (end === -1) return void checkBeginning(all);
     const { status, fields, isOld } = readReplyHead(all.toString("latin1", 0, end));
     const rest = all.subarray(end + headEnd.length);
     if (status === 101) throw notUnderstood("it changed to another protocol");
@@ -200,6 +208,7 @@ export class Connection {
     if (!replies || !isUsable) this.#letGo();
     else {
       this.deadline = this.#options.deadlines.in(this.#idleMs);
+      this.#keptUntil = performance.now() + this.#idleMs;
       if (this.isPaused) this.#socket.resume();
       this.#options.onIdle(this);
     }
@@ -228,11 +237,12 @@ export class Connection {
 const largeBytes = 16_384;
 
 function writeBoth(socket: Socket, head: string, body: Buffer | undefined): void {
-  holdForTurn(socket);
   if (!body) socket.write(head, "latin1");
   else if (body.length > largeBytes) {
+    socket.cork();
     socket.write(head, "latin1");
     socket.write(body);
+    socket.uncork();
   } else {
     const both = Buffer.allocUnsafe(head.length + body.length);
     both.write(head, "latin1");

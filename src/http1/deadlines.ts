@@ -26,12 +26,15 @@ export function createDeadlines(): Deadlines {
   const watched = new Set<Late>();
   let now = performance.now();
   let timer: NodeJS.Timeout | undefined;
+  const tell = () => {
+    for (const one of watched) if (one.deadline < now) one.late();
+  };
   const look = () => {
     const before = now;
     now = performance.now();
-    // After a while in which the process was busy timers fire first: what has come meanwhile is to be read before.
-    if (now - before > busyMs) return;
-    for (const one of watched) if (one.deadline < now) one.late();
+    // After a while in which the process was busy timers fire first: what has come meanwhile is read before.
+    if (now - before > busyMs) setImmediate(tell);
+    else tell();
   };
   return {
     watch(one) {

@@ -18,6 +18,7 @@ const notInValue = /[^\t\x20-\x7e\x80-\xff]/;
 /** Names as they came, lower-case: most clients send the same ones in each request. */
 const names = new Map<string, string>();
 const mostNames = 1000;
+const longestName = 40;
 
 /**
  * Reads the lines of a head from a place on. Calls `add` with each field. Returns false for what is no plain field: a line
@@ -43,7 +44,10 @@ function nameOf(written: string): string | undefined {
   if (known !== undefined) return known;
   if (notInName.test(written)) return undefined;
   const name = written.toLowerCase();
-  if (names.size < mostNames) names.set(written, name);
+  // Anybody may send any name: what is remembered is bounded, and made anew where it is full.
+  if (written.length > longestName) return name;
+  if (names.size >= mostNames) names.clear();
+  names.set(written, name);
   return name;
 }
 

@@ -1,9 +1,11 @@
 /**
  * The connections to one server: as many as requests run there, each kept for the next as long as the server keeps it.
  *
- * Who asks gets the connection that was used last, so that those which a quiet hour does not need end by themselves.
+ * Who asks gets the connection that was used last, so that those which a quiet hour does not need end by themselves. Requests
+ * are sent at the end of the turn in which they were asked, one after another: a write to a server that sleeps wakes it, which
+ * costs more than the write; and what has come meanwhile has been read then, so that no connection is taken which has ended.
  */
-import { connect, type Socket } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import { connect as connectSecurely } from "node:tls";
 import { Connection, type Limits, type Replies } from "./connection.ts";
 import { createDeadlines } from "./deadlines.ts";
@@ -18,11 +20,19 @@ export interface Asking {
 }
 
 export interface ConnectionPool {
-  /** Sends a request. Throws TypeError for fields that cannot be written; all else is told to `replies`. */
+  /** Sends a request. Throws TypeError for a path or fields that cannot be written; all else is told to `replies`. */
   send(asking: Asking, replies: Replies): void;
-  /** Takes no more requests, waits for those that run, and lets go of every connection. */
+  /** Waits for the requests that run, and lets go of every connection. Takes no more requests. */
   close(): Promise<void>;
 }
+
+interface Waiting {
+  readonly head: string;
+  readonly body: Buffer | undefined;
+  readonly replies: Replies;
+}
+
+const notInPath = /[^\x21-\x7e]/;
 
 /** `origin` is `http://…` or `https://…`. */
 export function createConnectionPool(origin: string, limits: Limits): ConnectionPool {
@@ -31,13 +41,31 @@ export function createConnectionPool(origin: string, limits: Limits): Connection
   const deadlines = createDeadlines();
   const idle: Connection[] = [];
   const all = new Set<Connection>();
-  let closing: (() => void) | undefined;
+  let waiting: Waiting[] = [];
+  let closing: PromiseWithResolvers<void> | undefined;
 
   function make(): Connection {
     const { socket, connected } = open();
     const connection = new Connection({ socket, limits, deadlines, onIdle, onClosed }, connected);
     all.add(connection);
     return connection;
+  }
+
+  function kept(): Connection | undefined {
+    for (let connection = idle.pop(); connection; connection = idle.pop()) {
+      if (connection.isKept()) return connection;
+      connection.abort();
+    }
+    return undefined;
+  }
+
+  function sendAll(): void {
+    const sending = waiting;
+    waiting = [];
+    for (const { head, body, replies } of sending) {
+      if (!replies.isOver) (kept() ?? make()).send(head, body, replies);
+    }
+    endIfOver();
   }
 
   function onIdle(connection: Connection): void {
@@ -49,22 +77,26 @@ export function createConnectionPool(origin: string, limits: Limits): Connection
     if (!all.delete(connection)) return;
     const at = idle.indexOf(connection);
     if (at !== -1) idle.splice(at, 1);
-    if (all.size === 0) closing?.();
+    endIfOver();
+  }
+
+  function endIfOver(): void {
+    if (all.size === 0 && waiting.length === 0) closing?.resolve();
   }
 
   return {
     send({ method, path, fields, body }, replies) {
+      if (notInPath.test(path)) throw new TypeError("the path has characters that none may have");
       const length = body === undefined ? "" : `content-length: ${body.length}\r\n`;
-      const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${writeFields(fields)}${length}\r\n`;
-      const connection = idle.pop() ?? make();
-      connection.send(head, body, replies);
+      const own = `host: ${host}\r\nconnection: keep-alive\r\n`;
+      const head = `${method} ${path} HTTP/1.1\r\n${own}${writeFields(fields)}${length}\r\n`;
+      if (waiting.push({ head, body, replies }) === 1) setImmediate(sendAll);
     },
     close() {
-      return new Promise((resolve) => {
-        closing = resolve;
-        if (all.size === 0) resolve();
-        for (const connection of idle.splice(0)) connection.abort();
-      });
+      closing ??= Promise.withResolvers<void>();
+      for (const connection of idle.splice(0)) connection.abort();
+      endIfOver();
+      return closing.promise;
     },
   };
 }
@@ -82,12 +114,16 @@ function createOpen(origin: string): Open {
     const options = { ...common, port: Number(port || 80) };
     return () => ({ socket: connect(options), connected: "connect" });
   }
+  // A server of many names is told which is meant; an address is none (RFC 6066, section 3).
+  const named = isIP(host) === 0 ? { servername: host } : {};
+  const options = { ...common, ...named, port: Number(port || 443), ALPNProtocols: ["http/1.1"] };
   // A session that the server knows saves it, and us, a part of the handshake.
   let session: Buffer | undefined;
-  const options = { ...common, port: Number(port || 443), ALPNProtocols: ["http/1.1"] };
   return () => {
     const socket = connectSecurely({ ...options, ...(session ? { session } : {}) });
-    socket.on("session", (ticket: Buffer) => (session = ticket));
+    socket.on("session", (ticket: Buffer) => {
+      session = ticket;
+    });
     return { socket, connected: "secureConnect" };
   };
 }

@@ -23,13 +23,24 @@ export function readReplyHead(head: string): ReplyHead {
   if (digits === undefined) throw notUnderstood("it does not begin as one of HTTP/1.1 does");
   const fields: Record<string, string | string[]> = {};
   const isPlain = readFields(head, end === -1 ? head.length : end + 2, (name, value) => {
-    const known = fields[name];
+    const known = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (known === undefined) fields[name] = value;
     else if (typeof known === "string") fields[name] = [known, value];
     else known.push(value);
   });
   if (!isPlain) throw notUnderstood("a field of its head is none");
   return { status: Number(digits), fields, isOld: minor === "0" };
+}
+
+const beginning = Buffer.from("HTTP/1.");
+
+/** Throws an Error for what will never be a head, however it goes on: nobody need wait for its end. */
+export function checkBeginning(bytes: Buffer): void {
+  const length = Math.min(bytes.length, beginning.length);
+  if (beginning.compare(bytes, 0, length, 0, length) !== 0)
+    throw notUnderstood("it does not begin as one of HTTP/1.1 does");
+  const lineEnd = bytes.indexOf("\n");
+  if (lineEnd > 0 && bytes[lineEnd - 1] !== 0x0d) throw notUnderstood("its lines do not end as lines do");
 }
 
 /** Where two rules would tell other ends, none is followed: RFC 9112, section 6.3. */

@@ -72,6 +72,7 @@ export class PlainAnswer implements HttpAnswer {
   }
 
   write(bytes: Buffer): boolean {
+    if (this.writableEnded) return true;
     holdForTurn(this.#socket);
     const head = this.#takeHead();
     return this.#isInChunks && bytes.length > 0 ? this.#socket.write(chunkAfter(head, bytes)) : this.#send(head, bytes);

@@ -6,7 +6,7 @@
 import { channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { keptSeconds, PlainAnswer } from "./served-answer.ts";
-import { longestRequest, type PlainRequest, readRequest } from "./served-request.ts";
+import { longestRequest, type PlainHead, type PlainRequest, readHead, requestOf } from "./served-request.ts";
 
 /** Who listens in on Node's own servers hears of these requests, too. */
 const requestStart = channel("http.server.request.start");
@@ -20,16 +20,27 @@ export interface ServeOptions {
   readonly handOver: (socket: Socket) => void;
 }
 
+/** A request whose body has not come whole. */
+interface Partial {
+  readonly head: PlainHead;
+  readonly pieces: Buffer[];
+  /** Of all pieces. */
+  bytes: number;
+  /** When somebody more patient waits for the rest, by `performance.now()`. */
+  readonly until: number;
+}
+
+const partialMs = 1_000;
 /** How long a client may take to hear that its connection has ended. */
 const lingerMs = 1_000;
-/** How long a request may take to come whole, before somebody more patient waits for it. */
-const partialMs = 1_000;
 
 export class ServedConnection {
   readonly #socket: Socket;
   readonly #options: ServeOptions;
-  /** What has come and is not answered: the beginning of a request, or those behind the one that is. */
-  #held: Buffer | undefined;
+  #partial: Partial | undefined;
+  /** What has come behind the request that is answered. */
+  #next: Buffer[] = [];
+  #nextBytes = 0;
   #answer: PlainAnswer | undefined;
   #isClosing = false;
 
@@ -45,8 +56,8 @@ export class ServedConnection {
   close(): void {
     this.#isClosing = true;
     if (this.#answer) this.#answer.isLast = true;
-    else if (this.#held) this.#handOver(this.#held);
-    else this.#finish();
+    else if (this.#partial) this.#handOver(Buffer.concat(this.#partial.pieces));
+    else if (this.#nextBytes === 0) this.#finish();
   }
 
   /** Ends it, whatever runs. */
@@ -55,64 +66,94 @@ export class ServedConnection {
   }
 
   readonly #onData = (bytes: Buffer): void => {
-    const all = this.#held ? Buffer.concat([this.#held, bytes]) : bytes;
-    if (!this.#answer) return void this.#take(all);
-    this.#held = all;
-    if (all.length > longestRequest) this.#socket.pause();
+    if (this.#answer || this.#nextBytes > 0) this.#keep(bytes);
+    else if (this.#partial) this.#add(this.#partial, bytes);
+    else this.#begin(bytes);
   };
 
-  #take(bytes: Buffer): void {
-    const read = readRequest(bytes, this.#socket);
-    if (read === "more") {
-      this.#held = bytes;
+  #keep(bytes: Buffer): void {
+    this.#next.push(bytes);
+    this.#nextBytes += bytes.length;
+    if (this.#nextBytes > longestRequest) this.#socket.pause();
+  }
+
+  #begin(bytes: Buffer): void {
+    const head = readHead(bytes);
+    if (!head) this.#handOver(bytes);
+    else if (head.to <= bytes.length) this.#serve(head, bytes);
+    else {
+      this.#partial = { head, pieces: [bytes], bytes: bytes.length, until: performance.now() + partialMs };
       this.#socket.setTimeout(partialMs);
-      return;
     }
-    if (read === "other") return void this.#handOver(bytes);
-    const wasPartial = this.#held !== undefined;
-    this.#held = read.rest;
+  }
+
+  #add(partial: Partial, bytes: Buffer): void {
+    partial.pieces.push(bytes);
+    partial.bytes += bytes.length;
+    const isWhole = partial.bytes >= partial.head.to;
+    if (!isWhole && performance.now() < partial.until) return;
+    const all = Buffer.concat(partial.pieces);
+    this.#partial = undefined;
+    this.#socket.setTimeout(keptSeconds * 1000);
+    if (isWhole) this.#serve(partial.head, all);
+    else this.#handOver(all);
+  }
+
+  #serve(head: PlainHead, bytes: Buffer): void {
     const answer = new PlainAnswer(this.#socket, this.#onAnswered);
     answer.isLast = this.#isClosing;
     this.#answer = answer;
-    if (wasPartial) this.#socket.setTimeout(keptSeconds * 1000);
-    const { request } = read;
+    if (bytes.length > head.to) this.#keep(bytes.subarray(head.to));
+    const request = requestOf(head, bytes, this.#socket);
     if (requestStart.hasSubscribers) requestStart.publish({ request, response: answer, socket: this.#socket });
     if (!this.#options.serve(request, answer)) this.#handOver(bytes);
   }
 
   readonly #onAnswered = (): void => {
-    const { isLast } = this.#answer as PlainAnswer;
+    const isLast = this.#answer?.isLast;
     this.#answer = undefined;
     if (isLast) this.#finish();
-    else if (this.#held) setImmediate(this.#takeHeld);
+    else if (this.#nextBytes > 0) setImmediate(this.#takeNext);
   };
 
   /** Takes no more. A client that has not heard of it may send another request: were it reset, it might lose its answer. */
   #finish(): void {
-    this.#held = undefined;
-    this.#socket.off("data", this.#onData).resume().end();
-    this.#socket.setTimeout(lingerMs);
+    const socket = this.#socket;
+    socket.off("data", this.#onData).off("timeout", this.#onTimeout).setTimeout(0);
+    socket.resume().end(() => {
+      const cut = setTimeout(() => socket.destroy(), lingerMs);
+      socket.once("close", () => clearTimeout(cut));
+    });
   }
 
   /** Only who does not wait for answers has sent another request. */
-  readonly #takeHeld = (): void => {
-    const held = this.#held;
-    if (!held || this.#answer || this.#socket.destroyed) return;
-    this.#held = undefined;
+  readonly #takeNext = (): void => {
+    if (this.#answer || this.#nextBytes === 0 || this.#socket.destroyed) return;
+    const bytes = this.#takeKept();
     this.#socket.resume();
-    this.#take(held);
+    this.#begin(bytes);
   };
+
+  #takeKept(): Buffer {
+    const [first, ...more] = this.#next as [Buffer, ...Buffer[]];
+    this.#next = [];
+    this.#nextBytes = 0;
+    return more.length === 0 ? first : Buffer.concat([first, ...more]);
+  }
 
   readonly #onTimeout = (): void => {
     if (this.#answer) return;
-    if (this.#held) this.#handOver(this.#held);
+    if (this.#partial) this.#handOver(Buffer.concat(this.#partial.pieces));
     else this.#socket.destroy();
   };
 
-  /** A client that ends its side has left. */
+  /** A client that ends its side has left; what was answered before is still its. */
   readonly #onEnd = (): void => {
-    if (this.#answer) this.#socket.destroy();
-    else this.#socket.end();
+    this.#partial = undefined;
+    this.#next = [];
+    this.#nextBytes = 0;
+    this.#answer?.emit("close");
+    this.#socket.end();
   };
 
   readonly #onDrain = (): void => this.#answer?.emit("drain");
@@ -125,15 +166,17 @@ export class ServedConnection {
   #handOver(bytes: Buffer): void {
     const socket = this.#socket;
     this.#answer = undefined;
-    this.#held = undefined;
-    socket.setTimeout(0);
-    socket.off("timeout", this.#onTimeout).off("data", this.#onData).off("end", this.#onEnd).off("error", drop);
-    socket.off("drain", this.#onDrain).off("close", this.#onClose);
+    this.#partial = undefined;
+    this.#next = [];
+    this.#nextBytes = 0;
     this.#options.onOver(this);
+    socket.setTimeout(0);
+    socket.off("timeout", this.#onTimeout).off("data", this.#onData).off("end", this.#onEnd);
+    socket.off("drain", this.#onDrain).off("close", this.#onClose);
     socket.pause();
     socket.unshift(bytes);
     this.#options.handOver(socket);
-    socket.resume();
+    socket.off("error", drop).resume();
   }
 }
 

@@ -1,7 +1,8 @@
 /**
- * Reads a request that is plain and all there: a POST of HTTP/1.1 with a body of a told length, and nothing in its head that
+ * Reads a request that is plain: a POST of HTTP/1.1 with a body of a told length, and nothing in its head that
  * asks for more than an answer. All others are for Node's own server, which knows the whole of the protocol.
  */
+import { maxHeaderSize } from "node:http";
 import type { Socket } from "node:net";
 import { type Fields, headEnd, lengthIn, readFields } from "./fields.ts";
 
@@ -17,48 +18,41 @@ export interface PlainRequest {
   readonly body: Buffer;
 }
 
-/** Not all of it has come; it is for somebody else; or here it is, with what came behind it. */
-export type Read = "more" | "other" | { readonly request: PlainRequest; readonly rest: Buffer | undefined };
+/** What stands before a body. */
+export interface PlainHead {
+  readonly url: string;
+  readonly headers: Readonly<Fields>;
+  /** Where the body begins, and where it ends, from the head's first byte on. */
+  readonly from: number;
+  readonly to: number;
+}
 
 /** What a request may be long, head and body, to be held before anybody has looked at its credential. In bytes. */
 export const longestRequest = 65_536;
 
 const start = "POST /";
+const startBytes = Buffer.from(start);
 const version = " HTTP/1.1";
 const notInTarget = /[^\x21-\x7e]/;
-const startBytes = Buffer.from(start);
 
-export function readRequest(bytes: Buffer, socket: Socket): Read {
-  if (
-    bytes.compare(
-      startBytes,
-      0,
-      Math.min(startBytes.length, bytes.length),
-      0,
-      Math.min(startBytes.length, bytes.length),
-    ) !== 0
-  )
-    return "other";
+/** Returns undefined for what is for somebody else, as is a head that has not come whole: most come so. */
+export function readHead(bytes: Buffer): PlainHead | undefined {
+  if (bytes.length < startBytes.length || startBytes.compare(bytes, 0, startBytes.length) !== 0) return undefined;
   const end = bytes.indexOf(headEnd);
-  if (end === -1) return bytes.length < longestRequest ? "more" : "other";
+  if (end === -1 || end > maxHeaderSize) return undefined;
   const head = bytes.toString("latin1", 0, end);
   const lineEnd = head.indexOf("\r\n");
   const url = lineEnd === -1 ? undefined : targetIn(head, lineEnd);
   const headers = url === undefined ? undefined : plainFields(head, lineEnd + 2);
   const length = headers && lengthIn(headers["content-length"] ?? "");
-  if (url === undefined || !headers || length === undefined) return "other";
+  if (url === undefined || !headers || length === undefined) return undefined;
   const from = end + headEnd.length;
-  const to = from + length;
-  if (to > bytes.length) return to <= longestRequest ? "more" : "other";
-  const request = {
-    method: "POST",
-    url,
-    headers,
-    httpVersionMajor: 1,
-    socket,
-    body: bytes.subarray(from, to),
-  } as const;
-  return { request, rest: to === bytes.length ? undefined : bytes.subarray(to) };
+  return from + length > longestRequest ? undefined : { url, headers, from, to: from + length };
+}
+
+/** Puts a request together, all of which is there. */
+export function requestOf({ url, headers, from, to }: PlainHead, bytes: Buffer, socket: Socket): PlainRequest {
+  return { method: "POST", url, headers, httpVersionMajor: 1, socket, body: bytes.subarray(from, to) };
 }
 
 function targetIn(head: string, lineEnd: number): string | undefined {

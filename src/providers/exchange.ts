@@ -59,6 +59,11 @@ export class Exchange implements Replies {
     if (signal.aborted) this.#onAbort();
   }
 
+  /** Whether it has failed before it was sent: it may wait for its turn, or a connection, while its caller leaves. */
+  get isOver(): boolean {
+    return this.#failure !== undefined;
+  }
+
   readonly #onAbort = () => this.#leave(cancelled());
 
   readonly #onTimeout = (part: keyof Timeouts, bound: Bound) => {
@@ -81,7 +86,6 @@ export class Exchange implements Replies {
 
   sent(connection: Connection): void {
     this.#connection = connection;
-    // It may have waited for a connection while its caller left.
     if (this.#failure) connection.abort();
     else this.#expect("firstByteMs");
   }

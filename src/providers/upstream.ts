@@ -30,7 +30,11 @@ export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTime
     if (totalMs && totalMs.ms <= 0) return Promise.reject(timedOut("totalMs", totalMs));
     return new Promise<UpstreamReply>((resolve, reject) => {
       const exchange = new Exchange({ resolve, reject }, signal, bounds, timeouts);
-      pool.send(asking, exchange);
+      try {
+        pool.send(asking, exchange);
+      } catch (error) {
+        exchange.failed(error as Error);
+      }
     });
   };
   return {
