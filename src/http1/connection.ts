@@ -9,6 +9,7 @@ import { ChunkedReader } from "./chunked.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { headEnd } from "./fields.ts";
 import { checkBeginning, type Framing, framingOf, notUnderstood, type ReplyFields, readReplyHead } from "./reply.ts";
+import { writeMessage } from "./write.ts";
 
 /** Which part of an exchange takes too long. */
 export type LatePart = "connection" | "head" | "body";
@@ -89,7 +90,7 @@ export class Connection {
       this.#waiting = undefined;
       this.#expect("head");
       replies.sent(this);
-      if (this.#replies === replies) writeBoth(this.#socket, head, body);
+      if (this.#replies === replies) writeMessage(this.#socket, head, body);
     };
     if (this.#isConnected) return void write();
     this.#expect("connection");
@@ -230,24 +231,6 @@ export class Connection {
     this.#options.deadlines.forget(this);
     this.#options.onClosed(this);
     this.#socket.destroy();
-  }
-}
-
-/** A large body is not copied to stand behind its head. */
-const largeBytes = 16_384;
-
-function writeBoth(socket: Socket, head: string, body: Buffer | undefined): void {
-  if (!body) socket.write(head, "latin1");
-  else if (body.length > largeBytes) {
-    socket.cork();
-    socket.write(head, "latin1");
-    socket.write(body);
-    socket.uncork();
-  } else {
-    const both = Buffer.allocUnsafe(head.length + body.length);
-    both.write(head, "latin1");
-    both.set(body, head.length);
-    socket.write(both);
   }
 }
 

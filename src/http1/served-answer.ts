@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { chunkAfter, endOfChunks } from "./chunked.ts";
 import { type Fields, statusLine, writeFields } from "./fields.ts";
 import { holdForTick, holdForTurn } from "./together.ts";
+import { writeMessage } from "./write.ts";
 
 /** What a door asks of an answer; Node's own have it, too. */
 export interface HttpAnswer {
@@ -36,9 +37,6 @@ interface Listening {
 /** How long a client may keep its connection without a request, in seconds. */
 export const keptSeconds = 65;
 const kept = `connection: keep-alive\r\nkeep-alive: timeout=${keptSeconds}\r\n`;
-/** A large body is not copied to stand behind its head. */
-const largeBytes = 16_384;
-
 export class PlainAnswer implements HttpAnswer {
   readonly #socket: Socket;
   readonly #onEnd: () => void;
@@ -125,16 +123,8 @@ export class PlainAnswer implements HttpAnswer {
   }
 
   #send(head: string, bytes: Buffer | undefined): boolean {
-    if (!bytes || bytes.length === 0) return head === "" || this.#socket.write(head, "latin1");
-    if (head === "") return this.#socket.write(bytes);
-    if (bytes.length > largeBytes) {
-      this.#socket.write(head, "latin1");
-      return this.#socket.write(bytes);
-    }
-    const both = Buffer.allocUnsafe(head.length + bytes.length);
-    both.write(head, "latin1");
-    both.set(bytes, head.length);
-    return this.#socket.write(both);
+    if (head !== "") return writeMessage(this.#socket, head, bytes);
+    return !bytes || bytes.length === 0 || this.#socket.write(bytes);
   }
 }
 
