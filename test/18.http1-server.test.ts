@@ -2,13 +2,15 @@
  * Plain requests are answered past Node's own server: only what that would read the same way, in its order, and with every
  * byte handed on as soon as anything is not plain.
  */
+
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import type { PlainAnswer } from "../src/http1/served-answer.ts";
-import { longestRequest, type PlainRequest, readHead, requestOf } from "../src/http1/served-request.ts";
+import { longestRequest, type PlainRequest, plainRequest, readHead } from "../src/http1/served-request.ts";
 import { type Listener, type ListenOptions, listen } from "../src/transport/listen.ts";
 
 const undo: (() => unknown)[] = [];
@@ -25,7 +27,7 @@ function read(text: string): PlainRequest | "more" | "other" {
   const bytes = Buffer.from(text, "latin1");
   const head = readHead(bytes);
   if (!head) return "other";
-  return head.to > bytes.length ? "more" : requestOf(head, bytes, nobody);
+  return head.to > bytes.length ? "more" : plainRequest(head, bytes, nobody);
 }
 
 describe("a request", () => {
@@ -152,6 +154,8 @@ interface Port {
   readonly listener: Listener;
   /** Those that came as plain, unanswered. */
   readonly came: { readonly request: PlainRequest; readonly answer: PlainAnswer }[];
+  /** How many came as plain. */
+  served(): number;
   /** Resolves when so many have come. */
   waitFor(count: number): Promise<void>;
 }
@@ -159,18 +163,21 @@ interface Port {
 /** Answers `/now` at once with its body; leaves all other plain requests to the test, and the rest to Node's server. */
 async function startPort(options: Partial<ListenOptions> = {}): Promise<Port> {
   const came: Port["came"] = [];
+  let served = 0;
   let wake = () => {};
   const listener = await listen({
     host: "127.0.0.1",
     port: 0,
     handle: (req, res) => void req.resume().on("end", () => res.end(`node ${req.method} ${req.url}`)),
-    handlePlain(request, answer) {
-      if (request.url === "/declined") return false;
-      if (request.url === "/now")
-        answer.writeHead(200, { "content-length": String(request.body.length) }).end(request.body);
-      else came.push({ request, answer });
-      wake();
-      return true;
+    handlePlain(request) {
+      if (request.url === "/declined") return undefined;
+      return (answer) => {
+        if (request.url === "/now")
+          answer.writeHead(200, { "content-length": String(request.body.length) }).end(request.body);
+        else came.push({ request, answer });
+        served++;
+        wake();
+      };
     },
     rejectionBody: () => Buffer.from("rejected"),
     ...options,
@@ -179,7 +186,7 @@ async function startPort(options: Partial<ListenOptions> = {}): Promise<Port> {
   const waitFor = async (count: number) => {
     while (came.length < count) await new Promise<void>((resolve) => (wake = resolve));
   };
-  return { listener, came, waitFor };
+  return { listener, came, waitFor, served: () => served };
 }
 
 interface Client {
@@ -267,27 +274,31 @@ describe("a connection", () => {
     expect(came).toHaveLength(0);
   });
 
-  test("goes there with a request whose rest does not come, and is answered when it does", async () => {
-    const { listener } = await startPort();
+  test.each([
+    ["whose rest does not come", () => {}],
+    ["that comes so slowly that it would take for ever", (socket: Socket) => void socket.write("x")],
+  ])("goes there with a body %s, and is answered when it has come", async (_, more) => {
+    const arrived = Promise.withResolvers<void>();
+    const { listener } = await startPort({
+      handle(req, res) {
+        arrived.resolve();
+        req.resume().on("end", () => res.end("node"));
+      },
+    });
     const { socket, until } = client(listener.port);
-    const text = post("/now", "late");
-    socket.write(text.slice(0, -2));
-    // Handed over after a second: Node's server has the head then, and waits for the body.
-    await new Promise((resolve) => setTimeout(resolve, 1_300));
-    socket.write(text.slice(-2));
-    expect(await until("node POST /now")).toContain("200 OK");
-  });
-
-  test("goes there with a body that comes so slowly that it would take for ever", async () => {
-    const { listener } = await startPort();
-    const { socket, until } = client(listener.port);
-    const text = post("/now", "ever so slow");
-    socket.write(text.slice(0, -12));
-    for (const byte of text.slice(-12)) {
-      await new Promise((resolve) => setTimeout(resolve, 120));
-      socket.write(byte);
-    }
-    await until("node POST /now");
+    const text = post("/now", "x".repeat(100));
+    socket.write(text.slice(0, -100));
+    let sent = 0;
+    const dribbling = setInterval(() => {
+      const before = socket.bytesWritten;
+      more(socket);
+      sent += socket.bytesWritten - before;
+    }, 50);
+    await arrived.promise;
+    clearInterval(dribbling);
+    expect(sent).toBeLessThan(100);
+    socket.write("x".repeat(100 - sent));
+    expect(await until("node")).toContain("200 OK");
   });
 
   test("goes there with a head that does not come whole, whose time is bounded there", async () => {
@@ -380,25 +391,50 @@ describe("a connection", () => {
     await closed;
   });
 
-  test("has the answer before read by a client that has sent another request and ended its side", async () => {
-    const { listener, came, waitFor } = await startPort();
-    const { socket } = client(listener.port);
+  test("serves nothing more to a client that does not read", async () => {
+    const { listener, served } = await startPort();
+    const { socket, until } = client(listener.port);
     socket.pause();
-    socket.write(`${post("/long")}${post("/wait")}`);
-    await waitFor(1);
-    const body = Buffer.alloc(8 << 20, "x");
-    came[0]?.answer.writeHead(200, { "content-length": String(body.length) }).end(body);
-    await waitFor(2);
-    const gone = new Promise<void>((resolve) => came[1]?.answer.on("close", resolve));
-    socket.end();
-    await gone;
-    let bytes = 0;
-    socket.on("data", (piece) => {
-      bytes += piece.length;
+    const many = 400;
+    let written = 0;
+    const isStuck = new Promise<void>((resolve) => {
+      const write = () => {
+        while (written < many && socket.write(post("/now", "x".repeat(60_000)))) written++;
+        if (written === many) resolve();
+        else socket.once("drain", write);
+      };
+      write();
+      // The port does not read on while the answers before are not read: the client cannot write on.
+      const look = setInterval(() => {
+        if (!socket.writableNeedDrain || served() === 0) return;
+        const before = served();
+        setImmediate(() => {
+          if (served() !== before) return;
+          clearInterval(look);
+          resolve();
+        });
+      }, 200);
     });
+    await isStuck;
+    expect(served()).toBeLessThan(many);
     socket.resume();
-    await once(socket, "close");
-    expect(bytes).toBeGreaterThan(body.length);
+    while (written < many) await once(socket, "drain");
+    socket.write(post("/now", "the last"));
+    await until("the last");
+  });
+
+  test("tells who listens in once of each request, whoever answers it", async () => {
+    const heard: unknown[] = [];
+    const hear = (message: unknown) => void heard.push((message as { request: { url: string } }).request.url);
+    subscribe("http.server.request.start", hear);
+    undo.push(() => unsubscribe("http.server.request.start", hear));
+    const { listener } = await startPort();
+    const { socket, until } = client(listener.port);
+    socket.write(post("/now", "first"));
+    await until("first");
+    socket.write(post("/declined"));
+    await until("node POST /declined");
+    expect(heard).toEqual(["/now", "/declined"]);
   });
 
   test("is cut when the port closes and its answer takes longer than the grace", async () => {

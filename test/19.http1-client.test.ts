@@ -2,17 +2,21 @@
  * Connections to upstreams: an answer is read to the same however its bytes are cut, one that is not understood is broken off,
  * and a connection is used again exactly where both sides keep it.
  */
+
 import { execFileSync, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer as createSecureServer, getCACertificates, setDefaultCACertificates } from "node:tls";
+import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { ChunkedReader, chunkAfter, endOfChunks } from "../src/http1/chunked.ts";
-import type { Connection, Replies } from "../src/http1/connection.ts";
+import type { Connection } from "../src/http1/connection.ts";
 import { type ConnectionPool, createConnectionPool } from "../src/http1/pool.ts";
+import type { Replies } from "../src/http1/replies.ts";
 
 /** Makes certificates. */
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
@@ -75,6 +79,8 @@ describe("chunks", () => {
   });
 });
 
+const usual = { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 };
+
 interface Told {
   status?: number;
   fields?: unknown;
@@ -83,10 +89,7 @@ interface Told {
 }
 
 /** Answers each request with what the script says for it; each piece is one write. */
-async function upstream(
-  script: (socket: Socket, count: number) => void,
-  limits = { connection: 5_000, head: 5_000, body: 5_000 },
-) {
+async function upstream(script: (socket: Socket, count: number) => void, timeouts = usual) {
   const sockets: Socket[] = [];
   let requests = 0;
   const server = createServer({ noDelay: true }, (socket) => {
@@ -103,7 +106,7 @@ async function upstream(
       for (const socket of sockets) socket.destroy();
     },
   );
-  const pool = createConnectionPool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, limits);
+  const pool = createConnectionPool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, timeouts);
   undo.push(() => pool.close());
   return { pool, sockets };
 }
@@ -212,10 +215,10 @@ describe("an answer", () => {
   });
 
   test.each([
-    ["head", ""],
-    ["body", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"],
+    ["firstByteMs", ""],
+    ["idleMs", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"],
   ])("whose %s does not come in time is told late", async (part, text) => {
-    const limits = { connection: 5_000, head: 600, body: 600 };
+    const limits = { connectMs: 5_000, firstByteMs: 600, idleMs: 600 };
     const { pool } = await upstream((socket) => void socket.write(text), limits);
     expect((await ask(pool)).end).toBe(part);
   });
@@ -261,14 +264,14 @@ describe("a connection", () => {
     const { pool, sockets } = await upstream((socket) => void socket.write(ok));
     let told = 0;
     const count = () => void told++;
+    const others = { body: count, ended: count, failed: count, late: count };
+    let connection: Connection | undefined;
     const replies: Replies = {
-      isOver: false,
-      sent: (connection) => connection.abort(),
-      head: count,
-      body: count,
-      ended: count,
-      failed: count,
-      late: count,
+      ...{ ...others, isOver: false },
+      sent(made) {
+        connection = made;
+      },
+      head: () => connection?.abort(),
     };
     pool.send({ method: "GET", path: "/x", fields: {} }, replies);
     await ask(pool);
@@ -276,8 +279,22 @@ describe("a connection", () => {
     expect(sockets).toHaveLength(2);
   });
 
+  test("that is made for a request which nobody waits for any more is kept for the next", async () => {
+    const { pool, sockets } = await upstream((socket) => void socket.write(ok));
+    let isOver = false;
+    const left = { isOver: false } as Replies;
+    Object.defineProperty(left, "isOver", { get: () => isOver });
+    pool.send({ method: "GET", path: "/x", fields: {} }, left);
+    // Sent at the end of this turn: the connection is made then, and the caller leaves before it is there.
+    await new Promise(setImmediate);
+    isOver = true;
+    while (sockets.length === 0) await new Promise(setImmediate);
+    await ask(pool);
+    expect(sockets).toHaveLength(1);
+  });
+
   test("that cannot be made says why", async () => {
-    const pool = createConnectionPool("http://127.0.0.1:1", { connection: 5_000, head: 5_000, body: 5_000 });
+    const pool = createConnectionPool("http://127.0.0.1:1", usual);
     expect(await ask(pool)).toMatchObject({ end: { code: "ECONNREFUSED" } });
     await pool.close();
   });
@@ -320,39 +337,50 @@ describe("a connection", () => {
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
       undo.push(() => server.close());
       const { port } = server.address() as AddressInfo;
-      const limits = { connection: 5_000, head: 5_000, body: 5_000 };
-      const unproved = createConnectionPool(`https://localhost:${port}`, limits);
+      const unproved = createConnectionPool(`https://localhost:${port}`, usual);
       expect(await ask(unproved)).toMatchObject({ end: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" } });
       const defaults = getCACertificates();
       setDefaultCACertificates([readFileSync(cert, "utf8")]);
       undo.push(() => setDefaultCACertificates(defaults));
-      const named = createConnectionPool(`https://localhost:${port}`, limits);
+      const named = createConnectionPool(`https://localhost:${port}`, usual);
       for (let i = 0; i < 2; i++) expect(await ask(named)).toMatchObject({ body: "ok", end: "ended" });
       expect(seen.at(-1)).toBe("localhost");
-      const unnamed = createConnectionPool(`https://127.0.0.1:${port}`, limits);
+      const unnamed = createConnectionPool(`https://127.0.0.1:${port}`, usual);
       expect(await ask(unnamed)).toMatchObject({ end: { code: "ERR_TLS_CERT_ALTNAME_INVALID" } });
       await Promise.all([unproved.close(), named.close(), unnamed.close()]);
     },
   );
 
   test("that has ended while the process was busy is not used again", async () => {
-    const { pool, sockets } = await upstream((socket) => {
-      socket.write(ok);
-      setTimeout(() => socket.end(), 50);
-    });
+    // Its server lives in another thread, for this one is to be busy while the connection ends.
+    const shared = new Int32Array(new SharedArrayBuffer(4));
+    const worker = new Worker(
+      `const { parentPort, workerData } = require("node:worker_threads");
+       const server = require("node:net").createServer((socket) => {
+         socket.on("error", () => {}).on("data", () => {
+           socket.write(${JSON.stringify(ok)});
+           setTimeout(() => socket.end(() => { Atomics.store(workerData, 0, 1); Atomics.notify(workerData, 0); }), 300);
+         });
+       });
+       server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));`,
+      { eval: true, workerData: shared },
+    );
+    undo.push(() => worker.terminate());
+    const [port] = await once(worker, "message");
+    const pool = createConnectionPool(`http://127.0.0.1:${port}`, usual);
+    undo.push(() => pool.close());
     await ask(pool);
-    const until = performance.now() + 30;
-    while (performance.now() < until);
-    await new Promise((resolve) => sockets[0]?.once("end", resolve));
+    // What is asked by a timer is asked before anything is read.
+    const timer = new Promise((resolve) => setTimeout(resolve, 1));
+    expect(Atomics.wait(shared, 0, 0, 10_000)).toBe("ok");
+    await timer;
     expect(await ask(pool)).toMatchObject({ body: "ok", end: "ended" });
-    expect(sockets).toHaveLength(2);
   });
 
   test("is not taken for a request that nobody waits for any more", async () => {
     const { pool, sockets } = await upstream((socket) => void socket.write(ok));
     await ask(pool);
-    const { isOver, ...others } = { isOver: true, ...({} as Omit<Replies, "isOver">) };
-    pool.send({ method: "GET", path: "/x", fields: {} }, { isOver, ...others });
+    pool.send({ method: "GET", path: "/x", fields: {} }, { isOver: true } as Replies);
     await ask(pool);
     expect(sockets).toHaveLength(1);
   });

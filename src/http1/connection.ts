@@ -8,33 +8,13 @@ import type { Socket } from "node:net";
 import { ChunkedReader } from "./chunked.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { headEnd } from "./fields.ts";
+import { ClosedError, type PartTimeouts, type Replies } from "./replies.ts";
 import { checkBeginning, type Framing, framingOf, notUnderstood, type ReplyFields, readReplyHead } from "./reply.ts";
 import { writeMessage } from "./write.ts";
 
-/** Which part of an exchange takes too long. */
-export type LatePart = "connection" | "head" | "body";
-
-/** Takes what becomes of a request. Nothing is told after `ended` or `failed`. */
-export interface Replies {
-  /** Whether nobody waits for it any more: then it is not sent. */
-  readonly isOver: boolean;
-  /** There is a connection, and the request is on its way. */
-  sent(connection: Connection): void;
-  head(status: number, fields: ReplyFields): void;
-  /** Takes what has come of the body, some bytes at least. */
-  body(pieces: Buffer[]): void;
-  ended(): void;
-  failed(error: Error): void;
-  /** Something takes longer than it may, and was broken off. */
-  late(part: LatePart): void;
-}
-
-/** How long each part may take, in milliseconds. */
-export type Limits = Readonly<Record<LatePart, number>>;
-
 export interface ConnectionOptions {
   readonly socket: Socket;
-  readonly limits: Limits;
+  readonly timeouts: PartTimeouts;
   readonly deadlines: Deadlines;
   /** Told when it can take a request again. */
   readonly onIdle: (connection: Connection) => void;
@@ -43,10 +23,10 @@ export interface ConnectionOptions {
 
 const longestHead = 32_768;
 /** How long a connection is kept that nobody uses, where the server does not say. */
-const idleMs = 4_000;
+const usuallyKeptMs = 4_000;
 /** A server that says how long it keeps one may be a little quicker than its word. */
 const earlierMs = 1_000;
-const longestIdleMs = 600_000;
+const longestKeptMs = 600_000;
 const empty = Buffer.alloc(0);
 
 export class Connection {
@@ -60,11 +40,9 @@ export class Connection {
   #held: Buffer = empty;
   /** Undefined while the head has not come. */
   #framing: Framing | undefined;
-  #isKept = true;
-  #idleMs = idleMs;
-  /** Until when the server keeps it, by `performance.now()`. */
-  #keptUntil = Number.POSITIVE_INFINITY;
-  /** When what is waited for is late, by the clock of the deadlines. */
+  /** How long it is kept after this answer; 0 where it is not. */
+  #keptMs = usuallyKeptMs;
+  /** When what is waited for is late, or the server no longer keeps it, by `performance.now()`. */
   deadline = Number.POSITIVE_INFINITY;
 
   constructor(options: ConnectionOptions, connected: "connect" | "secureConnect") {
@@ -76,9 +54,9 @@ export class Connection {
       this.#waiting?.();
     });
     socket.on("data", this.#onData);
-    socket.once("end", () => this.#leave(closedBy("it closed the connection")));
+    socket.once("end", () => this.#leave(new ClosedError("it closed the connection")));
     socket.on("error", (error) => this.#leave(error));
-    socket.once("close", () => this.#leave(closedBy("the connection was closed")));
+    socket.once("close", () => this.#leave(new ClosedError("the connection was closed")));
     options.deadlines.watch(this);
   }
 
@@ -88,18 +66,20 @@ export class Connection {
     this.#framing = undefined;
     const write = () => {
       this.#waiting = undefined;
-      this.#expect("head");
+      // Its caller may have left while the connection was made, which is as good for another.
+      if (replies.isOver) return this.#becomeIdle();
+      this.#expect("firstByteMs");
       replies.sent(this);
-      if (this.#replies === replies) writeMessage(this.#socket, head, body);
+      writeMessage(this.#socket, head, body);
     };
     if (this.#isConnected) return void write();
-    this.#expect("connection");
+    this.#expect("connectMs");
     this.#waiting = write;
   }
 
-  /** Whether its server still keeps it; the deadlines are too coarse to say. */
+  /** Whether its server still keeps it, while nothing runs. */
   isKept(): boolean {
-    return performance.now() < this.#keptUntil;
+    return performance.now() < this.deadline;
   }
 
   get isPaused(): boolean {
@@ -112,7 +92,7 @@ export class Connection {
 
   /** What is read on from here has all its time. */
   resume(): void {
-    this.#expect("body");
+    this.#expect("idleMs");
     this.#socket.resume();
   }
 
@@ -126,14 +106,14 @@ export class Connection {
   late(): void {
     const replies = this.#replies;
     // Who does not read on keeps the server from telling more.
-    if (replies && this.#framing !== undefined && this.isPaused) return void this.#expect("body");
+    if (replies && this.#framing !== undefined && this.isPaused) return void this.#expect("idleMs");
     this.abort();
-    if (replies) replies.late(this.#isConnected ? (this.#framing === undefined ? "head" : "body") : "connection");
+    if (replies)
+      replies.late(this.#isConnected ? (this.#framing === undefined ? "firstByteMs" : "idleMs") : "connectMs");
   }
 
-  #expect(part: LatePart): void {
-    const { deadlines, limits } = this.#options;
-    this.deadline = deadlines.in(limits[part]);
+  #expect(part: keyof PartTimeouts): void {
+    this.deadline = performance.now() + this.#options.timeouts[part];
   }
 
   readonly #onData = (bytes: Buffer): void => {
@@ -163,21 +143,22 @@ export class Connection {
     // What comes before the answer itself says nothing that anybody waits for.
     if (status < 200) return rest.length > 0 ? this.#readHead(rest) : undefined;
     this.#keepAs(fields, isOld);
-    this.#framing = framingOf(status, fields);
-    this.#expect("body");
+    this.#framing = framingOf(status, fields, isOld);
+    this.#expect("idleMs");
     this.#replies?.head(status, fields);
     return rest;
   }
 
   #keepAs({ connection = "", "keep-alive": kept = "" }: ReplyFields, isOld: boolean): void {
     const words = String(connection).toLowerCase();
-    this.#isKept = isOld ? words.includes("keep-alive") : !words.includes("close");
-    const seconds = Number(/timeout=(\d{1,6})/.exec(String(kept))?.[1] ?? Number.NaN);
-    this.#idleMs = Number.isNaN(seconds) ? idleMs : Math.min(seconds * 1000 - earlierMs, longestIdleMs);
+    const isKept = isOld ? words.includes("keep-alive") : !words.includes("close");
+    const seconds = /timeout=(\d{1,6})/.exec(String(kept))?.[1];
+    const told = seconds === undefined ? usuallyKeptMs : Number(seconds) * 1000 - earlierMs;
+    this.#keptMs = isKept ? Math.min(told, longestKeptMs) : 0;
   }
 
   #readBody(bytes: Buffer): void {
-    this.deadline = this.#options.deadlines.in(this.#options.limits.body);
+    this.#expect("idleMs");
     const framing = this.#framing as Framing;
     if (framing === "close") return void this.#replies?.body([bytes]);
     if (framing instanceof ChunkedReader) return void this.#readChunks(framing, bytes);
@@ -203,17 +184,18 @@ export class Connection {
   /** The answer is over; what came behind it was asked by nobody. */
   #finish(isMore: boolean): void {
     const replies = this.#replies;
-    const isUsable = this.#isKept && !isMore && this.#socket.writableLength === 0 && this.#idleMs > 0;
+    if (!replies || isMore || this.#keptMs <= 0 || this.#socket.writableLength > 0) this.#letGo();
+    else this.#becomeIdle();
+    this.#replies = undefined;
+    replies?.ended();
+  }
+
+  #becomeIdle(): void {
     this.#replies = undefined;
     this.#framing = undefined;
-    if (!replies || !isUsable) this.#letGo();
-    else {
-      this.deadline = this.#options.deadlines.in(this.#idleMs);
-      this.#keptUntil = performance.now() + this.#idleMs;
-      if (this.isPaused) this.#socket.resume();
-      this.#options.onIdle(this);
-    }
-    replies?.ended();
+    this.deadline = performance.now() + this.#keptMs;
+    if (this.isPaused) this.#socket.resume();
+    this.#options.onIdle(this);
   }
 
   /** The connection is gone, or of no use: that ends a body that has no other end. */
@@ -232,12 +214,4 @@ export class Connection {
     this.#options.onClosed(this);
     this.#socket.destroy();
   }
-}
-
-class ClosedError extends Error {
-  readonly code = "ECONNRESET";
-}
-
-function closedBy(words: string): Error {
-  return new ClosedError(words);
 }

@@ -1,12 +1,12 @@
 /**
  * One timer for all that may be late: it looks twice a second, so that to wait for something costs a sum and no timer.
  *
- * What is late is told a second too late at most, and never too early.
+ * What is late is told half a second too late at most where the process is not busy, and never too early.
  */
 
 /** What may be late. */
 export interface Late {
-  /** By this clock, in milliseconds. */
+  /** By `performance.now()`. */
   readonly deadline: number;
   late(): void;
 }
@@ -14,8 +14,6 @@ export interface Late {
 export interface Deadlines {
   watch(one: Late): void;
   forget(one: Late): void;
-  /** Returns the deadline that is so many milliseconds away. */
-  in(ms: number): number;
 }
 
 const lookMs = 500;
@@ -24,22 +22,22 @@ const busyMs = 2 * lookMs;
 /** The timer runs while there is anything to watch, and keeps no process alive. */
 export function createDeadlines(): Deadlines {
   const watched = new Set<Late>();
-  let now = performance.now();
   let timer: NodeJS.Timeout | undefined;
+  let lookedAt = 0;
   const tell = () => {
-    for (const one of watched) if (one.deadline < now) one.late();
+    for (const one of watched) if (one.deadline < lookedAt) one.late();
   };
   const look = () => {
-    const before = now;
-    now = performance.now();
+    const isBusy = performance.now() - lookedAt > busyMs;
+    lookedAt = performance.now();
     // After a while in which the process was busy timers fire first: what has come meanwhile is read before.
-    if (now - before > busyMs) setImmediate(tell);
+    if (isBusy) setImmediate(tell);
     else tell();
   };
   return {
     watch(one) {
       if (!timer) {
-        now = performance.now();
+        lookedAt = performance.now();
         timer = setInterval(look, lookMs).unref();
       }
       watched.add(one);
@@ -49,7 +47,5 @@ export function createDeadlines(): Deadlines {
       clearInterval(timer);
       timer = undefined;
     },
-    // The clock stands still between two looks: what is added makes up for it.
-    in: (ms) => now + ms + lookMs,
   };
 }

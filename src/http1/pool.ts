@@ -7,10 +7,12 @@
  */
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectSecurely } from "node:tls";
-import { Connection, type Limits, type Replies } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import { createDeadlines } from "./deadlines.ts";
 import { type Fields, writeFields } from "./fields.ts";
+import type { PartTimeouts, Replies } from "./replies.ts";
 
+/** A request. */
 export interface Asking {
   readonly method: "GET" | "POST";
   /** With its query. */
@@ -20,13 +22,13 @@ export interface Asking {
 }
 
 export interface ConnectionPool {
-  /** Sends a request. Throws TypeError for a path or fields that cannot be written; all else is told to `replies`. */
+  /** Sends a request. Throws TypeError for a path or a field's value that cannot be written; all else is told to `replies`. */
   send(asking: Asking, replies: Replies): void;
-  /** Waits for the requests that run, and lets go of every connection. Takes no more requests. */
+  /** Waits for the requests that run, and lets go of every connection. Whoever calls this sends no more. */
   close(): Promise<void>;
 }
 
-interface Waiting {
+interface Queued {
   readonly head: string;
   readonly body: Buffer | undefined;
   readonly replies: Replies;
@@ -35,18 +37,18 @@ interface Waiting {
 const notInPath = /[^\x21-\x7e]/;
 
 /** `origin` is `http://…` or `https://…`. */
-export function createConnectionPool(origin: string, limits: Limits): ConnectionPool {
+export function createConnectionPool(origin: string, timeouts: PartTimeouts): ConnectionPool {
   const { host } = new URL(origin);
   const open = createOpen(origin);
   const deadlines = createDeadlines();
   const idle: Connection[] = [];
   const all = new Set<Connection>();
-  let waiting: Waiting[] = [];
+  let queued: Queued[] = [];
   let closing: PromiseWithResolvers<void> | undefined;
 
   function make(): Connection {
     const { socket, connected } = open();
-    const connection = new Connection({ socket, limits, deadlines, onIdle, onClosed }, connected);
+    const connection = new Connection({ socket, timeouts, deadlines, onIdle, onClosed }, connected);
     all.add(connection);
     return connection;
   }
@@ -60,8 +62,8 @@ export function createConnectionPool(origin: string, limits: Limits): Connection
   }
 
   function sendAll(): void {
-    const sending = waiting;
-    waiting = [];
+    const sending = queued;
+    queued = [];
     for (const { head, body, replies } of sending) {
       if (!replies.isOver) (kept() ?? make()).send(head, body, replies);
     }
@@ -81,7 +83,7 @@ export function createConnectionPool(origin: string, limits: Limits): Connection
   }
 
   function endIfOver(): void {
-    if (all.size === 0 && waiting.length === 0) closing?.resolve();
+    if (all.size === 0 && queued.length === 0) closing?.resolve();
   }
 
   return {
@@ -90,7 +92,7 @@ export function createConnectionPool(origin: string, limits: Limits): Connection
       const length = body === undefined ? "" : `content-length: ${body.length}\r\n`;
       const own = `host: ${host}\r\nconnection: keep-alive\r\n`;
       const head = `${method} ${path} HTTP/1.1\r\n${own}${writeFields(fields)}${length}\r\n`;
-      if (waiting.push({ head, body, replies }) === 1) setImmediate(sendAll);
+      if (queued.push({ head, body, replies }) === 1) setImmediate(sendAll);
     },
     close() {
       closing ??= Promise.withResolvers<void>();

@@ -20,7 +20,7 @@ export function readReplyHead(head: string): ReplyHead {
   const end = head.indexOf("\r\n");
   const line = end === -1 ? head : head.slice(0, end);
   const [, minor, digits] = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/.exec(line) ?? [];
-  if (digits === undefined) throw notUnderstood("it does not begin as one of HTTP/1.1 does");
+  if (digits === undefined) throw notUnderstood("it does not begin with a status");
   const fields: Record<string, string | string[]> = {};
   const isPlain = readFields(head, end === -1 ? head.length : end + 2, (name, value) => {
     const known = Object.hasOwn(fields, name) ? fields[name] : undefined;
@@ -44,11 +44,11 @@ export function checkBeginning(bytes: Buffer): void {
 }
 
 /** Where two rules would tell other ends, none is followed: RFC 9112, section 6.3. */
-export function framingOf(status: number, fields: ReplyFields): Framing {
+export function framingOf(status: number, fields: ReplyFields, isOld: boolean): Framing {
   const { "transfer-encoding": coding, "content-length": length } = fields;
   if (status === 204 || status === 304) return 0;
   if (coding !== undefined) {
-    if (length !== undefined || String(coding).toLowerCase() !== "chunked")
+    if (isOld || length !== undefined || String(coding).toLowerCase() !== "chunked")
       throw notUnderstood("how its body is coded is not known");
     return new ChunkedReader();
   }
@@ -59,5 +59,5 @@ export function framingOf(status: number, fields: ReplyFields): Framing {
 }
 
 export function notUnderstood(words: string): Error {
-  return Object.assign(new Error(`the answer is not understood: ${words}`), { code: "ERR_ANSWER_NOT_UNDERSTOOD" });
+  return new Error(`the answer is not understood: ${words}`);
 }

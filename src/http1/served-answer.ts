@@ -23,7 +23,7 @@ export interface HttpAnswer {
   addTrailers(trailers: Readonly<Fields>): void;
   /** Cuts the connection. */
   destroy(): unknown;
-  /** `close`: the connection is gone. `drain`: the reader has caught up. */
+  /** `close`: the connection is gone; Node's own tell it after each answer, too. `drain`: the reader has caught up. */
   on(event: "close" | "drain", listener: () => void): unknown;
   once(event: "close" | "drain", listener: () => void): unknown;
   off(event: "close" | "drain", listener: () => void): unknown;
@@ -70,7 +70,7 @@ export class PlainAnswer implements HttpAnswer {
   }
 
   write(bytes: Buffer): boolean {
-    if (this.writableEnded) return true;
+    if (this.writableEnded || !this.#socket.writable) return true;
     holdForTurn(this.#socket);
     const head = this.#takeHead();
     return this.#isInChunks && bytes.length > 0 ? this.#socket.write(chunkAfter(head, bytes)) : this.#send(head, bytes);
@@ -79,13 +79,17 @@ export class PlainAnswer implements HttpAnswer {
   end(bytes?: Buffer): void {
     if (this.writableEnded) return;
     this.writableEnded = true;
+    if (!this.#socket.writable) return void this.#onEnd();
     holdForTick(this.#socket);
     const head = this.#takeHead();
     if (!this.#isInChunks) this.#send(head, bytes);
     else {
       const end = endOfChunks(this.#trailers);
       if (!bytes || bytes.length === 0) this.#socket.write(head + end, "latin1");
-      else this.#socket.write(Buffer.concat([chunkAfter(head, bytes), Buffer.from(end, "latin1")]));
+      else {
+        this.#socket.write(chunkAfter(head, bytes));
+        this.#socket.write(end, "latin1");
+      }
     }
     this.#onEnd();
   }
@@ -102,7 +106,7 @@ export class PlainAnswer implements HttpAnswer {
     this.#listeners = [...this.#listeners, { event, listener }];
   }
 
-  /** Each event comes to a listener that takes itself away, or only once. */
+  /** `close` comes once, and who waits for `drain` takes itself away. */
   once(event: Listening["event"], listener: () => void): void {
     this.on(event, listener);
   }

@@ -6,14 +6,14 @@
 import { channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { keptSeconds, PlainAnswer } from "./served-answer.ts";
-import { longestRequest, type PlainHead, type PlainRequest, readHead, requestOf } from "./served-request.ts";
+import { longestRequest, type PlainHead, type PlainRequest, plainRequest, readHead } from "./served-request.ts";
 
 /** Who listens in on Node's own servers hears of these requests, too. */
 const requestStart = channel("http.server.request.start");
 
 export interface ServeOptions {
-  /** Answers a request. Returns false, and does nothing, where it is for somebody else. */
-  readonly serve: (request: PlainRequest, answer: PlainAnswer) => boolean;
+  /** Returns what answers a request; undefined where it is for somebody else. */
+  readonly serve: (request: PlainRequest) => ((answer: PlainAnswer) => void) | undefined;
   /** Told when it is gone or handed over. */
   readonly onOver: (connection: ServedConnection) => void;
   /** Takes the connection, whose unread bytes stand in the socket. */
@@ -21,7 +21,7 @@ export interface ServeOptions {
 }
 
 /** A request whose body has not come whole. */
-interface Partial {
+interface Unfinished {
   readonly head: PlainHead;
   readonly pieces: Buffer[];
   /** Of all pieces. */
@@ -31,13 +31,15 @@ interface Partial {
 }
 
 const partialMs = 1_000;
+/** A little longer than the client is told that it may. */
+const idleMs = (keptSeconds + 1) * 1_000;
 /** How long a client may take to hear that its connection has ended. */
 const lingerMs = 1_000;
 
 export class ServedConnection {
   readonly #socket: Socket;
   readonly #options: ServeOptions;
-  #partial: Partial | undefined;
+  #unfinished: Unfinished | undefined;
   /** What has come behind the request that is answered. */
   #next: Buffer[] = [];
   #nextBytes = 0;
@@ -47,8 +49,8 @@ export class ServedConnection {
   constructor(socket: Socket, options: ServeOptions) {
     this.#socket = socket;
     this.#options = options;
-    socket.setTimeout(keptSeconds * 1000, this.#onTimeout);
-    socket.on("data", this.#onData).on("end", this.#onEnd).on("error", drop);
+    socket.setTimeout(idleMs, this.#onTimeout);
+    socket.on("data", this.#onData).on("end", this.#onEnd).on("error", ignore);
     socket.on("drain", this.#onDrain).on("close", this.#onClose);
   }
 
@@ -56,7 +58,7 @@ export class ServedConnection {
   close(): void {
     this.#isClosing = true;
     if (this.#answer) this.#answer.isLast = true;
-    else if (this.#partial) this.#handOver(Buffer.concat(this.#partial.pieces));
+    else if (this.#unfinished) this.#handOver(Buffer.concat(this.#unfinished.pieces));
     else if (this.#nextBytes === 0) this.#finish();
   }
 
@@ -66,12 +68,17 @@ export class ServedConnection {
   }
 
   readonly #onData = (bytes: Buffer): void => {
-    if (this.#answer || this.#nextBytes > 0) this.#keep(bytes);
-    else if (this.#partial) this.#add(this.#partial, bytes);
+    if (this.#isOccupied()) this.#hold(bytes);
+    else if (this.#unfinished) this.#add(this.#unfinished, bytes);
     else this.#begin(bytes);
   };
 
-  #keep(bytes: Buffer): void {
+  /** Whether something is to be answered, or read by the client, before what comes now. */
+  #isOccupied(): boolean {
+    return this.#answer !== undefined || this.#nextBytes > 0 || this.#socket.writableNeedDrain;
+  }
+
+  #hold(bytes: Buffer): void {
     this.#next.push(bytes);
     this.#nextBytes += bytes.length;
     if (this.#nextBytes > longestRequest) this.#socket.pause();
@@ -82,31 +89,33 @@ export class ServedConnection {
     if (!head) this.#handOver(bytes);
     else if (head.to <= bytes.length) this.#serve(head, bytes);
     else {
-      this.#partial = { head, pieces: [bytes], bytes: bytes.length, until: performance.now() + partialMs };
+      this.#unfinished = { head, pieces: [bytes], bytes: bytes.length, until: performance.now() + partialMs };
       this.#socket.setTimeout(partialMs);
     }
   }
 
-  #add(partial: Partial, bytes: Buffer): void {
-    partial.pieces.push(bytes);
-    partial.bytes += bytes.length;
-    const isWhole = partial.bytes >= partial.head.to;
-    if (!isWhole && performance.now() < partial.until) return;
-    const all = Buffer.concat(partial.pieces);
-    this.#partial = undefined;
-    this.#socket.setTimeout(keptSeconds * 1000);
-    if (isWhole) this.#serve(partial.head, all);
+  #add(unfinished: Unfinished, bytes: Buffer): void {
+    unfinished.pieces.push(bytes);
+    unfinished.bytes += bytes.length;
+    const isWhole = unfinished.bytes >= unfinished.head.to;
+    if (!isWhole && performance.now() < unfinished.until) return;
+    const all = Buffer.concat(unfinished.pieces);
+    this.#unfinished = undefined;
+    this.#socket.setTimeout(idleMs);
+    if (isWhole) this.#serve(unfinished.head, all);
     else this.#handOver(all);
   }
 
   #serve(head: PlainHead, bytes: Buffer): void {
+    const request = plainRequest(head, bytes, this.#socket);
+    const reply = this.#options.serve(request);
+    if (!reply) return void this.#handOver(bytes);
     const answer = new PlainAnswer(this.#socket, this.#onAnswered);
     answer.isLast = this.#isClosing;
     this.#answer = answer;
-    if (bytes.length > head.to) this.#keep(bytes.subarray(head.to));
-    const request = requestOf(head, bytes, this.#socket);
+    if (bytes.length > head.to) this.#hold(bytes.subarray(head.to));
     if (requestStart.hasSubscribers) requestStart.publish({ request, response: answer, socket: this.#socket });
-    if (!this.#options.serve(request, answer)) this.#handOver(bytes);
+    reply(answer);
   }
 
   readonly #onAnswered = (): void => {
@@ -128,13 +137,14 @@ export class ServedConnection {
 
   /** Only who does not wait for answers has sent another request. */
   readonly #takeNext = (): void => {
-    if (this.#answer || this.#nextBytes === 0 || this.#socket.destroyed) return;
-    const bytes = this.#takeKept();
+    const { destroyed, writableNeedDrain } = this.#socket;
+    if (this.#answer || this.#nextBytes === 0 || destroyed || writableNeedDrain) return;
+    const bytes = this.#takeHeld();
     this.#socket.resume();
     this.#begin(bytes);
   };
 
-  #takeKept(): Buffer {
+  #takeHeld(): Buffer {
     const [first, ...more] = this.#next as [Buffer, ...Buffer[]];
     this.#next = [];
     this.#nextBytes = 0;
@@ -143,20 +153,25 @@ export class ServedConnection {
 
   readonly #onTimeout = (): void => {
     if (this.#answer) return;
-    if (this.#partial) this.#handOver(Buffer.concat(this.#partial.pieces));
+    if (this.#unfinished) this.#handOver(Buffer.concat(this.#unfinished.pieces));
     else this.#socket.destroy();
   };
 
   /** A client that ends its side has left; what was answered before is still its. */
   readonly #onEnd = (): void => {
-    this.#partial = undefined;
+    this.#unfinished = undefined;
     this.#next = [];
     this.#nextBytes = 0;
-    this.#answer?.emit("close");
+    const answer = this.#answer;
+    this.#answer = undefined;
+    answer?.emit("close");
     this.#socket.end();
   };
 
-  readonly #onDrain = (): void => this.#answer?.emit("drain");
+  readonly #onDrain = (): void => {
+    if (this.#answer) this.#answer.emit("drain");
+    else this.#takeNext();
+  };
 
   readonly #onClose = (): void => {
     this.#answer?.emit("close");
@@ -166,9 +181,7 @@ export class ServedConnection {
   #handOver(bytes: Buffer): void {
     const socket = this.#socket;
     this.#answer = undefined;
-    this.#partial = undefined;
-    this.#next = [];
-    this.#nextBytes = 0;
+    this.#unfinished = undefined;
     this.#options.onOver(this);
     socket.setTimeout(0);
     socket.off("timeout", this.#onTimeout).off("data", this.#onData).off("end", this.#onEnd);
@@ -176,9 +189,9 @@ export class ServedConnection {
     socket.pause();
     socket.unshift(bytes);
     this.#options.handOver(socket);
-    socket.off("error", drop).resume();
+    socket.off("error", ignore).resume();
   }
 }
 
 /** The socket closes by itself; there is nobody to tell. */
-function drop(): void {}
+function ignore(): void {}

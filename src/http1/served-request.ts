@@ -35,7 +35,7 @@ const startBytes = Buffer.from(start);
 const version = " HTTP/1.1";
 const notInTarget = /[^\x21-\x7e]/;
 
-/** Returns undefined for what is for somebody else, as is a head that has not come whole: most come so. */
+/** Returns undefined for what is for somebody else, also for a head that has not come whole; most have. */
 export function readHead(bytes: Buffer): PlainHead | undefined {
   if (bytes.length < startBytes.length || startBytes.compare(bytes, 0, startBytes.length) !== 0) return undefined;
   const end = bytes.indexOf(headEnd);
@@ -51,7 +51,7 @@ export function readHead(bytes: Buffer): PlainHead | undefined {
 }
 
 /** Puts a request together, all of which is there. */
-export function requestOf({ url, headers, from, to }: PlainHead, bytes: Buffer, socket: Socket): PlainRequest {
+export function plainRequest({ url, headers, from, to }: PlainHead, bytes: Buffer, socket: Socket): PlainRequest {
   return { method: "POST", url, headers, httpVersionMajor: 1, socket, body: bytes.subarray(from, to) };
 }
 

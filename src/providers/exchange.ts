@@ -8,7 +8,8 @@
  */
 import { cancelled, type Refusal, upstreamFailed } from "../errors.ts";
 import { flow, type Take } from "../flow.ts";
-import type { Connection, LatePart, Replies } from "../http1/connection.ts";
+import type { Connection } from "../http1/connection.ts";
+import type { PartTimeouts, Replies } from "../http1/replies.ts";
 import type { ReplyFields } from "../http1/reply.ts";
 import type { Signal } from "../signal.ts";
 import { type Bound, type Bounds, type Timeouts, timedOut } from "./timeouts.ts";
@@ -24,7 +25,6 @@ export interface UpstreamReply {
 
 const highWaterBytes = 256 * 1024;
 const releaseTimeoutMs = 1000;
-const partOf = { connection: "connectMs", head: "firstByteMs", body: "idleMs" } as const;
 
 export class Exchange implements Replies {
   /** Who waits for the head, until it is there: what it says is not kept for as long as the body lasts. */
@@ -86,8 +86,7 @@ export class Exchange implements Replies {
 
   sent(connection: Connection): void {
     this.#connection = connection;
-    if (this.#failure) connection.abort();
-    else this.#expect("firstByteMs");
+    this.#expect("firstByteMs");
   }
 
   head(status: number, headers: ReplyFields): void {
@@ -119,8 +118,8 @@ export class Exchange implements Replies {
     this.#fail(refusalOf(error));
   }
 
-  late(part: LatePart): void {
-    this.#fail(timedOut(partOf[part], { ms: this.#timeouts[partOf[part]], isCallers: false }));
+  late(part: keyof PartTimeouts): void {
+    this.#fail(timedOut(part, { ms: this.#timeouts[part], isCallers: false }));
   }
 
   #fail(refusal: Refusal): void {

@@ -33,7 +33,7 @@ export interface Bound {
 /** Undefined is what the connection's own deadlines keep (`http1/deadlines.ts`). */
 export type Bounds = { readonly [part in keyof Timeouts]: Bound | undefined };
 
-/** Those deadlines are a second late at most: what is shorter than this has a timer of its own. */
+/** Those deadlines are half a second late: what is shorter than this has a timer of its own. */
 const coarsestMs = 10_000;
 
 /** Returns what gives the bounds of an exchange, the shorter ones of the upstream's own and the caller's. */

@@ -20,8 +20,7 @@ export interface Waiting {
 
 export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTimeouts): Upstream {
   const { origin, pathname } = new URL(baseUrl);
-  const { connectMs: connection, firstByteMs: head, idleMs: body } = timeouts;
-  const pool = createConnectionPool(origin, { connection, head, body });
+  const pool = createConnectionPool(origin, timeouts);
   const prefix = pathname.replace(/\/$/, "");
   const boundsFor = createBounds(timeouts);
   const send = (asking: Asking, { signal, timeouts: wanted = {} }: Waiting) => {

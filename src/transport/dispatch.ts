@@ -34,8 +34,8 @@ export interface DispatchOptions {
 
 export interface Dispatch {
   readonly handle: (req: IncomingMessage, res: ServerResponse) => void;
-  /** Answers plain requests for REST routes. Returns false, and does nothing, for all others. */
-  readonly handlePlain: (req: PlainRequest, res: PlainAnswer) => boolean;
+  /** Returns what answers a plain request for a REST route; undefined for all others. */
+  readonly handlePlain: (req: PlainRequest) => ((res: PlainAnswer) => void) | undefined;
 }
 
 export function createDispatch(options: DispatchOptions): Dispatch {
@@ -50,14 +50,14 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     log.error({ err: error, request_id: id }, "a door failed");
     res.destroy();
   };
-  const handlePlain: Dispatch["handlePlain"] = (req, res) => {
-    if (req.headers.origin !== undefined) return false;
+  const handlePlain: Dispatch["handlePlain"] = (req) => {
+    if (req.headers.origin !== undefined) return undefined;
     const match = routes.find(req.method, pathOf(req.url));
-    if (match.kind !== "found") return false;
-    const id = newRequestId();
-    const { route, variables } = match;
-    rest(req, res, { id, head: headOf(id, req.httpVersionMajor), route, variables }).catch(failing(res, id));
-    return true;
+    if (match.kind !== "found") return undefined;
+    return (res) => {
+      const id = newRequestId();
+      rest(req, res, { id, head: headOf(id, req.httpVersionMajor), ...match }).catch(failing(res, id));
+    };
   };
   const handle: Dispatch["handle"] = (req, res) => {
     const id = newRequestId();
@@ -68,7 +68,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     if (req.headers.origin !== undefined && cors.mark(req, head)) return void res.writeHead(204, head).end();
     const match = routes.find(httpMethod, path);
     if (match.kind === "found") {
-      rest(req, res, { id, head, route: match.route, variables: match.variables }).catch(failed);
+      rest(req, res, { id, head, ...match }).catch(failed);
       return;
     }
     setHead(res, head);

@@ -8,6 +8,7 @@
 import { createServer as createHttp1Server, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
+import { keptSeconds } from "../http1/served-answer.ts";
 import { ServedConnection, type ServeOptions } from "../http1/served-connection.ts";
 import { newId } from "../ids.ts";
 
@@ -16,7 +17,7 @@ export interface ListenOptions {
   /** 0 takes any free port. */
   readonly port: number;
   readonly handle: RequestListener;
-  /** Answers what is plain (`http1/`), past Node's own server. Returns false, and does nothing, where it would not. */
+  /** Returns what answers a plain request (`http1/`), past Node's own server; undefined where that is to. */
   readonly handlePlain?: ServeOptions["serve"];
   /** Writes the body for a request that never became one: bad syntax, headers too large or too slow. */
   readonly rejectionBody: (status: number) => Buffer;
@@ -55,7 +56,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // neither its timeouts nor its graceful close work.
   const http1 = createHttp1Server(
     {
-      keepAliveTimeout: 65_000,
+      keepAliveTimeout: keptSeconds * 1_000,
       requestTimeout: 0, // Bodies have a limit of their own. It would take the limit of the headers with it:
       headersTimeout: headersTimeoutMs,
       connectionsCheckingInterval: headersTimeoutMs / 2,
