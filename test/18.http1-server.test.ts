@@ -221,6 +221,17 @@ function client(port: number): Client {
   };
 }
 
+/** Has a client ask something that the test answers; one that is paused does not read yet. */
+async function ask(path: string, isPaused = false) {
+  const { listener, came, waitFor } = await startPort();
+  const { socket, until } = client(listener.port);
+  if (isPaused) socket.pause();
+  socket.write(post(path));
+  await waitFor(1);
+  const { answer } = came[0] as Port["came"][number];
+  return { listener, socket, until, answer };
+}
+
 const post = (path: string, body = "") =>
   `POST ${path} HTTP/1.1\r\nhost: h\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 
@@ -313,11 +324,7 @@ describe("a connection", () => {
   });
 
   test("carries a stream in chunks, with its trailers, and then the next answer", async () => {
-    const { listener, came, waitFor } = await startPort();
-    const { socket, until } = client(listener.port);
-    socket.write(post("/stream"));
-    await waitFor(1);
-    const { answer } = came[0] as Port["came"][number];
+    const { socket, until, answer } = await ask("/stream");
     answer.writeHead(200, { "content-type": "text/plain" });
     answer.write(Buffer.from("one"));
     await until("3\r\none\r\n");
@@ -331,12 +338,7 @@ describe("a connection", () => {
   });
 
   test("tells an answer that its reader lags, has caught up, and is gone", async () => {
-    const { listener, came, waitFor } = await startPort();
-    const { socket } = client(listener.port);
-    socket.pause();
-    socket.write(post("/stream"));
-    await waitFor(1);
-    const { answer } = came[0] as Port["came"][number];
+    const { socket, answer } = await ask("/stream", true);
     answer.writeHead(200, {});
     const bytes = Buffer.alloc(1 << 20, "x");
     while (answer.write(bytes));
@@ -350,11 +352,8 @@ describe("a connection", () => {
   });
 
   test("that its client ends while it waits tells the answer", async () => {
-    const { listener, came, waitFor } = await startPort();
-    const { socket } = client(listener.port);
-    socket.write(post("/wait"));
-    await waitFor(1);
-    const gone = new Promise<void>((resolve) => came[0]?.answer.on("close", resolve));
+    const { socket, answer } = await ask("/wait");
+    const gone = new Promise<void>((resolve) => answer.on("close", resolve));
     socket.end();
     await gone;
   });
@@ -376,14 +375,10 @@ describe("a connection", () => {
   });
 
   test("has all of a long answer read that ends while the port closes, however slowly", async () => {
-    const { listener, came, waitFor } = await startPort();
-    const { socket } = client(listener.port);
-    socket.pause();
-    socket.write(post("/long"));
-    await waitFor(1);
+    const { listener, socket, answer } = await ask("/long", true);
     const closed = listener.close(20_000);
     const body = Buffer.alloc(8 << 20, "x");
-    came[0]?.answer.writeHead(200, { "content-length": String(body.length) }).end(body);
+    answer.writeHead(200, { "content-length": String(body.length) }).end(body);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     let bytes = 0;
     socket.on("data", (piece) => {
@@ -423,10 +418,7 @@ describe("a connection", () => {
   });
 
   test("is cut when the port closes and its answer takes longer than the grace", async () => {
-    const { listener, waitFor } = await startPort();
-    const { socket } = client(listener.port);
-    socket.write(post("/wait"));
-    await waitFor(1);
+    const { listener, socket } = await ask("/wait");
     const closed = listener.close(50);
     await once(socket, "close");
     await closed;

@@ -58,7 +58,7 @@ export class ServedConnection {
   close(): void {
     this.#isClosing = true;
     if (this.#answer) this.#answer.isLast = true;
-    else if (this.#unfinished) this.#handOver(Buffer.concat(this.#unfinished.pieces));
+    else if (this.#unfinished) this.#handOverUnfinished(this.#unfinished);
     else if (this.#nextBytes === 0) this.#finish();
   }
 
@@ -145,15 +145,15 @@ export class ServedConnection {
   };
 
   #takeHeld(): Buffer {
-    const [first, ...more] = this.#next as [Buffer, ...Buffer[]];
+    const bytes = Buffer.concat(this.#next);
     this.#next = [];
     this.#nextBytes = 0;
-    return more.length === 0 ? first : Buffer.concat([first, ...more]);
+    return bytes;
   }
 
   readonly #onTimeout = (): void => {
     if (this.#answer) return;
-    if (this.#unfinished) this.#handOver(Buffer.concat(this.#unfinished.pieces));
+    if (this.#unfinished) this.#handOverUnfinished(this.#unfinished);
     else this.#socket.destroy();
   };
 
@@ -178,9 +178,12 @@ export class ServedConnection {
     this.#options.onOver(this);
   };
 
+  #handOverUnfinished({ pieces }: Unfinished): void {
+    this.#handOver(Buffer.concat(pieces));
+  }
+
   #handOver(bytes: Buffer): void {
     const socket = this.#socket;
-    this.#answer = undefined;
     this.#unfinished = undefined;
     this.#options.onOver(this);
     socket.setTimeout(0);

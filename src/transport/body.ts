@@ -25,12 +25,9 @@ export function headerText({ headers }: HttpRequest, name: string): string | und
 
 /** Reads the body. Throws a Refusal: too large, too slow, or the caller went away. */
 export async function readBody(req: HttpRequest, limits: BodyLimits): Promise<Buffer> {
-  if ("body" in req) {
-    if (req.body.length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
-    return req.body;
-  }
   const length = Number(req.headers["content-length"] ?? 0);
   if (length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
+  if ("body" in req) return req.body;
   // Most bodies come along with their heads: then there is nothing to wait for, nor to listen to.
   if (length > 0 && req.readableLength === length) return req.read() as Buffer;
   return collect(req, limits);

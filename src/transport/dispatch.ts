@@ -13,11 +13,11 @@ import type { PlainRequest } from "../http1/served-request.ts";
 import type { Addresses } from "./addresses.ts";
 import { type Outlet, setHead, writeProblem } from "./answers.ts";
 import type { Assets } from "./assets.ts";
-import { discard } from "./body.ts";
+import { discard, type HttpRequest } from "./body.ts";
 import type { Cors } from "./cors.ts";
 import type { Readiness } from "./health.ts";
 import type { RestDoor } from "./rest.ts";
-import type { Routes } from "./routes.ts";
+import type { Found, Routes } from "./routes.ts";
 import type { RpcDoor } from "./rpc.ts";
 
 export interface DispatchOptions {
@@ -50,13 +50,15 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     log.error({ err: error, request_id: id }, "a door failed");
     res.destroy();
   };
+  const visit = (req: HttpRequest, res: HttpAnswer, id: string, head: Record<string, string>, found: Found) =>
+    void rest(req, res, { id, head, ...found }).catch(failing(res, id));
   const handlePlain: Dispatch["handlePlain"] = (req) => {
     if (req.headers.origin !== undefined) return undefined;
     const match = routes.find(req.method, pathOf(req.url));
     if (match.kind !== "found") return undefined;
     return (res) => {
       const id = newRequestId();
-      rest(req, res, { id, head: headOf(id, req.httpVersionMajor), ...match }).catch(failing(res, id));
+      visit(req, res, id, headOf(id, req.httpVersionMajor), match);
     };
   };
   const handle: Dispatch["handle"] = (req, res) => {
@@ -67,10 +69,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const failed = failing(res, id);
     if (req.headers.origin !== undefined && cors.mark(req, head)) return void res.writeHead(204, head).end();
     const match = routes.find(httpMethod, path);
-    if (match.kind === "found") {
-      rest(req, res, { id, head, ...match }).catch(failed);
-      return;
-    }
+    if (match.kind === "found") return void visit(req, res, id, head, match);
     setHead(res, head);
     const meant = path.replace(/^\/v1(?=\/v1\/)/, "");
     const familyNear = () => routes.familyNear(meant, req.headers["anthropic-version"] !== undefined);

@@ -31,7 +31,7 @@ export type Match =
   | { readonly kind: "method"; readonly allowed: readonly string[] }
   | { readonly kind: "none" };
 
-interface Found {
+export interface Found {
   readonly kind: "found";
   readonly route: Route;
   readonly variables: Readonly<Record<string, string>>;
