@@ -5,6 +5,7 @@
  */
 import { channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
+import type { Deadlines } from "./deadlines.ts";
 import { keptSeconds, PlainAnswer } from "./served-answer.ts";
 import { longestRequest, type PlainHead, type PlainRequest, plainRequest, readHead } from "./served-request.ts";
 
@@ -14,6 +15,8 @@ const requestStart = channel("http.server.request.start");
 export interface ServeOptions {
   /** Returns what answers a request; undefined where it is for somebody else. */
   readonly serve: (request: PlainRequest) => ((answer: PlainAnswer) => void) | undefined;
+  /** Cuts those that are idle for too long. A timer of the socket's own would be set anew by each piece of each answer. */
+  readonly deadlines: Deadlines;
   /** Told when it is gone or handed over. */
   readonly onOver: (connection: ServedConnection) => void;
   /** Takes the connection, whose unread bytes stand in the socket. */
@@ -45,12 +48,14 @@ export class ServedConnection {
   #nextBytes = 0;
   #answer: PlainAnswer | undefined;
   #isClosing = false;
+  /** Until when it may be idle, by `performance.now()`: it counts only while nothing runs. */
+  deadline = performance.now() + idleMs;
 
   constructor(socket: Socket, options: ServeOptions) {
     this.#socket = socket;
     this.#options = options;
-    socket.setTimeout(idleMs, this.#onTimeout);
-    socket.on("data", this.#onData).on("end", this.#onEnd).on("error", ignore);
+    options.deadlines.watch(this);
+    socket.on("timeout", this.#onTimeout).on("data", this.#onData).on("end", this.#onEnd).on("error", ignore);
     socket.on("drain", this.#onDrain).on("close", this.#onClose);
   }
 
@@ -90,6 +95,7 @@ export class ServedConnection {
     else if (head.to <= bytes.length) this.#serve(head, bytes);
     else {
       this.#unfinished = { head, pieces: [bytes], bytes: bytes.length, until: performance.now() + partialMs };
+      this.deadline = Number.POSITIVE_INFINITY;
       this.#socket.setTimeout(partialMs);
     }
   }
@@ -101,7 +107,7 @@ export class ServedConnection {
     if (!isWhole && performance.now() < unfinished.until) return;
     const all = Buffer.concat(unfinished.pieces);
     this.#unfinished = undefined;
-    this.#socket.setTimeout(idleMs);
+    this.#socket.setTimeout(0);
     if (isWhole) this.#serve(unfinished.head, all);
     else this.#handOver(all);
   }
@@ -113,6 +119,7 @@ export class ServedConnection {
     const answer = new PlainAnswer(this.#socket, this.#onAnswered);
     answer.isLast = this.#isClosing;
     this.#answer = answer;
+    this.deadline = Number.POSITIVE_INFINITY;
     if (bytes.length > head.to) this.#hold(bytes.subarray(head.to));
     if (requestStart.hasSubscribers) requestStart.publish({ request, response: answer, socket: this.#socket });
     reply(answer);
@@ -121,6 +128,7 @@ export class ServedConnection {
   readonly #onAnswered = (): void => {
     const isLast = this.#answer?.isLast;
     this.#answer = undefined;
+    this.deadline = performance.now() + idleMs;
     if (isLast) this.#finish();
     else if (this.#nextBytes > 0) setImmediate(this.#takeNext);
   };
@@ -128,6 +136,7 @@ export class ServedConnection {
   /** Takes no more. A client that has not heard of it may send another request: were it reset, it might lose its answer. */
   #finish(): void {
     const socket = this.#socket;
+    this.#options.deadlines.forget(this);
     socket.off("data", this.#onData).off("timeout", this.#onTimeout).setTimeout(0);
     socket.resume().end(() => {
       const cut = setTimeout(() => socket.destroy(), lingerMs);
@@ -151,11 +160,19 @@ export class ServedConnection {
     return bytes;
   }
 
+  /** The socket's own timer runs while a body comes, or while somebody reads slowly: each piece sets it anew. */
   readonly #onTimeout = (): void => {
     if (this.#answer) return;
     if (this.#unfinished) this.#handOverUnfinished(this.#unfinished);
     else this.#socket.destroy();
   };
+
+  /** Who still reads the last answer is not idle. */
+  late(): void {
+    if (this.#socket.writableLength === 0) return void this.#socket.destroy();
+    this.deadline = Number.POSITIVE_INFINITY;
+    this.#socket.setTimeout(idleMs);
+  }
 
   /** A client that ends its side has left; what was answered before is still its. */
   readonly #onEnd = (): void => {
@@ -164,16 +181,20 @@ export class ServedConnection {
     this.#nextBytes = 0;
     const answer = this.#answer;
     this.#answer = undefined;
+    this.deadline = performance.now() + idleMs;
     answer?.emit("close");
     this.#socket.end();
   };
 
   readonly #onDrain = (): void => {
-    if (this.#answer) this.#answer.emit("drain");
-    else this.#takeNext();
+    if (this.#answer) return void this.#answer.emit("drain");
+    this.#socket.setTimeout(0);
+    this.deadline = performance.now() + idleMs;
+    this.#takeNext();
   };
 
   readonly #onClose = (): void => {
+    this.#options.deadlines.forget(this);
     this.#answer?.emit("close");
     this.#options.onOver(this);
   };
@@ -185,6 +206,7 @@ export class ServedConnection {
   #handOver(bytes: Buffer): void {
     const socket = this.#socket;
     this.#unfinished = undefined;
+    this.#options.deadlines.forget(this);
     this.#options.onOver(this);
     socket.setTimeout(0);
     socket.off("timeout", this.#onTimeout).off("data", this.#onData).off("end", this.#onEnd);

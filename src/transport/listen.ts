@@ -8,6 +8,7 @@
 import { createServer as createHttp1Server, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
+import { createDeadlines } from "../http1/deadlines.ts";
 import { keptSeconds } from "../http1/served-answer.ts";
 import { ServedConnection, type ServeOptions } from "../http1/served-connection.ts";
 import { newId } from "../ids.ts";
@@ -77,6 +78,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const handOver = (socket: Socket) => serveHttp1?.call(http1, socket);
   const serveOptions = options.handlePlain && {
     serve: options.handlePlain,
+    deadlines: createDeadlines(),
     handOver,
     onOver: (connection: ServedConnection) => void plain.delete(connection),
   };
