@@ -6,10 +6,13 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer as createNetServer, type Socket } from "node:net";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
+import type { Late } from "../src/http1/deadlines.ts";
+import { readFields } from "../src/http1/fields.ts";
 import type { PlainAnswer } from "../src/http1/served-answer.ts";
+import { ServedConnection } from "../src/http1/served-connection.ts";
 import { longestRequest, type PlainRequest, plainRequest, readHead } from "../src/http1/served-request.ts";
 import { type Listener, type ListenOptions, listen } from "../src/transport/listen.ts";
 
@@ -78,6 +81,19 @@ describe("a request", () => {
     ["a head that is longer than Node takes", head(`host: h\r\nx-one: ${"a".repeat(17_000)}\r\ncontent-length: 4`)],
   ])("with %s is for Node's own server", (_, text) => {
     expect(read(text)).toBe("other");
+  });
+
+  test("has its names read alike whichever came before, also those that other objects have", () => {
+    const odd = ["constructor", "toString", "valueOf", "x", "a".repeat(39), "a".repeat(41), "X-One", "x-oNE"];
+    const alike = Array.from({ length: 40 }, (_, i) => `x-${String(i).padStart(3, "0")}`);
+    const many = Array.from({ length: 1200 }, (_, i) => `N${i}`);
+    for (const names of [odd, alike, alike.toReversed(), many, odd, alike]) {
+      for (const name of names) {
+        const fields: Record<string, string> = {};
+        expect(readFields(`${name}: v\r\nHost: h`, 0, (key, value) => (fields[key] = value))).toBe(true);
+        expect(fields).toEqual({ [name.toLowerCase()]: "v", host: "h" });
+      }
+    }
   });
 
   test("that is read here is read by Node's own server to the same", async () => {
@@ -193,6 +209,28 @@ async function startPort(options: Partial<ListenOptions> = {}): Promise<Port> {
   return { listener, came, waitFor, lagging: lagging.promise, servedBehind: () => behind };
 }
 
+interface WatchedPort {
+  readonly port: number;
+  /** What the deadlines are asked to watch. */
+  readonly watched: ReadonlySet<Late>;
+  /** The first answer that is asked for. */
+  readonly asked: Promise<PlainAnswer>;
+}
+
+/** A port whose deadlines are the test's. */
+async function watchedPort(): Promise<WatchedPort> {
+  const watched = new Set<Late>();
+  const deadlines = { watch: (one: Late) => void watched.add(one), forget: (one: Late) => void watched.delete(one) };
+  const asked = Promise.withResolvers<PlainAnswer>();
+  const serve = () => (answer: PlainAnswer) => asked.resolve(answer);
+  const server = createNetServer((socket) => {
+    new ServedConnection(socket, { serve, deadlines, onOver: () => {}, handOver: () => {} });
+  });
+  undo.push(() => server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return { watched, asked: asked.promise, port: (server.address() as AddressInfo).port };
+}
+
 interface Client {
   readonly socket: Socket;
   /** Returns all that has come, once that ends so. */
@@ -236,6 +274,54 @@ const post = (path: string, body = "") =>
   `POST ${path} HTTP/1.1\r\nhost: h\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 
 describe("a connection", () => {
+  test("is cut when nothing has come on it for longer than its client was told, and not while it is answered", async () => {
+    const { watched, asked, port } = await watchedPort();
+    const { socket, until } = client(port);
+    socket.write(post("/later", "x"));
+    const answer = await asked;
+    const [connection] = watched;
+    expect(connection?.deadline).toBe(Number.POSITIVE_INFINITY);
+    answer.writeHead(200, { "content-length": "2" }).end(Buffer.from("hi"));
+    await until("hi");
+    const left = (connection?.deadline ?? 0) - performance.now();
+    expect([left > 65_000, left <= 66_000]).toEqual([true, true]);
+    connection?.late();
+    await once(socket, "close");
+    expect(watched.size).toBe(0);
+  });
+
+  test("is not cut while its client still reads the last answer, however long that takes", async () => {
+    const { watched, asked, port } = await watchedPort();
+    const { socket } = client(port);
+    socket.write(post("/long", "x"));
+    const answer = await asked;
+    const [connection] = watched;
+    socket.pause();
+    const body = Buffer.alloc(20_000_000, "x");
+    answer.writeHead(200, { "content-length": String(body.length) }).end(body);
+    expect(connection?.deadline).toBeLessThan(Number.POSITIVE_INFINITY);
+    connection?.late();
+    let bytes = 0;
+    socket.on("data", ({ length }: Buffer) => {
+      bytes += length;
+    });
+    socket.resume();
+    while (bytes < body.length) await once(socket, "data");
+    // It counts again as soon as all has been read.
+    while (connection?.deadline === Number.POSITIVE_INFINITY) await new Promise(setImmediate);
+    connection?.late();
+    await once(socket, "close");
+  });
+
+  test("is not cut while a body comes", async () => {
+    const { watched, port } = await watchedPort();
+    const { socket } = client(port);
+    socket.write("POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: 2\r\n\r\n1");
+    while (watched.size === 0 || [...watched][0]?.deadline !== Number.POSITIVE_INFINITY) {
+      await new Promise(setImmediate);
+    }
+  });
+
   test("is answered with what keeps it, and a date", async () => {
     const { listener } = await startPort();
     const { socket, until } = client(listener.port);

@@ -15,10 +15,22 @@ const lineEnd = "\r\n";
 const notInName = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/;
 const notInValue = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Names as they came, lower-case: most clients send the same ones in each request. */
-const names = new Map<string, string>();
+/** A name as it is written, with its colon, and in lower case. */
+interface Name {
+  readonly written: string;
+  readonly name: string;
+}
+
+/**
+ * Names as they came: most clients send the same ones in each request. They stand by their length and first character, so
+ * that a name is found in a head without being taken out of it.
+ */
+const names = new Map<number, Name[]>();
+let namesKept = 0;
 const mostNames = 1000;
 const longestName = 40;
+/** Of names that share length and first character, how many are kept. */
+const mostAlike = 16;
 
 /**
  * Reads the lines of a head from a place on. Calls `add` with each field. Returns false for what is no plain field: a line
@@ -30,7 +42,7 @@ export function readFields(head: string, from: number, add: (name: string, value
     const to = found === -1 ? head.length : found;
     const colon = head.indexOf(":", at);
     if (colon <= at || colon >= to) return false;
-    const name = nameOf(head.slice(at, colon));
+    const name = nameIn(head, at, colon);
     const value = valueIn(head, colon + 1, to);
     if (name === undefined || notInValue.test(value)) return false;
     add(name, value);
@@ -39,16 +51,32 @@ export function readFields(head: string, from: number, add: (name: string, value
   return true;
 }
 
-function nameOf(written: string): string | undefined {
-  const known = names.get(written);
-  if (known !== undefined) return known;
+function nameIn(head: string, from: number, colon: number): string | undefined {
+  const length = colon - from;
+  const place = length * 128 + (head.charCodeAt(from) & 127);
+  const alike = length > longestName ? undefined : names.get(place);
+  if (alike) for (const { written, name } of alike) if (head.startsWith(written, from)) return name;
+  const written = head.slice(from, colon);
   if (notInName.test(written)) return undefined;
   const name = written.toLowerCase();
-  // Anybody may send any name: what is remembered is bounded, and made anew where it is full.
-  if (written.length > longestName) return name;
-  if (names.size >= mostNames) names.clear();
-  names.set(written, name);
+  if (length <= longestName) remember(place, { written: `${written}:`, name });
   return name;
+}
+
+/** Anybody may send any name: what is remembered is bounded, and made anew where it is full. */
+function remember(place: number, name: Name): void {
+  if (namesKept >= mostNames) {
+    names.clear();
+    namesKept = 0;
+  }
+  const alike = names.get(place) ?? [];
+  if (alike.length === mostAlike) {
+    namesKept -= alike.length;
+    alike.length = 0;
+  }
+  alike.push(name);
+  names.set(place, alike);
+  namesKept++;
 }
 
 /** Returns what stands between two places, without the space and tabs around it. */

@@ -23,7 +23,9 @@ export function readReplyHead(head: string): ReplyHead {
   if (digits === undefined) throw notUnderstood("it does not begin with a status");
   const fields: Record<string, string | string[]> = {};
   const isPlain = readFields(head, end === -1 ? head.length : end + 2, (name, value) => {
-    const known = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    const had = fields[name];
+    // What every object has is no field.
+    const known = had !== undefined && Object.hasOwn(fields, name) ? had : undefined;
     if (known === undefined) fields[name] = value;
     else if (typeof known === "string") fields[name] = [known, value];
     else known.push(value);
