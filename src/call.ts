@@ -5,6 +5,7 @@ import type { DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Facts } from "./facts.ts";
 import type { Tier } from "./limits/tiers.ts";
 import type { Signal } from "./signal.ts";
+import type { Soon } from "./soon.ts";
 import type { Wire } from "./wire/wire.ts";
 
 /**
@@ -119,8 +120,8 @@ export type ServiceImplementation<S extends DescService> = {
 
 /** What a door needs of the gateway behind it. */
 export interface Way {
-  /** Says who calls, and that it may, by headers alone, before the body is read. Throws a Refusal. */
-  admit(arrival: Arrival): Promise<Admission>;
+  /** Says who calls, and that it may, by headers alone, before the body is read. Throws a Refusal, now or later. */
+  admit(arrival: Arrival): Soon<Admission>;
   /** Answers the call. Throws a Refusal, and so may its frames. */
   handle(asked: Asked): Promise<Answer>;
   /** Tells of a call that was admitted and never came to be: its body could not be read. */

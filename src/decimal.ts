@@ -6,6 +6,8 @@
 /** What a text says, or why it says nothing: the words go on from "expected". */
 export type Decimal = { readonly value: number } | { readonly fault: string };
 
+const zero = 0x30;
+
 /** Reads `12`, `12.5` and `-12.50`: no exponent, no plus sign, no space, and at most so many places. */
 export function parseDecimal(text: string, places = 6): Decimal {
   const [, sign, whole, fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
@@ -22,8 +24,10 @@ export function parseDecimal(text: string, places = 6): Decimal {
 /** Writes at least two places, and no zeros after those: "10.00", "12.50", "0.000123". */
 export function formatDecimal(value: number | bigint, places = 6): string {
   const digits = String(value < 0 ? -value : value).padStart(places + 1, "0");
-  const fraction = digits.slice(-places).replace(/0+$/, "").padEnd(2, "0");
-  return `${value < 0 ? "-" : ""}${digits.slice(0, -places)}.${fraction}`;
+  const point = digits.length - places;
+  let end = digits.length;
+  while (end > point + 2 && digits.charCodeAt(end - 1) === zero) end--;
+  return `${value < 0 ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point, end).padEnd(2, "0")}`;
 }
 
 /** Returns the shortest decimal text of a finite number, without an exponent. */

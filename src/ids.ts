@@ -6,6 +6,9 @@ import { randomFillSync } from "node:crypto";
 
 /** Crockford's base 32, in lower case: no letter is taken for a digit. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+/** Of a prefix, in characters, which are of ASCII. */
+const longestPrefix = 7;
+const underscore = 0x5f;
 const pool = Buffer.alloc(16 * 256);
 let used = pool.length;
 
@@ -13,18 +16,21 @@ let used = pool.length;
 const lastMs = 32 ** 9 - 1;
 
 const digits = new Uint8Array(16);
-/** The same as text, which is made of bytes at once: put together from sixteen strings it would be a tree of them. */
-const random = Buffer.alloc(digits.length);
 const codes = Buffer.from(alphabet);
 let digitsAt = Number.NaN;
+
+/** An id as bytes, its prefix at the end of what is kept for that: text is made of them at once, and is no tree of pieces. */
+const written = Buffer.alloc(longestPrefix + 1 + 9 + 16);
+const timeFrom = longestPrefix + 1;
+const digitsFrom = timeFrom + 9;
 
 /** Makes an id: 9 characters of the time in milliseconds, and 16 (80 bits) that are random or, in the same one, count on. */
 export function newId(prefix: string, now: number = Date.now()): string {
   if (now === digitsAt) countOn();
   else draw();
   digitsAt = now;
-  for (let i = 0; i < digits.length; i++) random[i] = codes[digits[i] as number] as number;
-  return firstIdAt(prefix, now) + random.toString("latin1");
+  for (let i = 0; i < digits.length; i++) written[digitsFrom + i] = codes[digits[i] as number] as number;
+  return textUpTo(written.length, prefix, now);
 }
 
 /** Half of the first digits are left for counting: it never comes to an end. */
@@ -44,15 +50,25 @@ function countOn(): void {
 
 /** The moment that was written last: many ids are made in one. */
 let timeMs = -1;
-let timeText = "";
 
 /** Returns what all ids from this moment on are after, and all from before it are before. */
 export function firstIdAt(prefix: string, now: number): string {
-  const ms = Math.min(Math.max(0, now), lastMs);
+  return textUpTo(digitsFrom, prefix, now);
+}
+
+function textUpTo(to: number, prefix: string, now: number): string {
+  const from = longestPrefix - prefix.length;
+  if (from < 0) throw new RangeError(`the prefix ${prefix} is too long`);
+  const ms = Math.min(Math.max(0, Math.floor(now)), lastMs);
   if (ms !== timeMs) {
-    timeText = "";
-    for (let rest = ms, i = 0; i < 9; i++, rest = Math.floor(rest / 32)) timeText = alphabet[rest % 32] + timeText;
+    let rest = ms;
+    for (let at = digitsFrom - 1; at >= timeFrom; at--) {
+      written[at] = codes[rest % 32] as number;
+      rest = Math.floor(rest / 32);
+    }
     timeMs = ms;
   }
-  return `${prefix}_${timeText}`;
+  for (let i = 0; i < prefix.length; i++) written[from + i] = prefix.charCodeAt(i);
+  written[longestPrefix] = underscore;
+  return written.toString("latin1", from, to);
 }

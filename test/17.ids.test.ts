@@ -23,3 +23,8 @@ test("all ids from a moment on come after its first, and all from before it befo
   expect(newId("req", 5000) > firstIdAt("req", 5000)).toBe(true);
   expect(newId("req", 4999) < firstIdAt("req", 5000)).toBe(true);
 });
+
+test("a prefix has at most seven characters", () => {
+  expect(newId("sevenxx", 1)).toMatch(/^sevenxx_0{8}1[0-9a-z]{16}$/);
+  expect(() => newId("eightxxx", 1)).toThrow(RangeError);
+});

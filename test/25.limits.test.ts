@@ -385,7 +385,8 @@ describe("a call", () => {
 
   function limitInTime() {
     const { time, limiter } = limiterInTime();
-    const { limit, used } = createLimit({ limiter, clock: () => time.now });
+    const { limit: limitNow, used } = createLimit({ limiter, clock: () => time.now });
+    const limit = async (...asked: Parameters<typeof limitNow>) => limitNow(...asked);
     return { time, limit, used: ({ id, tier }: LimitedAccount, tokens: number) => used(callerOf(id, tier), tokens) };
   }
 

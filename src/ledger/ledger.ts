@@ -10,6 +10,7 @@
  * whatever process looks first, and free what they reserved.
  */
 import { newId } from "../ids.ts";
+import type { Soon } from "../soon.ts";
 import type { Charged, Entry, Held, LedgerStore, Settlement } from "../storage/ledger.ts";
 import { type Credit, createCredit } from "./credit.ts";
 import { createJournal } from "./journal.ts";
@@ -30,7 +31,7 @@ export interface LedgerOptions {
 }
 
 export interface Ledger {
-  hold(wish: Wish): Promise<Held>;
+  hold(wish: Wish): Soon<Held>;
   /** Gives back what a call has reserved, which may then reserve anew. */
   free(requestId: string): Promise<void>;
   /** Says that a call runs which will be settled. Returns what says that it has been. */
@@ -82,9 +83,9 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   /** A process that stood still for long has lost its leases, and may not know it yet. */
   const isAwake = () => clock() - renewedAt < holdMs;
 
-  function hold(wish: Wish): Promise<Held> {
+  function hold(wish: Wish): Soon<Held> {
     const lease = isAwake() ? leases.draw(wish, wish.wanted) : undefined;
-    return lease ? Promise.resolve(takenFrom(lease, wish)) : holdAnew(wish);
+    return lease ? takenFrom(lease, wish) : holdAnew(wish);
   }
 
   function takenFrom(lease: Lease, wish: Wish): Held {
@@ -237,8 +238,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   const sweeper = setInterval(() => void sweep().catch(onError), sweepMs);
   sweeper.unref();
   return {
-    ...{ hold, free, begin: unsettled.begin, settle, credit, sweep },
-    touch: journal.touch,
+    ...{ hold, free, begin: unsettled.begin, settle, credit, sweep, touch: journal.touch },
     writeCallsOf: journal.writeCallsOf,
     async close() {
       clearInterval(sweeper);

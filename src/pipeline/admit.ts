@@ -4,6 +4,7 @@
  */
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import type { Admission, Arrival } from "../call.ts";
+import { type Soon, whenThere } from "../soon.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { accessOf, authorize, suffices } from "./authorize.ts";
 import type { Limit } from "./limit.ts";
@@ -13,18 +14,21 @@ export interface AdmitOptions {
   readonly limit: Limit["limit"];
 }
 
-export type Admit = (arrival: Arrival) => Promise<Admission>;
+/** Throws a Refusal, now or later. */
+export type Admit = (arrival: Arrival) => Soon<Admission>;
 
 export function createAdmit({ authenticate, limit }: AdmitOptions): Admit {
-  return async (arrival) => {
+  return (arrival) => {
     const { method } = arrival;
     const { caller, counted } = authenticate(arrival);
     // Who may not call the RPC counts for its account's rate, and must not use up the RPC's own.
     const bounded = counted?.byMethod || method.methodKind === "server_streaming";
     const own = bounded && suffices(caller.rights, method) ? method : undefined;
-    const headers = counted ? await limit(counted, own, familyOf(arrival), counted.creditRemaining) : {};
-    authorize(caller.rights, method);
-    return { caller, headers };
+    const taking = counted ? limit(counted, own, familyOf(arrival), counted.creditRemaining) : {};
+    return whenThere(taking, (headers) => {
+      authorize(caller.rights, method);
+      return { caller, headers };
+    });
   };
 }
 

@@ -14,6 +14,7 @@ import type { Translated } from "../families/translation.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
 import type { Timeouts } from "../providers/timeouts.ts";
 import type { Signal } from "../signal.ts";
+import { isLater } from "../soon.ts";
 import { estimatePromptTokens } from "../tokens/prompt.ts";
 import { endless } from "./deadline.ts";
 import { holdHead } from "./hold-head.ts";
@@ -62,7 +63,8 @@ export async function attemptAt<O extends Operation, F extends Form>(
   const translated = translate(lead, part, options);
   const { dropped } = translated;
   if (dropped.length > 0 && isStrict(header("x-gateway-strict"))) throw wouldBeDropped(dropped);
-  const request = await reservation.bound(lead.model, operation, translated.request);
+  const bounding = reservation.bound(lead.model, operation, translated.request);
+  const request = isLater(bounding) ? await bounding : bounding;
   const facts = factsOf(lead, clock(), isHedge);
   part.facts.attempts = [...part.facts.attempts, facts];
   onSent(lead, facts);

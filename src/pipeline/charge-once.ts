@@ -87,12 +87,16 @@ class Charging {
 
   /** Charges the call, unless that was done. */
   end(outcome: Outcome): Promise<void> {
-    this.#ending ??= this.#chargeNow(outcome).finally(this.#isDone);
+    this.#ending ??= this.#chargeNow(outcome);
     return this.#ending;
   }
 
   async #chargeNow(outcome: Outcome): Promise<void> {
-    this.#headers = await this.#running.charge(outcome, this.#options.clock(), this.#firstByteAt);
+    try {
+      this.#headers = await this.#running.charge(outcome, this.#options.clock(), this.#firstByteAt);
+    } finally {
+      this.#isDone();
+    }
   }
 
   /** Returns what the answer tells of its cost. */

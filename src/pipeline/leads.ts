@@ -45,8 +45,9 @@ export function createLeadsOf(options: LeadsOptions): LeadsOf {
   const leadAt = createLeadAt(options.providers);
   return <O extends Operation>(asked: O, call: Call<Input<O>>) => {
     const models = modelsOf(asked, call, options.catalog);
-    const leads = models.flatMap((model) => leadsTo(asked, model, call, leadAt, options));
-    const [first, ...others] = leads;
+    const leads: Lead[] = [];
+    for (const model of models) addLeadsTo(leads, asked, model, call, leadAt, options);
+    const [first] = leads;
     if (!first) throw modelNotFound(models[0].id);
     const parts = partsOf(first.way, call);
     if (models.length > 1 && parts > 1) {
@@ -55,7 +56,7 @@ export function createLeadsOf(options: LeadsOptions): LeadsOf {
         "of several prompts all are asked of one model: send them one by one, or leave it out",
       );
     }
-    return others.length === 0 ? [first] : [first, ...others.filter(({ way }) => asksIn(parts, way, call))];
+    return leads.length === 1 ? [first] : [first, ...leads.slice(1).filter(({ way }) => asksIn(parts, way, call))];
   };
 }
 
@@ -91,17 +92,21 @@ export function modelsOf<O extends Operation>(
   return [first, ...new Set(found.filter((further) => further !== first))];
 }
 
-/** Leaves out targets that cannot be asked. */
-function leadsTo<O extends Operation>(
+/** Adds a lead for each target that can be asked: nearly every call has one, for which no list is made in between. */
+function addLeadsTo<O extends Operation>(
+  leads: Lead[],
   asked: O,
   model: Model,
   call: Call<Input<O>>,
   leadAt: LeadAt,
   { targets, random }: LeadsOptions,
-): readonly Lead[] {
+): void {
   const isSticky = model.sticky && model.targets.length > 1;
   const conversation = isSticky ? conversationOf(asked, call as unknown as Call) : undefined;
-  return route(model, { targets, random, conversation }).flatMap((target) => leadAt(asked, model, target) ?? []);
+  for (const target of route(model, { targets, random, conversation })) {
+    const lead = leadAt(asked, model, target);
+    if (lead) leads.push(lead);
+  }
 }
 
 /** Returns the lead for what is asked; undefined where the target cannot be asked that. */

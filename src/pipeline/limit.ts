@@ -12,6 +12,7 @@ import { formatDecimal } from "../decimal.ts";
 import { internal, type Refusal, rateLimited } from "../errors.ts";
 import type { Decision, Limiter, Rate } from "../limits/limiter.ts";
 import type { Tier } from "../limits/tiers.ts";
+import { type Soon, whenThere } from "../soon.ts";
 import { accessOf } from "./authorize.ts";
 
 /** Who is limited. */
@@ -30,14 +31,14 @@ export interface Limit {
   /**
    * Takes a request from the account's rate, and returns the headers of the answer. `creditRemaining` is in millionths
    * of the unit, undefined where nothing bounds it. A call that goes no further names no method. Throws a Refusal with the
-   * same headers.
+   * same headers, now or later.
    */
   limit(
     account: LimitedAccount,
     method: DescMethod | undefined,
     family: Family,
     creditRemaining: number | undefined,
-  ): Promise<AnswerHeaders>;
+  ): Soon<AnswerHeaders>;
   /** Tells where a caller stands, and takes nothing. */
   standing(caller: Caller): Promise<AccountRate>;
   /** Draws the tokens that a call of this caller took, in and out. */
@@ -52,18 +53,22 @@ export interface LimitOptions {
 
 export function createLimit({ limiter, clock }: LimitOptions): Limit {
   return {
-    async limit({ id, tier }, method, family, creditRemaining) {
+    limit({ id, tier }, method, family, creditRemaining) {
       const ownRate = method && perSecond(accessOf(method).perSecond);
-      const own = ownRate && (await limiter.take(`${id} ${method.name}`, ownRate, 1));
       const tokenRate = tokensOf(tier);
-      const tokens = tokenRate && (await limiter.take(tokensId(id), tokenRate, 0));
-      const mayAsk = (own?.allowed ?? true) && (tokens?.allowed ?? true);
-      const requests = await limiter.take(id, perMinute(tier.requestsPerMinute), mayAsk ? 1 : 0);
-      const headers = rateHeaders(family, { requests, tokens, creditRemaining }, clock());
-      if (own?.allowed === false) throw refusalOf(own, "call", "of this RPC a second", headers);
-      if (tokens?.allowed === false) throw refusalOf(tokens, "token", "a minute", headers);
-      if (!requests.allowed) throw refusalOf(requests, "request", "a minute", headers);
-      return headers;
+      const takeOwn = ownRate && limiter.take(`${id} ${method.name}`, ownRate, 1);
+      // One after another: who is refused by one must not use up the next.
+      return whenThere(takeOwn, (own) =>
+        whenThere(tokenRate && limiter.take(tokensId(id), tokenRate, 0), (tokens) => {
+          const mayAsk = (own?.allowed ?? true) && (tokens?.allowed ?? true);
+          const take = limiter.take(id, perMinute(tier.requestsPerMinute), mayAsk ? 1 : 0);
+          return whenThere(take, (requests) => {
+            const headers = rateHeaders(family, { requests, tokens, creditRemaining }, clock());
+            refuseBeyond(own, requests, tokens, headers);
+            return headers;
+          });
+        }),
+      );
     },
     async standing({ accountId, tier }) {
       if (!tier) throw internal(new Error("the operator has no rate"));
@@ -75,6 +80,17 @@ export function createLimit({ limiter, clock }: LimitOptions): Limit {
       if (rate) await limiter.draw(tokensId(accountId), rate, tokens);
     },
   };
+}
+
+function refuseBeyond(
+  own: Decision | undefined,
+  requests: Decision,
+  tokens: Decision | undefined,
+  headers: AnswerHeaders,
+): void {
+  if (own?.allowed === false) throw refusalOf(own, "call", "of this RPC a second", headers);
+  if (tokens?.allowed === false) throw refusalOf(tokens, "token", "a minute", headers);
+  if (!requests.allowed) throw refusalOf(requests, "request", "a minute", headers);
 }
 
 function refusalOf({ limit, retryAfterMs }: Decision, one: string, window: string, headers: AnswerHeaders): Refusal {

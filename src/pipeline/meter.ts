@@ -7,6 +7,7 @@
 import { type CallUsage, nothingUsed } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
 import type { Meter, Usage } from "../providers/provider.ts";
+import { type Soon, whenThere } from "../soon.ts";
 import { loadTokenizer } from "../tokens/tokenizer.ts";
 import type { Wire } from "../wire/wire.ts";
 
@@ -39,7 +40,7 @@ export interface CallMeter {
   /** Whether the end of the answer has been seen. */
   isOver(): boolean;
   /** Returns what was used so far; `complete` says that what was told of the output is all of it. */
-  measure(complete: boolean): Promise<Measured>;
+  measure(complete: boolean): Soon<Measured>;
 }
 
 /** `parts` is of how many requests the call consists. */
@@ -74,12 +75,12 @@ class Attempts implements CallMeter {
     return over === this.#parts;
   }
 
-  async measure(complete: boolean): Promise<Measured> {
+  measure(complete: boolean): Soon<Measured> {
     const all = this.#counted();
     const [only] = all;
     if (only && all.length === 1) return measure(only, complete, this.#countInput);
-    const measured = await Promise.all(all.map((attempted) => measure(attempted, complete, this.#countInput)));
-    return measured.reduce(sum, nothingMeasured);
+    const measuring = Promise.all(all.map((attempted) => measure(attempted, complete, this.#countInput)));
+    return measuring.then((measured) => measured.reduce(sum, nothingMeasured));
   }
 
   #counted(): readonly Attempted[] {
@@ -135,23 +136,21 @@ class Attempted implements AttemptMeter {
   }
 }
 
-async function measure(attempted: Attempted, complete: boolean, countInput: CountInput): Promise<Measured> {
+function measure(attempted: Attempted, complete: boolean, countInput: CountInput): Soon<Measured> {
   const { operation, request, usage, text, hasGivenUp } = attempted;
   const told: Partial<Usage> = operation === "embeddings" ? Object.assign({}, usage, { output: 0 }) : usage;
   // Some upstreams tell of nothing where there was something.
   const isCounted = told.output === 0 && text !== "";
   const isTold = told.input !== undefined && told.output !== undefined && complete && !isCounted;
-  const counted = isTold || isUncounted(operation) ? 0 : await countOutput(attempted);
-  const input = told.input ?? (isUncounted(operation) ? 0 : await countInput(operation, request));
-  const output = Math.max(told.output ?? 0, counted);
-  const isNothing = hasGivenUp && output === 0 && text === "";
-  const estimated = told.input === undefined || output !== told.output;
-  return {
-    used: { ...nothingUsed, ...told, input, output },
-    estimated: estimated && !isUncounted(operation),
-    isNothing,
-    gaveUp: hasGivenUp,
-  };
+  const counting = isTold || isUncounted(operation) ? 0 : countOutput(attempted);
+  return whenThere(counting, (counted) =>
+    whenThere(told.input ?? (isUncounted(operation) ? 0 : countInput(operation, request)), (input) => {
+      const output = Math.max(told.output ?? 0, counted);
+      const isNothing = hasGivenUp && output === 0 && text === "";
+      const estimated = (told.input === undefined || output !== told.output) && !isUncounted(operation);
+      return { used: { ...nothingUsed, ...told, input, output }, estimated, isNothing, gaveUp: hasGivenUp };
+    }),
+  );
 }
 
 /** Speech is paid by the characters of its input, which are known. */

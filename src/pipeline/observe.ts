@@ -6,6 +6,7 @@ import type { Answer, Arrival, Asked, Call, Caller, Handler, Way } from "../call
 import { asRefusal, type Refusal } from "../errors.ts";
 import { type Facts, newFacts } from "../facts.ts";
 import { ending } from "../flow.ts";
+import { isLater } from "../soon.ts";
 
 /** A call that is over. */
 export interface Ended {
@@ -44,13 +45,17 @@ export function observe(
     for (const observer of observers) observer.ended(ended);
   };
   return {
-    async admit(arrival) {
+    admit(arrival) {
       const begunAt = clock();
-      try {
-        return await way.admit(arrival);
-      } catch (error) {
+      const refused = (error: unknown): never => {
         tell(arrival, undefined, newFacts(), begunAt, error);
         throw error;
+      };
+      try {
+        const admission = way.admit(arrival);
+        return isLater(admission) ? admission.catch(refused) : admission;
+      } catch (error) {
+        return refused(error);
       }
     },
     abandon: (arrival, caller, error) => tell(arrival, caller, newFacts(), clock(), error),

@@ -12,6 +12,7 @@ import { insufficientCredit, type Refusal } from "../errors.ts";
 import type { Held, Ledger } from "../ledger/ledger.ts";
 import { withOutputBound } from "../ledger/worst-case.ts";
 import type { Operation } from "../providers/operations.ts";
+import { isLater, type Soon, whenThere } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
 import { type Asking, boundWith, needOf } from "./need.ts";
 
@@ -26,27 +27,35 @@ interface Reserving {
 export interface Reservation {
   /**
    * Reserves at the first request to a model, in the place of what was reserved for another, and returns each request, in
-   * the words of its operation, with the bound that the credit sets. Throws a Refusal where the call may not, or cannot, be
-   * paid for.
+   * the words of its operation, with the bound that the credit sets. Throws a Refusal, now or later, where the call may
+   * not, or cannot, be paid for.
    */
-  bound<W extends Wire>(model: Model, operation: Operation, request: W): Promise<W>;
+  bound<W extends Wire>(model: Model, operation: Operation, request: W): Soon<W>;
   isMade(): boolean;
 }
 
 export function createReservation(ledger: Ledger, reserving: Reserving): Reservation {
   const { call, asked, arrivedAt } = reserving;
-  let reserved: { readonly model: Model; readonly bound: Promise<Bound> } | undefined;
+  let reserved: { readonly model: Model; readonly bound: Soon<Bound> } | undefined;
   let isMade = false;
+  /** Gives back what was reserved for another model, if anything was. */
+  const freed = () => {
+    if (!reserved) return undefined;
+    const { bound } = reserved;
+    const settled = isLater(bound) ? bound.catch(() => {}) : undefined;
+    return whenThere<unknown, void>(settled, () => ledger.free(call.id));
+  };
   return {
-    async bound(model, operation, request) {
+    bound(model, operation, request) {
       if (asked === "count_tokens") return request;
       if (reserved?.model !== model) {
-        const free = reserved?.bound.catch(() => {}).then(() => ledger.free(call.id));
-        reserved = { model, bound: reserve(ledger, { call, asked, model, operation, request }, arrivedAt, free) };
+        const asking = { call, asked, model, operation, request };
+        reserved = { model, bound: whenThere(freed(), () => reserve(ledger, asking, arrivedAt)) };
       }
-      const bound = await reserved.bound;
-      isMade = true;
-      return bound(operation, request);
+      return whenThere(reserved.bound, (bound) => {
+        isMade = true;
+        return bound(operation, request);
+      });
     },
     isMade: () => isMade,
   };
@@ -57,29 +66,32 @@ type Bound = <W extends Wire>(operation: Operation, request: W) => W;
 
 const unbounded: Bound = (_, request) => request;
 
-/** `freed` is what was reserved before being given back. */
-async function reserve(ledger: Ledger, asking: Asking, now: number, freed?: Promise<void>): Promise<Bound> {
-  await freed;
+function reserve(ledger: Ledger, asking: Asking, now: number): Soon<Bound> {
   asking.call.facts.outputBound = undefined;
   const need = needOf(asking);
   if (!need) return unbounded;
   const { call, asked, model } = asking;
   const { wanted, least } = need;
-  const held = await ledger.hold({
+  const { accountId, keyId, isLimited, asOf } = call.caller;
+  const wish = {
     requestId: call.id,
-    accountId: call.caller.accountId,
-    keyId: call.caller.keyId,
-    isLimited: call.caller.isLimited,
-    asOf: call.caller.asOf,
+    accountId,
+    keyId,
+    isLimited,
+    asOf,
     operation: asked,
     model: model.id,
-    ...{ wanted, least, now },
+    wanted,
+    least,
+    now,
+  };
+  return whenThere(ledger.hold(wish), (held) => {
+    if (held.kind === "short") throw shortOf(least, held);
+    const tokens = boundWith(held.amount, need, asking);
+    call.facts.outputBound = held.amount < wanted ? tokens : undefined;
+    if (tokens === undefined) return unbounded;
+    return (spoken, sent) => withOutputBound(spoken, sent, tokens, model.vendor);
   });
-  if (held.kind === "short") throw shortOf(least, held);
-  const tokens = boundWith(held.amount, need, asking);
-  call.facts.outputBound = held.amount < wanted ? tokens : undefined;
-  if (tokens === undefined) return unbounded;
-  return (spoken, sent) => withOutputBound(spoken, sent, tokens, model.vendor);
 }
 
 /** For credit that does not reach for the least that a call needs. */

@@ -11,6 +11,7 @@ import type { AttemptFacts } from "../facts.ts";
 import type { Charged, Ledger } from "../ledger/ledger.ts";
 import { type CallUsage, costOf } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
+import { isLater } from "../soon.ts";
 import { type Charge, chargeOnce } from "./charge-once.ts";
 import type { Lead } from "./leads.ts";
 import { type CallMeter, nothingMeasured } from "./meter.ts";
@@ -55,7 +56,8 @@ function chargeOf(running: Running, { ledger, onUsed }: SettleOptions): Charge {
     if (!running.isReserved()) return {};
     const isAnswered = outcome === Outcome.ANSWERED;
     const hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
-    const { used, estimated, isNothing, gaveUp } = hasCost ? await running.meter.measure(isAnswered) : nothingMeasured;
+    const measuring = hasCost ? running.meter.measure(isAnswered) : nothingMeasured;
+    const { used, estimated, isNothing, gaveUp } = isLater(measuring) ? await measuring : measuring;
     const { call, asked, arrivedAt } = running;
     const { lead, facts: last } = running.reached();
     const { model, target } = lead;

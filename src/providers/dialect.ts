@@ -12,6 +12,7 @@ import type { Answer, AnswerHeaders, Frames } from "../call.ts";
 import { Refusal, upstreamFailed } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
 import { each, failAfter, flow, noMore } from "../flow.ts";
+import { isLater, type Soon } from "../soon.ts";
 import { type SseFrame, SseReader } from "../wire/sse.ts";
 import { Wire } from "../wire/wire.ts";
 import type { UpstreamReply } from "./exchange.ts";
@@ -61,14 +62,15 @@ export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dial
   return async <F extends Form>(attempt: Attempt<O, F>) => {
     const reply = await postAttempt(upstream, dialect, path, attempt);
     const desc = operations[attempt.operation][attempt.form] as Output<O, F>;
-    return attempt.form === "stream"
-      ? streamAnswer(reply, desc, dialect, attempt)
-      : wholeAnswer(reply, desc, dialect, attempt);
+    if (attempt.form === "stream") return streamAnswer(reply, desc, dialect, attempt);
+    const reading = readWhole(reply, maxAnswerBytes);
+    const bytes = isLater(reading) ? await waited(attempt.facts, reading) : reading;
+    return wholeAnswer(bytes, reply, desc, dialect, attempt);
   };
 }
 
-/** Sends the request and sees it accepted. Throws the refusal that the upstream answers with. */
-export async function postAttempt(
+/** Sends the request and sees it accepted. Throws, now or later; the refusal that the upstream answers with. */
+export function postAttempt(
   upstream: Upstream,
   dialect: Dialect,
   path: string,
@@ -80,21 +82,24 @@ export async function postAttempt(
   if (strict !== undefined) headers["x-gateway-strict"] = strict;
   headers["content-type"] = "application/json";
   headers["x-request-id"] = attempt.id;
-  const reply = await waited(facts, upstream.post(path, headers, dialect.body(attempt), { signal, timeouts }));
-  if (reply.status === 200) return reply;
+  const posting = upstream.post(path, headers, dialect.body(attempt), { signal, timeouts });
+  return waited(facts, posting).then((reply) => (reply.status === 200 ? reply : refusedBy(reply, dialect, attempt)));
+}
+
+async function refusedBy(reply: UpstreamReply, dialect: Dialect, { facts, model }: Attempt): Promise<never> {
   const retryAfter = reply.headers["retry-after"];
   throw dialect.refusal({
     status: reply.status,
     body: await waited(facts, readWhole(reply, maxErrorBytes)),
     retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
-    model: attempt.model,
+    model,
   });
 }
 
 const from = { "user-agent": "model-gateway" };
 
 /** Counts the time until this is there for the upstream's. */
-export async function waited<T>(facts: AttemptFacts, coming: Promise<T>): Promise<T> {
+export async function waited<T>(facts: AttemptFacts, coming: Soon<T>): Promise<T> {
   const begunAt = performance.now();
   try {
     return await coming;
@@ -118,13 +123,14 @@ export function passedOn({ headers }: UpstreamReply): { readonly headers?: Answe
   return dropped === undefined ? {} : { headers: { "x-gateway-dropped": String(dropped) } };
 }
 
-async function wholeAnswer<O extends DescMessage>(
+function wholeAnswer<O extends DescMessage>(
+  bytes: Buffer,
   reply: UpstreamReply,
   desc: O,
   dialect: Dialect,
-  { facts, meter }: Attempt,
-): Promise<Answer<O>> {
-  const answer = Wire.ofBytes(desc, await waited(facts, readWhole(reply, maxAnswerBytes)), true);
+  { meter }: Attempt,
+): Answer<O> {
+  const answer = Wire.ofBytes(desc, bytes, true);
   dialect.measure(readJson(answer, dialect, true), meter);
   return { kind: "whole", body: answer, ...passedOn(reply) };
 }

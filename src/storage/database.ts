@@ -113,6 +113,7 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
     for (const { writeUp } of behind) writeUp();
   };
   const withoutWaiting = (work: () => void) => {
+    // Not prepared: SQLite obeys this one when it is compiled, and not when it is run.
     sqlite.pragma("busy_timeout = 0");
     try {
       work();

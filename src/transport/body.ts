@@ -7,6 +7,7 @@ import type { IncomingMessage } from "node:http";
 import type { DescMessage } from "@bufbuild/protobuf";
 import { cancelled, requestTimeout, requestTooLarge, unsupportedMediaType } from "../errors.ts";
 import type { PlainRequest } from "../http1/served-request.ts";
+import type { Soon } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
 import { readForm, readMultipart } from "./form.ts";
 
@@ -23,14 +24,14 @@ export function headerText({ headers }: HttpRequest, name: string): string | und
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
-/** Reads the body. Throws a Refusal: too large, too slow, or the caller went away. */
-export async function readBody(req: HttpRequest, limits: BodyLimits): Promise<Buffer> {
+/** Reads the body. Throws a Refusal, now or later: too large, too slow, or the caller went away. */
+export function readBody(req: HttpRequest, limits: BodyLimits): Soon<Buffer> {
   const length = Number(req.headers["content-length"] ?? 0);
   if (length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
   if ("body" in req) return req.body;
-  // Most bodies come along with their heads: then there is nothing to wait for, nor to listen to.
-  if (length > 0 && req.readableLength === length) return req.read() as Buffer;
-  return collect(req, limits);
+  // Most bodies come along with their heads, and are there as soon as Node has read on: then nothing is listened to.
+  const read = () => (req.readableLength === length ? (req.read() as Buffer) : collect(req, limits));
+  return length > 0 ? Promise.resolve().then(read) : collect(req, limits);
 }
 
 function collect(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {

@@ -10,6 +10,7 @@ import type { Peer, Way } from "../call.ts";
 import { unsupportedMediaType } from "../errors.ts";
 import type { HttpAnswer } from "../http1/served-answer.ts";
 import { Leaving } from "../signal.ts";
+import { isLater, type Soon, whenThere } from "../soon.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { writeBytes, writeProblem, writeStream, writeWhole } from "./answers.ts";
@@ -49,11 +50,13 @@ export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestO
     try {
       const peer = peerOf(req);
       const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header, peer };
-      const { caller, headers } = await way.admit(arrival);
+      const admission = way.admit(arrival);
+      const { caller, headers } = isLater(admission) ? await admission : admission;
       Object.assign(head, headers);
-      let asked: Awaited<ReturnType<typeof readCall>>;
+      let asked: ReadCall;
       try {
-        asked = await readCall(req, visit, limits);
+        const reading = readCall(req, visit, limits);
+        asked = isLater(reading) ? await reading : reading;
       } catch (error) {
         way.abandon(arrival, caller, error);
         throw error;
@@ -80,11 +83,19 @@ function familyOf({ family, eitherFamily }: Route, header: (name: string) => str
   return eitherFamily && header("anthropic-version") ? Family.ANTHROPIC : family;
 }
 
-/** Reads the request, and finds out which of the route's RPCs it asks for. */
-async function readCall(req: HttpRequest, { route, variables }: Visit, limits: BodyLimits) {
-  const desc = ((route.unary ?? route.stream) as DescMethod).input;
+interface ReadCall {
+  readonly method: DescMethod;
+  readonly request: Wire;
+}
+
+/** Reads the request, and finds out which of the route's RPCs it asks for. Throws a Refusal, now or later. */
+function readCall(req: HttpRequest, visit: Visit, limits: BodyLimits): Soon<ReadCall> {
   if (headerText(req, "content-encoding")) throw unsupportedMediaType("bodies without a content-encoding");
-  const body = await readBody(req, limits);
+  return whenThere(readBody(req, limits), (body) => callOf(req, visit, body));
+}
+
+function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer): ReadCall {
+  const desc = ((route.unary ?? route.stream) as DescMethod).input;
   if (route.httpMethod === "GET" || route.httpMethod === "DELETE") {
     const json: JsonObject = { ...readForm(desc, queryOf(req)), ...variables };
     return { method: chooseMethod(route, json), request: Wire.ofJson(desc, json) };
