@@ -48,8 +48,8 @@ export class ServedConnection {
   #nextBytes = 0;
   #answer: PlainAnswer | undefined;
   #isClosing = false;
-  /** Until when it may be idle, by `performance.now()`: it counts only while nothing runs. */
-  deadline = performance.now() + idleMs;
+  /** Until when it may be idle, by `performance.now()`. */
+  #idleUntil = performance.now() + idleMs;
 
   constructor(socket: Socket, options: ServeOptions) {
     this.#socket = socket;
@@ -57,6 +57,11 @@ export class ServedConnection {
     options.deadlines.watch(this);
     socket.on("timeout", this.#onTimeout).on("data", this.#onData).on("end", this.#onEnd).on("error", ignore);
     socket.on("drain", this.#onDrain).on("close", this.#onClose);
+  }
+
+  /** Of one on which something runs nothing is late. */
+  get deadline(): number {
+    return this.#answer || this.#unfinished ? Number.POSITIVE_INFINITY : this.#idleUntil;
   }
 
   /** Ends it when its answer has ended, or at once. */
@@ -95,7 +100,6 @@ export class ServedConnection {
     else if (head.to <= bytes.length) this.#serve(head, bytes);
     else {
       this.#unfinished = { head, pieces: [bytes], bytes: bytes.length, until: performance.now() + partialMs };
-      this.deadline = Number.POSITIVE_INFINITY;
       this.#socket.setTimeout(partialMs);
     }
   }
@@ -119,7 +123,6 @@ export class ServedConnection {
     const answer = new PlainAnswer(this.#socket, this.#onAnswered);
     answer.isLast = this.#isClosing;
     this.#answer = answer;
-    this.deadline = Number.POSITIVE_INFINITY;
     if (bytes.length > head.to) this.#hold(bytes.subarray(head.to));
     if (requestStart.hasSubscribers) requestStart.publish({ request, response: answer, socket: this.#socket });
     reply(answer);
@@ -128,7 +131,7 @@ export class ServedConnection {
   readonly #onAnswered = (): void => {
     const isLast = this.#answer?.isLast;
     this.#answer = undefined;
-    this.deadline = performance.now() + idleMs;
+    this.#idleUntil = performance.now() + idleMs;
     if (isLast) this.#finish();
     else if (this.#nextBytes > 0) setImmediate(this.#takeNext);
   };
@@ -170,7 +173,7 @@ export class ServedConnection {
   /** Who still reads the last answer is not idle. */
   late(): void {
     if (this.#socket.writableLength === 0) return void this.#socket.destroy();
-    this.deadline = Number.POSITIVE_INFINITY;
+    this.#idleUntil = Number.POSITIVE_INFINITY;
     this.#socket.setTimeout(idleMs);
   }
 
@@ -181,7 +184,7 @@ export class ServedConnection {
     this.#nextBytes = 0;
     const answer = this.#answer;
     this.#answer = undefined;
-    this.deadline = performance.now() + idleMs;
+    this.#idleUntil = performance.now() + idleMs;
     answer?.emit("close");
     this.#socket.end();
   };
@@ -189,7 +192,7 @@ export class ServedConnection {
   readonly #onDrain = (): void => {
     if (this.#answer) return void this.#answer.emit("drain");
     this.#socket.setTimeout(0);
-    this.deadline = performance.now() + idleMs;
+    this.#idleUntil = performance.now() + idleMs;
     this.#takeNext();
   };
 
