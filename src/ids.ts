@@ -12,17 +12,19 @@ const underscore = 0x5f;
 const pool = Buffer.alloc(16 * 256);
 let used = pool.length;
 
+/** How many characters tell the time. */
+const timeDigits = 9;
 /** The last millisecond that an id can tell. */
-const lastMs = 32 ** 9 - 1;
+const lastMs = 32 ** timeDigits - 1;
 
 const digits = new Uint8Array(16);
 const codes = Buffer.from(alphabet);
 let digitsAt = Number.NaN;
 
 /** An id as bytes, its prefix at the end of what is kept for that: text is made of them at once, and is no tree of pieces. */
-const written = Buffer.alloc(longestPrefix + 1 + 9 + 16);
+const written = Buffer.alloc(longestPrefix + 1 + timeDigits + 16);
 const timeFrom = longestPrefix + 1;
-const digitsFrom = timeFrom + 9;
+const digitsFrom = timeFrom + timeDigits;
 
 /** Makes an id: 9 characters of the time in milliseconds, and 16 (80 bits) that are random or, in the same one, count on. */
 export function newId(prefix: string, now: number = Date.now()): string {
@@ -54,6 +56,18 @@ let timeMs = -1;
 /** Returns what all ids from this moment on are after, and all from before it are before. */
 export function firstIdAt(prefix: string, now: number): string {
   return textUpTo(digitsFrom, prefix, now);
+}
+
+/** Returns when an id was made, in milliseconds since 1970; undefined for what is none. */
+export function timeOfId(id: string): number | undefined {
+  const from = id.indexOf("_") + 1;
+  let ms = 0;
+  for (let at = from; at < from + timeDigits; at++) {
+    const digit = alphabet.indexOf(id.charAt(at) || "-");
+    if (digit === -1) return undefined;
+    ms = ms * 32 + digit;
+  }
+  return ms;
 }
 
 function textUpTo(to: number, prefix: string, now: number): string {

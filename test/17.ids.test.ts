@@ -2,7 +2,7 @@
  * Identifiers: told apart, and in order.
  */
 import { expect, test } from "vitest";
-import { firstIdAt, newId } from "../src/ids.ts";
+import { firstIdAt, newId, timeOfId } from "../src/ids.ts";
 
 test("ids of one millisecond sort by their order, and after those of the one before", () => {
   const ids = [1000, 1001].flatMap((now) => Array.from({ length: 5000 }, () => newId("req", now)));
@@ -22,6 +22,11 @@ test("ids of different moments share nothing but the time", () => {
 test("all ids from a moment on come after its first, and all from before it before", () => {
   expect(newId("req", 5000) > firstIdAt("req", 5000)).toBe(true);
   expect(newId("req", 4999) < firstIdAt("req", 5000)).toBe(true);
+});
+
+test("an id tells when it was made, and what is none does not", () => {
+  for (const now of [0, 1, 31, 32, 1_800_000_000_000]) expect(timeOfId(newId("req", now))).toBe(now);
+  for (const text of ["", "req_1", "req_00000000u0000", "~"]) expect(timeOfId(text)).toBeUndefined();
 });
 
 test("a prefix has at most seven characters", () => {

@@ -40,6 +40,7 @@ test("counts a call that was given up as lost, and came back", async () => {
 
 describe("names", () => {
   const hour = "2026-01-02T03:00Z";
+  const entry = "INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)";
   const cases: Record<string, [sql: string, differences: readonly (readonly [string, number, number])[]]> = {
     "a balance": ["UPDATE accounts SET balance = balance + 1", [["balance of acc_1", 4131, 4130]]],
     "a cumulative recharge": ["UPDATE accounts SET recharged = 0", [["recharge of acc_1", 0, 4000]]],
@@ -73,34 +74,44 @@ describe("names", () => {
       "UPDATE ledger_entries SET kind = 1 WHERE id = 'led_kind3'",
       [["recharge of acc_1", 4000, 4200]],
     ],
-    "a charge that is gone": [
-      "DELETE FROM ledger_entries WHERE request_id = 'req_1'",
+    "a call that is gone": [
+      "DELETE FROM requests WHERE id = 'req_1'",
       [
         ["balance of acc_1", 4130, 4160],
-        ["cost of req_1", 30, 0],
         ["spend of key_1", 30, 0],
+        [`usage of key_1 with m from ${hour}`, 30, 0],
       ],
     ],
-    "a charge that was moved to another key": [
-      "UPDATE ledger_entries SET key_id = 'key_2' WHERE request_id = 'req_1'",
+    "a call that was moved to another key": [
+      "UPDATE requests SET key_id = 'key_2' WHERE id = 'req_1'",
       [
-        ["cost of req_1", 0, 30],
-        ["cost of req_1", 30, 0],
         ["spend of key_1", 30, 0],
         ["spend of key_2", 40, 70],
+        [`usage of key_1 with m from ${hour}`, 30, 0],
+        [`usage of key_2 with m from ${hour}`, 40, 70],
       ],
     ],
     "a charge of no call": [
-      "DELETE FROM requests WHERE id = 'req_2'",
+      `${entry} VALUES ('led_9', 'acc_1', 4, -40, 'req_9', 'key_2', 1)`,
       [
-        ["cost of req_2", 0, 40],
-        [`usage of key_2 with m from ${hour}`, 40, 0],
+        ["balance of acc_1", 4130, 4090],
+        ["cost of req_9", 0, 40],
+        ["spend of key_2", 40, 80],
+      ],
+    ],
+    "a call that was charged in two places": [
+      `${entry} VALUES ('led_2', 'acc_1', 4, -40, 'req_2', 'key_2', 1)`,
+      [
+        ["balance of acc_1", 4130, 4090],
+        ["cost of req_2", 40, 80],
+        ["spend of key_2", 40, 80],
       ],
     ],
     "a call's cost": [
       "UPDATE requests SET cost = 31 WHERE id = 'req_1'",
       [
-        ["cost of req_1", 31, 30],
+        ["balance of acc_1", 4130, 4129],
+        ["spend of key_1", 30, 31],
         [`usage of key_1 with m from ${hour}`, 30, 31],
       ],
     ],

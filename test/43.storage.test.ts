@@ -5,8 +5,12 @@ import { once } from "node:events";
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
+import { Kysely, SqliteDialect } from "kysely";
+import { Migrator } from "kysely/migration";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newId } from "../src/ids.ts";
 import { StorageError } from "../src/storage/database.ts";
+import { migrations } from "../src/storage/migrations/all.ts";
 import { openStorage, type Storage } from "../src/storage/storage.ts";
 import { Running, root, temporaryFolder } from "./support/command.ts";
 
@@ -58,6 +62,14 @@ function withSqlite<T>(path: string, work: (sqlite: Sqlite.Database) => T): T {
   } finally {
     sqlite.close();
   }
+}
+
+/** Makes a file as an older version of the gateway would have. */
+async function migrateTo(path: string, name: string): Promise<void> {
+  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Sqlite(path) }) });
+  const { error } = await new Migrator({ db, provider: migrations }).migrateTo(name);
+  if (error) throw error;
+  await db.destroy();
 }
 
 /** Everything that the file says of its own shape, and of how it came to it. */
@@ -116,6 +128,40 @@ describe("opening", () => {
     await expect(openStorage(path)).rejects.toThrow(/cannot be opened: .*users.* already exists/);
     const tables = withSqlite(path, (sqlite) => sqlite.prepare("SELECT name FROM sqlite_master").pluck().all());
     expect(tables).toEqual(["users"]);
+  });
+
+  test("takes the charges of calls that are kept out of the ledger of an older version", async () => {
+    const path = freshPath();
+    const [forgotten, kept, lost] = [1, 2, 3].map((hours) => newId("req", hours * 3_600_000));
+    await mkdir(join(path, ".."));
+    await migrateTo(path, "0008-journal");
+    const call = "(id, account_id, key_id, operation, model, upstream, outcome, cost, created_at, duration_ms)";
+    const entry = "(id, account_id, kind, amount, request_id, key_id, created_at)";
+    withSqlite(path, (sqlite) =>
+      sqlite.exec(`INSERT INTO accounts (id, name, created_at, balance, recharged) VALUES ('acc_1', 'one', 1, 60, 100);
+        INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at, spent)
+          VALUES ('key_1', 'acc_1', 'k', 'h', 'm', 1, 40);
+        INSERT INTO requests ${call} VALUES ('${kept}', 'acc_1', 'key_1', 'chat', 'm', 'u', 1, 30, 7200000, 5),
+          ('${lost}', 'acc_1', 'key_1', 'chat', 'n', 'u', 5, 0, 10800000, 5);
+        INSERT INTO ledger_entries ${entry} VALUES ('led_a', 'acc_1', 1, 100, NULL, NULL, 1),
+          ('led_b', 'acc_1', 4, -10, '${forgotten}', 'key_1', 2), ('led_c', 'acc_1', 4, -30, '${kept}', 'key_1', 7200005);
+        INSERT INTO usage_hours (account_id, hour, key_id, model, requests, cost)
+          VALUES ('acc_1', 0, 'key_1', 'm', 1, 10), ('acc_1', 7200000, 'key_1', 'm', 1, 30);
+        INSERT INTO kept_from VALUES ('requests', 3600000, '${kept}');`),
+    );
+    await withStorage(path, async ({ entries, requests, reconcile }) => {
+      const listed = await entries.page("acc_1", { kinds: [], limit: 10 });
+      expect(listed.map(({ id, amount, created_at }) => [id, amount, created_at])).toEqual([
+        ["led_b", -10, 2],
+        ["led_a", 100, 1],
+        [kept?.replace("req", "led"), -30, 7200005],
+      ]);
+      expect(await requests.page({ accountId: "acc_1", model: "n" }, undefined, 5)).toMatchObject([{ id: lost }]);
+      expect(await reconcile()).toMatchObject({ entries: 3, differences: [] });
+    });
+    expect(
+      withSqlite(path, (sqlite) => sqlite.prepare("SELECT id FROM ledger_entries ORDER BY id").pluck().all()),
+    ).toEqual(["led_a", "led_b"]);
   });
 
   test("refuses a file that a newer version has written, and leaves it as it is", async () => {

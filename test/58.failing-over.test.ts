@@ -65,8 +65,8 @@ const told = ({ status, headers }: Response) => [
   headers.get("x-gateway-attempts"),
 ];
 
-function latest() {
-  const [request] = gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
+async function latest() {
+  const [request] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
   return request;
 }
 
@@ -107,9 +107,17 @@ describe("where a model has another target", () => {
       expect(told(response)).toEqual([200, "second", "2"]);
       expect(((await response.json()) as typeof answer).choices[0]?.message.content).toBe("Hello!");
       expect([first.received.length, second.received.length]).toEqual([1, 1]);
-      expect(latest()).toMatchObject({ upstream: "second", outcome: Outcome.ANSWERED, input: 9, output: 3, cost: 15 });
-      expect(JSON.parse(latest()?.tried ?? "null")).toMatchObject([{ upstream: "first", failure: expect.any(String) }]);
-      expect(latest()?.tried).not.toMatch(/broken|overloaded|slow down/);
+      expect(await latest()).toMatchObject({
+        upstream: "second",
+        outcome: Outcome.ANSWERED,
+        input: 9,
+        output: 3,
+        cost: 15,
+      });
+      expect(JSON.parse((await latest())?.tried ?? "null")).toMatchObject([
+        { upstream: "first", failure: expect.any(String) },
+      ]);
+      expect((await latest())?.tried).not.toMatch(/broken|overloaded|slow down/);
     });
   }
 
@@ -146,14 +154,14 @@ describe("where a model has another target", () => {
     expect(text).toContain('"error"');
     expect(text).not.toContain("[DONE]");
     expect(second.received).toHaveLength(0);
-    expect(latest()).toMatchObject({ upstream: "first", outcome: Outcome.BROKEN, tried: null });
+    expect(await latest()).toMatchObject({ upstream: "first", outcome: Outcome.BROKEN, tried: null });
   });
 
   test("what the caller did wrong is told at once, and nobody else is asked", async () => {
     first.script = (exchange) => exchange.json(400, { error: { message: "bad", type: "invalid_request_error" } });
     expect((await ask()).status).toBe(400);
     expect(second.received).toHaveLength(0);
-    expect(latest()).toMatchObject({ outcome: Outcome.FAILED, cost: 0 });
+    expect(await latest()).toMatchObject({ outcome: Outcome.FAILED, cost: 0 });
   });
 
   test("where both fail the caller is told of the last, and nothing is charged or held", async () => {
@@ -163,9 +171,9 @@ describe("where a model has another target", () => {
     // The third attempt goes to the second one again, after a pause.
     expect(response.status).toBe(503);
     expect(first.received.length + second.received.length).toBe(3);
-    expect(latest()).toMatchObject({ upstream: "second", outcome: Outcome.FAILED, cost: 0, input: 0 });
+    expect(await latest()).toMatchObject({ upstream: "second", outcome: Outcome.FAILED, cost: 0, input: 0 });
     // The last attempt is the request's own.
-    const tried = JSON.parse(latest()?.tried ?? "null") as readonly { readonly upstream: string }[];
+    const tried = JSON.parse((await latest())?.tried ?? "null") as readonly { readonly upstream: string }[];
     expect(tried.map(({ upstream }) => upstream)).toEqual(["first", "second"]);
     expect(gateway.storage.accounts.find(gateway.accountId)).toMatchObject({ held: 0, balance: 300_000_000 });
   });
@@ -241,8 +249,8 @@ describe("where a model has one target", () => {
     first.script = (exchange) =>
       ++asked < 3 ? exchange.json(500, { error: { message: "broken" } }) : exchange.json(200, answer);
     expect(told(await ask())).toEqual([200, "first", "3"]);
-    expect(JSON.parse(latest()?.tried ?? "null")).toHaveLength(2);
-    expect(latest()).toMatchObject({ outcome: Outcome.ANSWERED, input: 9, output: 3, cost: 15 });
+    expect(JSON.parse((await latest())?.tried ?? "null")).toHaveLength(2);
+    expect(await latest()).toMatchObject({ outcome: Outcome.ANSWERED, input: 9, output: 3, cost: 15 });
   });
 
   test("it is not when it asks for more patience than a caller has, nor when it refuses the gateway's key", async () => {

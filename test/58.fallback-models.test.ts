@@ -55,8 +55,8 @@ test("the next model answers at once where the first fails, charged and held at 
   const response = await stage.ask({ models: ["n-latest"], max_tokens: 100 });
   expect(told(response)).toEqual([200, "n", "second", "2"]);
   expect(response.headers.get("x-gateway-cost")).toBe("0.00015");
-  expect(stage.latest()).toMatchObject({ model: "n", upstream: "second", outcome: Outcome.ANSWERED, cost: 150 });
-  expect(JSON.parse(stage.latest()?.tried ?? "null")).toMatchObject([{ upstream: "first", model: "m" }]);
+  expect(await stage.latest()).toMatchObject({ model: "n", upstream: "second", outcome: Outcome.ANSWERED, cost: 150 });
+  expect(JSON.parse((await stage.latest())?.tried ?? "null")).toMatchObject([{ upstream: "first", model: "m" }]);
   // One hold, at the price of the model that was asked then: its output alone costs 2,000 millionths.
   expect(held).toHaveLength(1);
   expect(held[0]).toBeGreaterThan(2000);
@@ -78,7 +78,7 @@ test("so does it for streams that fail before their first content, in either fam
     const response = await stage.ask({ ...body, models: ["n"], stream: true }, {}, path);
     expect([path, ...told(response)]).toEqual([path, 200, "n", "second", "2"]);
     expect(await response.text()).toContain("lo!");
-    expect(stage.latest()).toMatchObject({ model: "n", cost: 150 });
+    expect(await stage.latest()).toMatchObject({ model: "n", cost: 150 });
   }
 });
 
@@ -99,7 +99,7 @@ test("a model that the credit does not cover is passed over, and the failure tol
   const response = await stage.ask({ models: ["n"], max_tokens: 100 });
   expect(response.status).toBe(502);
   expect(stage.second.received).toHaveLength(0);
-  expect(stage.latest()).toMatchObject({ model: "m", outcome: Outcome.FAILED, cost: 0 });
+  expect(await stage.latest()).toMatchObject({ model: "m", outcome: Outcome.FAILED, cost: 0 });
   expect(holds()).toEqual([]);
   expect((await stage.gateway.storage.reconcile()).differences).toEqual([]);
 });

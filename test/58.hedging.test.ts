@@ -27,7 +27,7 @@ test("an answer that comes in time is the only one that is asked for", async () 
   stage = await openStage([served([at("first", 0), at("second", 1)])], { hedging: { afterMs: 15_000, share: 1 } });
   expect(told(await stage.ask())).toEqual([200, "first", "1"]);
   expect(stage.second.received).toHaveLength(0);
-  expect(stage.latest()?.tried).toBeNull();
+  expect((await stage.latest())?.tried).toBeNull();
 });
 
 test("one that takes long is overtaken: the other's is taken and charged, the first is left, and its cost told", async () => {
@@ -36,14 +36,14 @@ test("one that takes long is overtaken: the other's is taken and charged, the fi
   const slow = await stage.first.next();
   expect(told(await asking)).toEqual([200, "second", "2"]);
   await slow.left;
-  expect(stage.latest()).toMatchObject({
+  expect(await stage.latest()).toMatchObject({
     upstream: "second",
     outcome: Outcome.ANSWERED,
     input: 9,
     output: 3,
     cost: 15,
   });
-  expect(JSON.parse(stage.latest()?.tried ?? "null")).toMatchObject([
+  expect(JSON.parse((await stage.latest())?.tried ?? "null")).toMatchObject([
     { upstream: "first", failure: "another attempt was quicker", lost: 15 },
   ]);
 });
@@ -57,7 +57,7 @@ test("where the first answers after all it wins, and the second is left", async 
   answerWell(slow);
   expect(told(await asking)).toEqual([200, "first", "2"]);
   await other.left;
-  expect(stage.latest()).toMatchObject({ upstream: "first", cost: 15 });
+  expect(await stage.latest()).toMatchObject({ upstream: "first", cost: 15 });
 });
 
 test("where one fails the other is waited for, and where both do the caller is told once", async () => {
@@ -68,7 +68,7 @@ test("where one fails the other is waited for, and where both do the caller is t
   while (stage.second.received.length === 0) await new Promise(setImmediate);
   answerWell(slow);
   expect(told(await asking)).toEqual([200, "first", "2"]);
-  expect(stage.latest()).toMatchObject({ upstream: "first", cost: 15 });
+  expect(await stage.latest()).toMatchObject({ upstream: "first", cost: 15 });
 });
 
 test("one that failed before the other answered is told as failed, and not as overtaken", async () => {
@@ -84,7 +84,7 @@ test("one that failed before the other answered is told as failed, and not as ov
   }, 10_000);
   answerWell(other);
   expect(told(await asking)).toEqual([200, "second", "2"]);
-  const [tried] = JSON.parse(stage.latest()?.tried ?? "[]") as object[];
+  const [tried] = JSON.parse((await stage.latest())?.tried ?? "[]") as object[];
   expect(tried).toMatchObject({ upstream: "first", failure: "it answered with status 500" });
   expect(tried).not.toHaveProperty("lost");
 });

@@ -171,7 +171,7 @@ describe("where no more may wait", () => {
     const response = await ask();
     expect([response.status, response.headers.get("x-gateway-upstream")]).toEqual([200, "second"]);
     expect(response.headers.get("x-gateway-attempts")).toBe("2");
-    const [told] = gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
+    const [told] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
     expect(JSON.parse(told?.tried ?? "null")).toMatchObject([
       { upstream: "first", failure: "it has as many calls as it may have" },
     ]);

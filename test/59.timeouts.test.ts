@@ -116,15 +116,15 @@ function expectAbout(ms: number, seconds: number) {
   expect(ms).toBeLessThan(seconds * 1000 + 1000);
 }
 
-function latest() {
+async function latest() {
   const { storage, accountId } = gateway as TestGateway;
-  const [request] = storage.requests.page({ accountId }, undefined, 1);
+  const [request] = await storage.requests.page({ accountId }, undefined, 1);
   return request;
 }
 
-function expectNothingCharged() {
+async function expectNothingCharged() {
   const { storage, accountId } = gateway as TestGateway;
-  expect(latest()).toMatchObject({ outcome: Outcome.FAILED, cost: 0, input: 0, output: 0 });
+  expect(await latest()).toMatchObject({ outcome: Outcome.FAILED, cost: 0, input: 0, output: 0 });
   expect(storage.accounts.find(accountId)).toMatchObject({ held: 0, balance: 300_000_000 });
 }
 
@@ -155,7 +155,7 @@ for (const kind of ["openai", "anthropic"] as const) {
       const message = `The upstream of this model did not answer in time: no answer in ${short} s. Try again.`;
       expect(await response.json()).toMatchObject({ error: { ...refused, message } });
       await first.received[0]?.left;
-      expectNothingCharged();
+      await expectNothingCharged();
     });
 
     test("that never answers is replaced by another, and the failure is told in the gateway's own words", async () => {
@@ -166,7 +166,7 @@ for (const kind of ["openai", "anthropic"] as const) {
       second.script = (exchange) => exchange.json(200, answer);
       const response = await ask({ kind });
       expect([response.status, response.headers.get("x-gateway-attempts")]).toEqual([200, "2"]);
-      expect(JSON.parse(latest()?.tried ?? "null")).toMatchObject([{ failure: `no answer in ${short} s` }]);
+      expect(JSON.parse((await latest())?.tried ?? "null")).toMatchObject([{ failure: `no answer in ${short} s` }]);
       // What was waited for the one that failed is the upstream's time, and not the gateway's.
       const [upstream = 0, own = 0] = ["upstream", "gateway"].map((part) => timingOf(response, part));
       expect(upstream).toBeGreaterThan(short * 1000 - 20);
@@ -180,7 +180,7 @@ for (const kind of ["openai", "anthropic"] as const) {
       expect(response.status).toBe(504);
       expectAbout(ms, short);
       expect(await response.text()).toContain(`nothing more of its answer in ${short} s`);
-      expectNothingCharged();
+      await expectNothingCharged();
     });
 
     test("whose stream falls silent after its first words ends it with an error", async () => {
@@ -193,7 +193,7 @@ for (const kind of ["openai", "anthropic"] as const) {
       expect(text).toMatch(brokenOff);
       expect(text).not.toContain(end);
       await first.received[0]?.left;
-      expect(latest()).toMatchObject({ outcome: Outcome.BROKEN, output: expect.any(Number) });
+      expect(await latest()).toMatchObject({ outcome: Outcome.BROKEN, output: expect.any(Number) });
     });
 
     test("whose stream goes on for ever is broken off when the time for all of it is over", async () => {
@@ -222,7 +222,7 @@ test("an upstream that takes no connection is given up", async () => {
     expect(response.status).toBe(504);
     expectAbout(ms, short);
     expect(await response.text()).toContain(`no connection in ${short} s`);
-    expectNothingCharged();
+    await expectNothingCharged();
   } finally {
     await stuffed.close();
   }
@@ -301,7 +301,7 @@ describe("the header x-gateway-timeout", () => {
       const [response, ms] = await timed(() => ask({ timeout }));
       expect(response.status).toBe(504);
       expectAbout(ms, 0.2);
-      expect(latest()?.tried).toBeNull();
+      expect((await latest())?.tried).toBeNull();
     }
     expect([first.received.length, second.received.length]).toEqual([2, 0]);
   });

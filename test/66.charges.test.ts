@@ -252,13 +252,11 @@ function expectBooks(payer: Payer, standing: Standing, { outcome = Outcome.ANSWE
   expect(standing.requests).toHaveLength(1);
   const [row] = standing.requests;
   expect(row).toMatchObject({ ...parts, outcome, cost, waived: 0, estimated: estimated ? 1 : 0, key_id: payer.keyId });
-  const entries = standing.charges.map(({ amount, request_id }) => ({ amount, request_id }));
-  expect(entries).toEqual(cost > 0 ? [{ amount: -cost, request_id: row?.id }] : []);
   expect(standing.hours).toMatchObject([{ ...parts, requests: 1, cost, key_id: payer.keyId, model: row?.model }]);
 }
 
 function expectUntouched(payer: Payer): void {
-  const nothing = { requests: [], charges: [], hours: [], spent: 0, held: 0, keyHeld: 0, holds: 0 };
+  const nothing = { requests: [], hours: [], spent: 0, held: 0, keyHeld: 0, holds: 0 };
   expect(books.of(payer)).toEqual({ ...nothing, balance: payer.begunWith });
 }
 

@@ -208,7 +208,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard in Chromium", { timeo
 
   test("what is another account's is not found by its id", async () => {
     await openAi(gateway.apiKey).embeddings.create({ model: "embedded-embedding", input: "Hello" });
-    const [request] = gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
+    const [request] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
     await page.goto(dashboard(`/usage/${request?.id}`));
     await page.getByRole("heading", { name: "There is no such page" }).waitFor();
   });

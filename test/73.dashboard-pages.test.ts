@@ -67,8 +67,8 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
     await gateway?.close();
   });
 
-  const latestRequest = () => {
-    const [request] = gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
+  const latestRequest = async () => {
+    const [request] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
     return request?.id ?? "";
   };
 
@@ -96,7 +96,7 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
   test("are accessible behind the sign-in, light and dark, wide and on a phone", { timeout: 240_000 }, async () => {
     const { page, complaints, context } = await signedIn();
     const found: Record<string, string[]> = {};
-    for (const [path, heading] of signedInPages(gateway, latestRequest())) {
+    for (const [path, heading] of signedInPages(gateway, await latestRequest())) {
       await open(page, gateway, path);
       expect(await page.getByRole("heading").allTextContents(), path).toContain(heading);
       found[path] = await inEveryLook(page);
@@ -119,7 +119,7 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
 
   test("speak Chinese to whom prefers it, and English again when asked to", { timeout: 120_000 }, async () => {
     const { page, complaints, context } = await signedIn({ locale: "zh-CN" });
-    for (const [path] of signedInPages(gateway, latestRequest())) {
+    for (const [path] of signedInPages(gateway, await latestRequest())) {
       await open(page, gateway, path);
       expect(await page.locator("html").getAttribute("lang")).toBe("zh-CN");
       // Names, numbers and code aside, what the page itself says is Chinese.

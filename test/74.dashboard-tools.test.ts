@@ -79,7 +79,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       await say("say seven purple umbrellas");
       await answers().getByText("seven purple umbrellas", { exact: true }).waitFor();
       await answers().getByText(/Cost/).waitFor();
-      const [call, ...others] = callsOf(key.id);
+      const [call, ...others] = await callsOf(key.id);
       expect(others).toEqual([]);
       expect(call).toMatchObject({ model: "embedded-chat", outcome: Outcome.ANSWERED });
       const measures = (await answers().getByText(/Cost/).textContent()) ?? "";
@@ -119,7 +119,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       await answers().getByText("Stopped.").waitFor();
       expect(await answers().getByText("Half of the way", { exact: true }).count()).toBe(1);
       await exchange.left;
-      await expect.poll(() => callsOf(key.id).map(({ outcome }) => outcome)).toEqual([Outcome.LEFT]);
+      await expect.poll(async () => (await callsOf(key.id)).map(({ outcome }) => outcome)).toEqual([Outcome.LEFT]);
       // The conversation goes on from there.
       expect(await page.getByRole("textbox", { name: "Message" }).isEnabled()).toBe(true);
     });
@@ -157,7 +157,8 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       expect(await rows().allTextContents()).toEqual([expect.stringContaining("Filtered")]);
       expect(await page.getByRole("combobox", { name: "Key" }).inputValue()).toBe("Filtered");
 
-      const idOf = (wanted: Outcome) => callsOf(one.key.id).find(({ outcome }) => outcome === wanted)?.id;
+      const calls = await callsOf(one.key.id);
+      const idOf = (wanted: Outcome) => calls.find(({ outcome }) => outcome === wanted)?.id;
       expect(await exported()).toEqual([idOf(Outcome.FAILED)]);
       await page.getByRole("button", { name: "Clear filters" }).click();
       await choose("Key", "Filtered");

@@ -121,7 +121,7 @@ describe("a request that is repeated", () => {
       expect([first.status, isReplay(first)]).toEqual([200, false]);
       const asked = upstream.received.length;
       const after = books.of(payer);
-      expect([after.requests.length, after.charges.length]).toEqual([1, 1]);
+      expect([after.requests.length, after.spent]).toEqual([1, after.requests[0]?.cost]);
       now += dayMs - 1;
       const second = await ask(request);
       expect(seen(second)).toEqual(seen(first));
@@ -199,7 +199,7 @@ describe("a request that is repeated", () => {
     for (const request of [chat, streamedChat]) {
       upstream.script = undefined;
       upstream.received.length = 0;
-      const { charges } = books.of(payer);
+      const { requests } = books.of(payer);
       const all = Array.from({ length: 20 }, () => ask(request, { key: request === chat ? "whole" : "streamed" }));
       const exchange = await upstream.next();
       upstream.script = answerAsAny;
@@ -208,7 +208,7 @@ describe("a request that is repeated", () => {
       expect(new Set(heard.map((one) => JSON.stringify(seen(one)))).size).toBe(1);
       expect(heard.filter(isReplay)).toHaveLength(19);
       expect(upstream.received).toHaveLength(1);
-      expect(books.of(payer).charges).toHaveLength(charges.length + 1);
+      expect(books.of(payer).requests).toHaveLength(requests.length + 1);
     }
   });
 
@@ -247,7 +247,7 @@ describe("a request that is repeated", () => {
     expect(fromCache.headers["x-gateway-cache"]).toBe("hit");
     now += 10_000;
     expect(isReplay(await ask(chat, { key: "b" }))).toBe(true);
-    expect(books.of(payer).charges.map(({ amount }) => amount)).toEqual([-full, -full]);
+    expect(books.of(payer).requests.map(({ cost }) => cost)).toEqual([full, full]);
     expect(upstream.received).toHaveLength(1);
   });
 });

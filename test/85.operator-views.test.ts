@@ -14,7 +14,7 @@ import type { Attempt, Provider } from "../src/providers/provider.ts";
 import { issueKey } from "../src/services/issue-key.ts";
 import { healthOf, upstreamMessage, upstreamStates } from "../src/services/upstream-message.ts";
 import { openDatabase } from "../src/storage/database.ts";
-import { type AllFilter, allQuery } from "../src/storage/requests.ts";
+import { type AllFilter, pageQuery, spanOf } from "../src/storage/requests-query.ts";
 import { now, startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { attemptFacts } from "./support/meter.ts";
 import { paidModels } from "./support/paid-models.ts";
@@ -178,7 +178,7 @@ describe("calls of all accounts", () => {
     const { accountId, keyId } = openAccount(gateway);
     const names = { id, account_id: accountId, key_id: keyId, operation: "chat", model: "gpt", upstream: "near" };
     const times = { created_at: now, duration_ms: 30, first_byte_ms: 20, tried };
-    gateway.storage.ledger.settle({ ...names, outcome: 1, ...usage, estimated: 0, cost: 0, ...times }, "led_tried");
+    gateway.storage.ledger.settle({ ...names, outcome: 1, ...usage, estimated: 0, cost: 0, ...times });
     const { request } = await ask("OperatorService.GetAnyRequest", { id });
     expect(request).toMatchObject({
       ...{ id, accountId, upstream: "near" },
@@ -198,7 +198,7 @@ describe("calls of all accounts", () => {
     const { accountId, keyId, apiKey } = openAccount(gateway, { admin: true });
     const names = { id, account_id: accountId, key_id: keyId, operation: "chat", model: "claude", upstream: "near" };
     const times = { created_at: now, duration_ms: 30, first_byte_ms: 20, tried, cached: 1 };
-    gateway.storage.ledger.settle({ ...names, outcome: 1, ...usage, estimated: 0, cost: 7, ...times }, "led_hedged");
+    gateway.storage.ledger.settle({ ...names, outcome: 1, ...usage, estimated: 0, cost: 7, ...times });
     for (const [rpc, headers] of [
       ["OperatorService.GetAnyRequest", bearer(operatorKey)],
       ["UsageService.GetRequest", bearer(apiKey)],
@@ -225,7 +225,7 @@ describe("calls of all accounts", () => {
 
   test("are looked up along an index, and never sorted", async () => {
     const { db, engine } = await openDatabase(gateway.databasePath);
-    const at = { at: 1, id: "req_1" };
+    const at = Date.UTC(2026, 0, 2);
     const plans: [AllFilter, string][] = [
       [{}, "sqlite_autoindex_requests_1"],
       [{ from: at, to: at }, "sqlite_autoindex_requests_1"],
@@ -233,7 +233,7 @@ describe("calls of all accounts", () => {
       [{ outcomes: [2, 5] }, "requests_unanswered_of_all"],
     ];
     for (const [filter, index] of plans) {
-      const { sql, parameters } = allQuery(db, filter, "req_2", 10).compile();
+      const { sql, parameters } = pageQuery(db, filter, spanOf(filter, "req_2"), 10).compile();
       const plan = engine.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters);
       const details = plan.map(({ detail }) => detail).join("; ");
       expect(details, JSON.stringify(filter)).toContain(`SEARCH requests USING INDEX ${index}`);

@@ -138,7 +138,7 @@ describe("what would become of a call", () => {
       rate: { tier: "Premium", requests_per_minute: 10_000, requests_remaining: 9_999 },
       cache: "",
     });
-    expect([received(), rows().length, holds().length]).toEqual([0, 0, 0]);
+    expect([received(), (await rows()).length, holds().length]).toEqual([0, 0, 0]);
     expect(gateway.storage.accounts.find(gateway.accountId)).toMatchObject({ balance: 300_000_000, held: 0 });
   });
 
@@ -162,7 +162,7 @@ describe("what would become of a call", () => {
     expect(told.models?.map(({ model }) => model)).toEqual([(request as { model: string }).model]);
     expect(told.models?.[0]?.targets[0]?.operation).toBe(spoken);
     expect(told.models?.[0]?.hold === undefined).toBe(operation === "count_tokens");
-    expect([received(), rows().length]).toEqual([0, 0]);
+    expect([received(), (await rows()).length]).toEqual([0, 0]);
   });
 
   test("is told of requests that leave out what they may", async () => {
@@ -285,7 +285,7 @@ describe("the refusal that a call would meet is told as it would be given", () =
     // The conversation that it goes on from is input, too.
     const alone = await explain("/v1/responses", { model: "gpt", input: "Hello" });
     expect(Number(told.models?.[0]?.hold?.wanted)).toBeGreaterThan(Number(alone.models?.[0]?.hold?.wanted));
-    expect(rows()).toHaveLength(1);
+    expect(await rows()).toHaveLength(1);
   });
 
   test("for a model that is unknown, of another kind, or not permitted", async () => {

@@ -106,7 +106,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   targets: ["catalog.ts (types)"],
   limits: ["soon.ts (types)"],
   "catalog.ts": ["config (types)", "ledger/price.ts (types)", "errors.ts"],
-  storage: [],
+  storage: ["ids.ts"],
   config: ["limits/tiers.ts", "decimal.ts"],
   "call.ts": ["facts.ts (types)", "limits/tiers.ts (types)", "signal.ts (types)", "soon.ts (types)", "wire"],
   "signal.ts": [],

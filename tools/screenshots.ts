@@ -64,7 +64,7 @@ const ask = async (rpc: string, body: object) => {
 };
 await ask("OperatorService/CreateRedeemCodes", { amount: "5000000", count: 3, note: "Spring fair" });
 await ask("OperatorService/UpdateAccount", { account: "Initech", suspended: true });
-const [latest] = gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
+const [latest] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
 for (const [name, path] of Object.entries(pages(gateway, latest?.id ?? ""))) await shoot(page, name, path);
 const dark = await visit(browser, { colorScheme: "dark", viewport: phone, storageState: await context.storageState() });
 await shoot(dark.page, "overview-phone", "/");

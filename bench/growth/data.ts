@@ -1,6 +1,6 @@
 /**
- * Data sets of any size, written past the stores in bulk: accounts that have paid, keys, and calls with their charges as
- * they would stand there after so many calls. Made once and kept in the cache.
+ * Data sets of any size, written past the stores in bulk: accounts that have paid, keys, and calls as they would stand there
+ * after so many. Made once and kept in the cache.
  */
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
@@ -16,12 +16,12 @@ export interface DataInit {
   readonly folder: string;
   readonly accounts: number;
   readonly keys: number;
-  /** Calls that are over, each with its row, its charge and its hour. */
+  /** Calls that are over. */
   readonly calls?: number;
 }
 
 /** The schema may have changed since a data set was made. */
-const made = "v2";
+const made = "v3";
 const mostAsked = 10_000;
 const credit = 1_000_000_000_000_000;
 /** When the data begins, in milliseconds since 1970. */
@@ -93,8 +93,6 @@ function fillCalls(sqlite: Sqlite.Database, accounts: number, keys: number, call
           duration_ms, first_byte_ms)
         ${rows} SELECT id_at('req', i, 'c'), ${accountId}, ${keyId}, 'chat', 'chat', 'whole', 1, 210, 170, 979, ${at},
           900, 300 FROM n;
-      INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
-        ${rows} SELECT id_at('led', i, 'c'), ${accountId}, 4, -979, id_at('req', i, 'c'), ${keyId}, ${at} FROM n;
       COMMIT;`),
     );
   }

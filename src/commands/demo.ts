@@ -108,7 +108,7 @@ async function accountId(config: Config, storage: Storage): Promise<string> {
   const ask = askerOf(storage, config);
   const known = storage.accounts.find(accountName);
   const id = known?.id ?? (await ask(createAccount, { name: accountName })).account?.id ?? "";
-  const granted = storage.entries.page(id, { kinds: [EntryKind.GRANT], limit: 1 }).length > 0;
+  const granted = (await storage.entries.page(id, { kinds: [EntryKind.GRANT], limit: 1 })).length > 0;
   if (!granted) await ask(recordEntry, { account: id, kind: EntryKind.GRANT, amount: credit, note: "demo" });
   return id;
 }

@@ -176,7 +176,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     if (reserved) adjust(reserved, cost - reserved.amount);
     const isHeld = reserved !== undefined;
     const taken = reserved && takenOf(reserved);
-    const entry: Entry = { kind: "settle", entryId: newId("led", clock()), call: settlement, isHeld, taken };
+    const entry: Entry = { kind: "settle", call: settlement, isHeld, taken };
     try {
       await note(entry, settlement.account_id);
     } catch (error) {
@@ -198,10 +198,9 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   /** Has the database decide what is charged. */
   async function settleAnew(settlement: Settlement, reserved: Reserved | undefined): Promise<Charged | undefined> {
     const { account_id: accountId, key_id: keyId } = settlement;
-    const entryId = newId("led", clock());
     const step = {
       accountId,
-      work: () => store.settle(settlement, entryId),
+      work: () => store.settle(settlement),
       after(charged: Charged | undefined) {
         credit.reserved(accountId, keyId, (charged?.cost ?? 0) - (reserved?.amount ?? 0));
         return charged;

@@ -72,7 +72,7 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
     async listLedger({ request, caller }) {
       const message = request.message();
       const { kinds } = message;
-      const { items, next } = pageOf(message, "led", (before, limit) =>
+      const { items, next } = await pageOf(message, "led", (before, limit) =>
         entries.page(caller.accountId, { kinds, before, limit }),
       );
       return whole(ListLedgerResponseSchema, { entries: items.map(entryMessage), ...next });

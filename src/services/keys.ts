@@ -61,7 +61,7 @@ export function keyService(parts: KeyParts): ServiceImplementation<typeof KeySer
       const { pageSize, pageToken, extra } = request.message();
       refuseUnknown(extra, ["page_size", "page_token"]);
       const page = { pageSize: pageSize ?? everything, pageToken };
-      const { items, next } = pageOf(page, "key", (last = "", limit) => keys.page(caller.accountId, last, limit));
+      const { items, next } = await pageOf(page, "key", (last = "", limit) => keys.page(caller.accountId, last, limit));
       const now = clock();
       return whole(ListKeysResponseSchema, { keys: items.map((key) => keyMessage(key, now)), ...next });
     },

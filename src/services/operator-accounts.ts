@@ -40,7 +40,7 @@ export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpc
     async listAccounts({ request }) {
       const message = request.message();
       const search = message.search || undefined;
-      const { items, next } = pageOf(message, "acc", (after, limit) => accounts.page({ search, after, limit }));
+      const { items, next } = await pageOf(message, "acc", (after, limit) => accounts.page({ search, after, limit }));
       return whole(ListAccountsResponseSchema, { accounts: items.map((item) => accountMessage(item, tiers)), ...next });
     },
     async updateAccount({ request, caller }) {

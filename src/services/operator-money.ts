@@ -48,7 +48,9 @@ export function operatorMoney({ storage, config, clock }: OperatorParts): Rpcs {
       const message = request.message();
       const { account = "", kinds } = message;
       const { id } = knownAccount(accounts, account);
-      const { items, next } = pageOf(message, "led", (before, limit) => entries.page(id, { kinds, before, limit }));
+      const { items, next } = await pageOf(message, "led", (before, limit) =>
+        entries.page(id, { kinds, before, limit }),
+      );
       return whole(ListEntriesResponseSchema, { entries: items.map(entryMessage), ...next });
     },
     async createRedeemCodes({ request }) {
@@ -62,7 +64,9 @@ export function operatorMoney({ storage, config, clock }: OperatorParts): Rpcs {
     async listRedeemCodes({ request }) {
       const message = request.message();
       const { batchId } = message;
-      const { items, next } = pageOf(message, "cod", (before, limit) => redeemCodes.page({ batchId, before, limit }));
+      const { items, next } = await pageOf(message, "cod", (before, limit) =>
+        redeemCodes.page({ batchId, before, limit }),
+      );
       return whole(ListRedeemCodesResponseSchema, { codes: items.map(codeMessage), ...next });
     },
     async revokeRedeemCodes({ request }) {

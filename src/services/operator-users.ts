@@ -34,7 +34,7 @@ export function operatorUsers({ storage, clock }: OperatorParts): Rpcs {
     async listUsers({ request }) {
       const message = request.message();
       const search = message.search || undefined;
-      const { items, next } = pageOf(message, "usr", (after, limit) => users.page({ search, after, limit }));
+      const { items, next } = await pageOf(message, "usr", (after, limit) => users.page({ search, after, limit }));
       return whole(ListUsersResponseSchema, { users: items.map(userMessage), ...next });
     },
     async updateUser({ request }) {

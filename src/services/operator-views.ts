@@ -36,7 +36,7 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
       const accountId = idOf(message.account);
       if (accountId === undefined) refuseWithoutAccount(message.filter);
       const filter = chosenBy(message.filter);
-      const { items, next } = pageOf(message, "req", (before, limit) =>
+      const { items, next } = await pageOf(message, "req", (before, limit) =>
         accountId === undefined
           ? requests.pageOfAll(filter, before, limit)
           : requests.page({ ...filter, accountId }, before, limit),
@@ -58,7 +58,7 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
     async listAudit({ request }) {
       const message = request.message();
       const [accountId, action] = [idOf(message.account), message.action || undefined];
-      const { items, next } = pageOf(message, "act", (before, limit) =>
+      const { items, next } = await pageOf(message, "act", (before, limit) =>
         acts.page({ accountId, action, before, limit }),
       );
       return whole(ListAuditResponseSchema, { acts: items.map(actMessage), ...next });

@@ -15,9 +15,8 @@ import {
 } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Frames, ServiceImplementation } from "../call.ts";
 import { invalidValue, resourceNotFound } from "../errors.ts";
-import { firstIdAt } from "../ids.ts";
 import type { HoldStore } from "../storage/holds.ts";
-import type { Moment, Request, RequestStore } from "../storage/requests.ts";
+import type { Request, RequestStore } from "../storage/requests.ts";
 import { Wire } from "../wire/wire.ts";
 import { pageOf } from "./page.ts";
 import { requestMessage, runningMessage, sumMessage } from "./request-message.ts";
@@ -40,15 +39,12 @@ const maxSums = 10_000;
 /** How many calls that are under way are told at most. */
 const maxRunning = 100;
 
-/** A call has its id before its body has come, and its time when it has: it comes within an hour at most. */
-const longestBodyMs = hourMs;
-
 export function usageService({ requests, holds, clock }: UsageParts): ServiceImplementation<typeof UsageService> {
   return {
     async listRequests({ request, caller }) {
       const message = request.message();
       const filter = { accountId: caller.accountId, ...chosenBy(message.filter) };
-      const { items, next } = pageOf(message, "req", (before, limit) => requests.page(filter, before, limit));
+      const { items, next } = await pageOf(message, "req", (before, limit) => requests.page(filter, before, limit));
       return whole(ListRequestsResponseSchema, { requests: items.map(requestMessage), ...next });
     },
     async listRunning({ caller }) {
@@ -93,7 +89,7 @@ export function usageService({ requests, holds, clock }: UsageParts): ServiceImp
 }
 
 /** Reads a page when it is asked for; between two, other calls have their turn. */
-async function* table(pages: Iterable<readonly Request[]>): Frames<typeof ExportRequestsResponseSchema> {
+async function* table(pages: AsyncIterable<readonly Request[]>): Frames<typeof ExportRequestsResponseSchema> {
   const piece = (csv: string, contentType?: string) => [
     Wire.ofMessage(
       ExportRequestsResponseSchema,
@@ -101,7 +97,7 @@ async function* table(pages: Iterable<readonly Request[]>): Frames<typeof Export
     ),
   ];
   yield piece(csvHead, "text/csv; charset=utf-8");
-  for (const page of pages) {
+  for await (const page of pages) {
     yield piece(csvLines(page));
     await setImmediate();
   }
@@ -112,14 +108,11 @@ export function chosenBy({ keyId, model, outcomes = [], from, to }: Partial<Requ
   return { keyId, model, outcomes, ...span(from, to) };
 }
 
-/** Returns the span as times and as ids. Throws a Refusal where it has no length. */
-function span(from: Timestamp | undefined, to: Timestamp | undefined): { from?: Moment; to?: Moment } {
+/** Returns the span in milliseconds. Throws a Refusal where it has no length. */
+function span(from: Timestamp | undefined, to: Timestamp | undefined): { from?: number; to?: number } {
   const [begins, ends] = [from && timestampMs(from), to && timestampMs(to)];
   if (begins !== undefined && ends !== undefined) refuseBackwards(begins, ends);
-  return {
-    ...(begins === undefined ? {} : { from: { at: begins, id: firstIdAt("req", begins - longestBodyMs) } }),
-    ...(ends === undefined ? {} : { to: { at: ends, id: firstIdAt("req", ends) } }),
-  };
+  return { ...(begins === undefined ? {} : { from: begins }), ...(ends === undefined ? {} : { to: ends }) };
 }
 
 function usageSpan({ from, to }: ListUsageRequest, bucketMs: number, now: number): { from: number; to: number } {

@@ -1,19 +1,24 @@
 /**
- * Ledger entries: what moved money. They are only ever added.
+ * Ledger entries: what moved money. They are only ever added. What a call was charged is an entry, too: it stands in the
+ * call's own row while that is kept, and among the other entries when the call has been forgotten (`retention.ts`).
  *
  * An entry and the sums that it changes are one transaction, and whether it may be made is decided by the conditions of
  * one statement: a refund never gives back more than was recharged or than is left, and no sum grows beyond what can be
- * counted exactly. Charges are written by `ledger.ts`.
+ * counted exactly. Calls are written by `ledger.ts`.
  */
 import type { Selectable } from "kysely";
 import type { Account } from "./accounts.ts";
 import type { Database, Engine } from "./database.ts";
+import type { Request, RequestStore } from "./requests.ts";
 import type { LedgerEntryTable } from "./schema.ts";
 
 export type LedgerEntry = Selectable<LedgerEntryTable>;
 
 /** Numbers of the proto's EntryKind, which storage does not import. */
 const kinds = { recharge: 1, refund: 2, grant: 3, charge: 4 } as const;
+export const { charge } = kinds;
+/** The id that the charge of a call has, in SQL that reads the call: it sorts with others by when the call came. */
+export const chargeId = "'led_' || substr(id, 5)";
 
 export interface EntryInit {
   readonly id: string;
@@ -45,9 +50,10 @@ export interface EntryFilter {
 
 export interface EntryStore {
   record(init: EntryInit): Recorded;
+  /** Finds what was recorded. */
   find(id: string): LedgerEntry | undefined;
-  /** Lists some of an account's entries, newest first. */
-  page(accountId: string, filter: EntryFilter): LedgerEntry[];
+  /** Lists some of an account's entries, newest first: charges by when their calls came. */
+  page(accountId: string, filter: EntryFilter): Promise<LedgerEntry[]>;
 }
 
 /** What any sum of money may come to: below what a double holds exactly. */
@@ -62,7 +68,7 @@ const movements = {
   [kinds.grant]: `balance = balance + @amount WHERE id = @id AND balance + @amount <= ${most}`,
 };
 
-export function entryStore(db: Database, engine: Engine): EntryStore {
+export function entryStore(db: Database, engine: Engine, requests: Pick<RequestStore, "page">): EntryStore {
   const move = (kind: EntryInit["kind"]) =>
     engine.prepare<[{ amount: number; id: string }], Account>(`UPDATE accounts SET ${movements[kind]} RETURNING *`);
   const moves = { 1: move(1), 2: move(2), 3: move(3) };
@@ -80,23 +86,41 @@ export function entryStore(db: Database, engine: Engine): EntryStore {
     return { kind: "recorded", entry, account };
   }
 
+  function recorded(accountId: string, { kinds: wanted, before, limit }: EntryFilter): LedgerEntry[] {
+    const query = db
+      .selectFrom("ledger_entries")
+      .selectAll()
+      .where("account_id", "=", accountId)
+      .$if(wanted.length > 0, (query) => query.where("kind", "in", wanted))
+      .$if(before !== undefined, (query) => query.where("id", "<", before as string))
+      .orderBy("id", "desc")
+      .limit(limit);
+    // Said as the index says it, which leaves the many charges out.
+    const rare = wanted.length > 0 && !wanted.includes(charge);
+    return engine.all(rare ? query.where((where) => where("kind", "!=", where.lit(charge))) : query);
+  }
+
+  async function charges(accountId: string, { kinds: wanted, before, limit }: EntryFilter): Promise<LedgerEntry[]> {
+    if (wanted.length > 0 && !wanted.includes(charge)) return [];
+    const calls = await requests.page({ accountId, isCharged: true }, before?.replace(/^led_/, "req_"), limit);
+    return calls.map(chargeOf);
+  }
+
   return {
     record: (init) => engine.transact(() => record(init)),
     find: (id) => find.get(id),
-    page(accountId, { kinds: wanted, before, limit }) {
-      const query = db
-        .selectFrom("ledger_entries")
-        .selectAll()
-        .where("account_id", "=", accountId)
-        .$if(wanted.length > 0, (query) => query.where("kind", "in", wanted))
-        .$if(before !== undefined, (query) => query.where("id", "<", before as string))
-        .orderBy("id", "desc")
-        .limit(limit);
-      // Said as the index says it, which leaves the many charges out.
-      const rare = wanted.length > 0 && !wanted.includes(kinds.charge);
-      return engine.all(rare ? query.where((where) => where("kind", "!=", where.lit(kinds.charge))) : query);
+    async page(accountId, filter) {
+      // In this order: a charge that moves from the one to the other meanwhile is found twice, and never missed.
+      const ofCalls = await charges(accountId, filter);
+      const byId = new Map([...ofCalls, ...recorded(accountId, filter)].map((entry) => [entry.id, entry]));
+      return [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit);
     },
   };
+}
+
+function chargeOf({ id, account_id, key_id, cost, created_at, duration_ms }: Request): LedgerEntry {
+  const of = { account_id, key_id, request_id: id, kind: charge, amount: -cost, note: null };
+  return { id: id.replace(/^req_/, "led_"), ...of, created_at: created_at + duration_ms };
 }
 
 function refused(account: Account | undefined, kind: EntryInit["kind"]): Recorded {

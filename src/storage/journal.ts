@@ -39,7 +39,6 @@ interface FreeEntry {
 /** It is over, and has what is told of it to pay. */
 export interface SettleEntry {
   readonly kind: "settle";
-  readonly entryId: string;
   /** Its cost is covered by what it has reserved. */
   readonly call: Settlement;
   /** Whether it has reserved anything. */

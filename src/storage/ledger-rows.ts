@@ -21,10 +21,24 @@ export function requestRow(call: Settlement, cost: number, waived: number) {
   ] as const;
 }
 
-export function usageRow(call: Settlement, cost: number): UsageRow {
+/** What a call adds to the hour in which it was taken up; one that is lost counts as none, and is found by its hour. */
+export function usageRow(call: Settlement, cost: number, requests = 1): UsageRow {
   const { account_id, key_id, model, input, cache_read, cache_write, output, reasoning, characters } = call;
   const hour = Math.floor(call.created_at / hourMs) * hourMs;
-  return [account_id, hour, key_id, model, 1, input, cache_read, cache_write, output, reasoning, characters, cost];
+  return [
+    account_id,
+    hour,
+    key_id,
+    model,
+    requests,
+    input,
+    cache_read,
+    cache_write,
+    output,
+    reasoning,
+    characters,
+    cost,
+  ];
 }
 
 /** Sums rows of the same account, hour, key and model, so that many calls are written as one. */

@@ -2,9 +2,6 @@
 import type { Connection } from "./database.ts";
 import type { RequestRow, UsageRow } from "./ledger-rows.ts";
 
-/** A number of the proto's EntryKind, which storage does not import. */
-const charge = 4;
-
 /** What may be held of an account before a call, and by one, at most: both together can be counted exactly. */
 export const mostHeld = 4e15;
 
@@ -62,10 +59,6 @@ export function ledgerStatements(books: Connection) {
       `INSERT INTO requests (id, account_id, key_id, operation, model, upstream, outcome, input, cache_read, cache_write,
          output, reasoning, characters, estimated, cost, waived, created_at, duration_ms, first_byte_ms, tried, cached)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-    ),
-    insertCharge: books.prepare<[string, string, number, string, string, number]>(
-      `INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
-       VALUES (?, ?, ${charge}, ?, ?, ?, ?)`,
     ),
     addToHour: books.prepare<UsageRow>(
       `INSERT INTO usage_hours (account_id, hour, key_id, model, requests, input, cache_read, cache_write, output,

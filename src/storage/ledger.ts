@@ -3,8 +3,8 @@
  * what comes in by `entries.ts`.
  *
  * Every function here is one step of a transaction that the caller opens (`transact`), and keeps these sums true, which
- * `reconcile.ts` proves: an account's balance is the sum of its ledger entries, its `held` that of its holds; a key's
- * `spent` is the sum of its charges, its `held` that of its holds. Whether a hold is taken is decided by the conditions of
+ * `reconcile.ts` proves: an account's balance is the sum of its ledger entries less the costs of its calls, its `held` that of
+ * its holds; a key's `spent` is the sum of what its calls cost, its `held` that of its holds. Whether a hold is taken is decided by the conditions of
  * the statements that take it, so that no number of callers, in any number of processes, reserves more than there is.
  */
 import type { Selectable } from "kysely";
@@ -74,7 +74,7 @@ export interface LedgerStore {
   /** Frees a call's hold, if it has one. */
   free(requestId: string): void;
   /** Charges a call, and frees its hold. A call that was settled before is left as it is: undefined. */
-  settle(settlement: Settlement, entryId: string): Charged | undefined;
+  settle(settlement: Settlement): Charged | undefined;
   /** Moves on the deadlines of this process's holds. */
   renew(node: string, expiresAt: number): void;
   /**
@@ -97,7 +97,7 @@ const batch = 500;
 export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFault, notes }: Engine): LedgerStore {
   const statements = ledgerStatements(books);
   const { insertHold, freeKey, freeAccount, deleteHold } = statements;
-  const { insertRequest, insertCharge, addToHour } = statements;
+  const { insertRequest, addToHour } = statements;
   // A bare parameter would have the join planned anew at each call, for its value.
   const selectLeft = books.prepare<[keyId: string], LeftRow>(
     `SELECT k.credit_limit - k.spent - k.held AS ofLimit,
@@ -137,7 +137,7 @@ export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFa
     return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
   }
 
-  function settle(call: Settlement, entryId: string): Charged | undefined {
+  function settle(call: Settlement): Charged | undefined {
     const { id, account_id, key_id } = call;
     const before = outcomeOf.get(id);
     if (before && before.outcome !== lost) return undefined;
@@ -149,8 +149,6 @@ export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFa
     freeKey.run(released, cost, key_id);
     freeAccount.run(released, cost, account_id);
     insertRequest.run(...requestRow(call, cost, waived));
-    const endedAt = call.created_at + call.duration_ms;
-    if (cost > 0) insertCharge.run(entryId, account_id, -cost, id, key_id, endedAt);
     addToHour.run(...usageRow(call, cost));
     return { cost, waived };
   }
@@ -163,7 +161,9 @@ export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFa
       if (operation === "" || outcomeOf.get(request_id)) continue;
       const call = { id: request_id, account_id, key_id, operation, model, outcome: lost, created_at };
       const duration_ms = now - created_at;
-      insertRequest.run(...requestRow({ ...call, ...nothing, duration_ms }, 0, 0));
+      const settlement = { ...call, ...nothing, duration_ms };
+      insertRequest.run(...requestRow(settlement, 0, 0));
+      addToHour.run(...usageRow(settlement, 0, 0));
     }
     return holds.length;
   }

@@ -14,7 +14,7 @@ import type { LedgerStatements } from "./ledger-statements.ts";
 export interface PostingParts {
   readonly statements: LedgerStatements;
   /** Charges one call by what is left. */
-  readonly settleAlone: (call: Settlement, entryId: string) => void;
+  readonly settleAlone: (call: Settlement) => void;
   /** Reserves for one call by what is left. */
   readonly holdAlone: (entry: HoldEntry, node: string, expiresAt: number) => void;
 }
@@ -29,8 +29,7 @@ interface Sum {
 }
 
 export function createPost({ statements, settleAlone, holdAlone }: PostingParts): Post {
-  const { drawLease, deleteHold, insertHold, freeKey, freeAccount, insertRequest, insertCharge, addToHour } =
-    statements;
+  const { drawLease, deleteHold, insertHold, freeKey, freeAccount, insertRequest, addToHour } = statements;
 
   return (entries, node, expiresAt) => {
     const { young, freed, settled, drawn } = grouped(entries);
@@ -40,26 +39,23 @@ export function createPost({ statements, settleAlone, holdAlone }: PostingParts)
     const accounts = createSums();
     const hours = createUsageSums();
 
-    function charge({ call, entryId }: SettleEntry, freedOfKey: number, freedOfAccount: number): void {
-      const { id, account_id, key_id } = call;
+    function charge(call: Settlement, freedOfKey: number, freedOfAccount: number): void {
       // One that is known already costs nothing more, and what it held is freed all the same.
       const isNew = insertRequest.run(...requestRow(call, call.cost, 0)) === 1;
       const cost = isNew ? call.cost : 0;
-      keys.add(key_id, freedOfKey, cost);
-      accounts.add(account_id, freedOfAccount, cost);
-      if (cost > 0) insertCharge.run(entryId, account_id, -cost, id, key_id, call.created_at + call.duration_ms);
+      keys.add(call.key_id, freedOfKey, cost);
+      accounts.add(call.account_id, freedOfAccount, cost);
       if (isNew) hours.add(usageRow(call, cost));
     }
 
-    for (const entry of settled) {
-      const { call, entryId, isHeld, taken } = entry;
+    for (const { call, isHeld, taken } of settled) {
       // Out of the lease; of the key nothing is held for a lease of the whole account.
-      if (taken && !lapsed.has(taken.leaseId)) charge(entry, taken.isOfKey ? call.cost : 0, call.cost);
-      else if (!isHeld) charge(entry, 0, 0);
+      if (taken && !lapsed.has(taken.leaseId)) charge(call, taken.isOfKey ? call.cost : 0, call.cost);
+      else if (!isHeld) charge(call, 0, 0);
       else {
         const own = taken ? undefined : deleteHold.get(call.id);
-        if (own) charge(entry, own.amount, own.amount);
-        else settleAlone(call, entryId);
+        if (own) charge(call, own.amount, own.amount);
+        else settleAlone(call);
       }
     }
     for (const requestId of freed) {

@@ -2,10 +2,12 @@
  * Deletes calls and acts that are older than they are kept, some at a time. Ids sort by time, so that the oldest are found
  * without a look at the others.
  *
- * The ledger and the sums of usage stay. What they say of calls that are gone cannot be proved any more, so it is written
- * down from when on calls are kept (`kept_from`): `reconcile.ts` proves from there.
+ * The ledger and the sums of usage stay: what a call was charged stands in its row while that is kept, and in an entry of
+ * the ledger from then on. What they say of calls that are gone cannot be proved any more, so it is written down from when on
+ * calls are kept (`kept_from`): `reconcile.ts` proves from there.
  */
 import type { Engine } from "./database.ts";
+import { charge, chargeId } from "./entries.ts";
 
 export interface RetentionStore {
   /** Deletes some calls from before this hour, whose ids are before this one. Returns how many. */
@@ -24,16 +26,20 @@ export function retentionStore(engine: Engine): RetentionStore {
      ON CONFLICT (kind) DO UPDATE SET at = excluded.at, id = excluded.id WHERE excluded.at > at`,
   );
   // A call is sorted by when it came, and summed in the hour in which it was taken up: both have to be over.
-  const deleteRequests = engine.prepare<[beforeId: string, hour: number]>(
-    `DELETE FROM requests WHERE rowid IN
-       (SELECT rowid FROM requests WHERE id < ? AND created_at < ? ORDER BY id LIMIT ${batch})`,
+  const oldest = `rowid IN (SELECT rowid FROM requests WHERE id < ? AND created_at < ? ORDER BY id LIMIT ${batch})`;
+  const keepCharges = engine.prepare<[beforeId: string, hour: number]>(
+    `INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
+     SELECT ${chargeId}, account_id, ${charge}, -cost, id, key_id, created_at + duration_ms
+     FROM requests WHERE ${oldest} AND cost > 0`,
   );
+  const deleteRequests = engine.prepare<[beforeId: string, hour: number]>(`DELETE FROM requests WHERE ${oldest}`);
   const deleteActs = engine.prepare<[beforeId: string]>(
     `DELETE FROM acts WHERE rowid IN (SELECT rowid FROM acts WHERE id < ? ORDER BY id LIMIT ${batch})`,
   );
   return {
     forgetRequests: (hour, beforeId) =>
       engine.transact(() => {
+        keepCharges.run(beforeId, hour);
         const count = deleteRequests.run(beforeId, hour);
         if (count > 0) noteRequests.run(hour, beforeId);
         return count;

@@ -46,7 +46,8 @@ export interface Storage {
 /** Opens the database file, making it if need be, and brings it up to date. */
 export async function openStorage(path: string, durability?: Durability): Promise<Storage> {
   const { db, engine } = await openDatabase(path, durability);
-  const entries = entryStore(db, engine);
+  const requests = requestStore(db, engine);
+  const entries = entryStore(db, engine, requests);
   return {
     accounts: accountStore(db, engine),
     users: userStore(db, engine),
@@ -58,7 +59,7 @@ export async function openStorage(path: string, durability?: Durability): Promis
     holds: holdStore(db, engine),
     entries,
     redeemCodes: redeemCodeStore(db, engine, entries),
-    requests: requestStore(db, engine),
+    requests,
     responses: responseStore(db, engine),
     replays: replayStore(engine),
     acts: actStore(db, engine),

@@ -108,7 +108,7 @@ export async function openBank(): Promise<Bank> {
       const usage = { input: 1, cache_read: 2, cache_write: 3, output: 4, reasoning: 1, characters: 0, estimated: 0 };
       const names = { id, account_id, key_id, operation: "chat", model: "m", upstream: "u", outcome: 1 };
       const call = { ...names, ...usage, cost: 0, created_at: time, duration_ms: 7, first_byte_ms: 3, ...more };
-      storage.ledger.transact(() => storage.ledger.settle(call, id.replace(/^req_/, "led_")));
+      storage.ledger.transact(() => storage.ledger.settle(call));
     },
     tamper(sql) {
       const sqlite = new Sqlite(path);

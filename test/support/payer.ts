@@ -10,7 +10,7 @@ import Sqlite from "better-sqlite3";
 import type { Selectable } from "kysely";
 import { newId } from "../../src/ids.ts";
 import { issueKey } from "../../src/services/issue-key.ts";
-import type { LedgerEntryTable, RequestTable, UsageHourTable } from "../../src/storage/schema.ts";
+import type { RequestTable, UsageHourTable } from "../../src/storage/schema.ts";
 import { type AccountInit, now, type TestGateway } from "./gateway.ts";
 
 export interface Payer {
@@ -45,7 +45,6 @@ export interface Standing {
   readonly keyHeld: number;
   readonly holds: number;
   readonly requests: readonly Selectable<RequestTable>[];
-  readonly charges: readonly Selectable<LedgerEntryTable>[];
   readonly hours: readonly Selectable<UsageHourTable>[];
 }
 
@@ -66,9 +65,6 @@ export function openBooks(path: string, storage?: TestGateway["storage"]): Books
      FROM accounts a JOIN api_keys k ON k.account_id = a.id WHERE k.id = ?`,
   );
   const requests = sqlite.prepare<[string], Selectable<RequestTable>>("SELECT * FROM requests WHERE account_id = ?");
-  const charges = sqlite.prepare<[string], Selectable<LedgerEntryTable>>(
-    "SELECT * FROM ledger_entries WHERE account_id = ? AND kind = 4",
-  );
   const hours = sqlite.prepare<[string], Selectable<UsageHourTable>>("SELECT * FROM usage_hours WHERE account_id = ?");
   const read = sqlite.transaction(({ keyId, accountId }: Payer): Standing => {
     const standing = sums.get(keyId);
@@ -76,7 +72,6 @@ export function openBooks(path: string, storage?: TestGateway["storage"]): Books
     return {
       ...standing,
       requests: requests.all(accountId),
-      charges: charges.all(accountId),
       hours: hours.all(accountId),
     };
   });

@@ -65,7 +65,7 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
   const rows = sums.engine.prepare<[], Record<string, number>>(
     `SELECT balance, recharged, a.held, k.held AS held_of_key, spent,
        (SELECT count(*) FROM ledger_entries WHERE kind <> 4) AS entries,
-       (SELECT count(*) FROM ledger_entries WHERE kind = 4) AS charges,
+       (SELECT count(*) FROM requests WHERE cost > 0) AS charges,
        (SELECT count(*) FROM requests WHERE outcome <> 5) AS settled,
        (SELECT count(*) FROM requests WHERE outcome = 5) AS lost,
        (SELECT count(*) FROM holds) AS holds

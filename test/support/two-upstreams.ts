@@ -7,6 +7,7 @@
  *   const response = await stage.ask({ stream: true });
  */
 import type { Config, ModelConfig } from "../../src/config/config.ts";
+import type { Request } from "../../src/storage/requests.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "./gateway.ts";
 import { type ScriptedExchange, type ScriptedUpstream, startScriptedUpstream } from "./scripted-upstream.ts";
 
@@ -19,7 +20,7 @@ export interface Stage {
   /** Asks the model `m` as a chat client does, unless the body or the path says otherwise. */
   ask(body?: object, headers?: Readonly<Record<string, string>>, path?: string): Promise<Response>;
   /** The last call that was written down. */
-  latest(): ReturnType<TestGateway["storage"]["requests"]["page"]>[number] | undefined;
+  latest(): Promise<Request | undefined>;
   close(): Promise<void>;
 }
 
@@ -82,7 +83,7 @@ export async function openStage(
         headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json", ...headers },
         body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "Hi" }], ...body }),
       }),
-    latest: () => gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1)[0],
+    latest: async () => (await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1))[0],
     async close() {
       await gateway.close();
       await Promise.all([first.close(), second.close()]);

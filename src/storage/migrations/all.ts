@@ -8,6 +8,7 @@ import * as attempts from "./0005-attempts.ts";
 import * as replays from "./0006-replays.ts";
 import * as retention from "./0007-retention.ts";
 import * as journal from "./0008-journal.ts";
+import * as oneRowACall from "./0009-one-row-a-call.ts";
 
 export const migrations: MigrationProvider = {
   getMigrations: async () => ({
@@ -19,5 +20,6 @@ export const migrations: MigrationProvider = {
     "0006-replays": replays,
     "0007-retention": retention,
     "0008-journal": journal,
+    "0009-one-row-a-call": oneRowACall,
   }),
 };
