@@ -25,7 +25,7 @@ const documentTokens = 1_000_000;
  * fetch comes on top of what the model's context holds: each of their rounds is paid as input again.
  */
 export function inputBound(request: Wire, contextWindow: number | undefined, prompts = 1): number {
-  const json = request.json();
+  const json = request.outline();
   const attached = attachmentsOf(json);
   const tools = json.tools === undefined && json.functions === undefined ? 0 : toolsTokens;
   const text = Math.max(0, request.bytes().length - attached.bytes);
@@ -137,7 +137,7 @@ export function leastOutput(operation: Operation, json: JsonObject): number {
 
 /** Returns the request with a bound of its output. OpenAI's own models know it by a name that others do not. */
 export function withOutputBound<W extends Wire>(operation: Operation, request: W, tokens: number, vendor: string): W {
-  const json = request.json();
+  const json = request.outline();
   const own = ["max_completion_tokens", "max_tokens"].filter((key) => (json[key] ?? null) !== null);
   const byVendor = operation === "chat" && vendor === "openai" ? "max_completion_tokens" : "max_tokens";
   const keys = own.length > 0 ? own : [byVendor];

@@ -122,7 +122,7 @@ export function translate<F extends Form>(
   { form, arrivedAt }: Pick<AttemptOptions<F>, "form" | "arrivedAt">,
 ): Translated<Operation, Operation> {
   // The models to fall back to are the gateway's business.
-  const isNamed = "models" in part.request.desc.field && part.request.json().models !== undefined;
+  const isNamed = "models" in part.request.desc.field && part.request.outline().models !== undefined;
   const asked = (isNamed ? part.request.with({ models: undefined }) : part.request) as TranslatedRequest;
   if (way.length === 0) return { request: asked, dropped: [], answer: (answer) => answer };
   return translateAlong(way, asked, {

@@ -76,7 +76,7 @@ export function modelsOf<O extends Operation>(
   catalog: Catalog,
 ): readonly [Model, ...Model[]] {
   const { kind } = operations[asked];
-  const { model = "", models = [] } = call.request.message() as { model?: string; models?: readonly string[] };
+  const { model = "", models = [] } = call.request.outlineMessage() as { model?: string; models?: readonly string[] };
   const first = catalog.find(model, kind);
   authorizeModel(call.caller, first);
   if (models.length === 0) return [first];

@@ -52,13 +52,13 @@ export function needOf(asking: Asking): Need | undefined {
     return undefined;
   }
   if (isFree(price)) return undefined;
-  const json = call.request.json();
+  const json = call.request.outline();
   const answers = answersAskedFor(asked, json);
   const isOwn = (outputBound(asked, json) ?? 0) > 0;
   const [input, characters] = [inputOf(asking), charactersOf(asked, call.request)];
   const worst = (output: number) => worstCost(price, input, characters, output);
   const wanted = worst(outputOf(asking) * answers);
-  const fewest = leastOutput(operation, request.json());
+  const fewest = leastOutput(operation, request.outline());
   const least = isOwn ? wanted : Math.min(wanted, worst(fewest * answers));
   return { wanted, least, ofInput: worst(0), answers, fewest, price };
 }
@@ -77,24 +77,24 @@ function inputOf({ asked, call, model }: Asking): number {
   if (asked === "speech") return 0;
   const { contextWindow } = model;
   const isOne = asked !== "embeddings" && asked !== "completions";
-  return inputBound(call.request, isOne ? contextWindow : undefined, promptsOf(asked, call.request.json()));
+  return inputBound(call.request, isOne ? contextWindow : undefined, promptsOf(asked, call.request.outline()));
 }
 
 /** Whether the model may put out more than is known unless it is told a bound. */
 function isUnknown({ operation, request, model }: Asking): boolean {
-  if (outputBound(operation, request.json()) !== undefined) return false;
+  if (outputBound(operation, request.outline()) !== undefined) return false;
   return operation === "completions" || model.maxOutputTokens === undefined;
 }
 
 /** Whether more is asked for than the model can put out. */
 function isBeyond({ operation, request, model }: Asking): boolean {
-  return (outputBound(operation, request.json()) ?? 0) > (model.maxOutputTokens ?? Number.POSITIVE_INFINITY);
+  return (outputBound(operation, request.outline()) ?? 0) > (model.maxOutputTokens ?? Number.POSITIVE_INFINITY);
 }
 
 /** The most output of one answer, in tokens. */
 function outputOf({ operation, request, model }: Asking): number {
   const byDefault = operation === "completions" ? defaultCompletionTokens : undefined;
-  const sent = outputBound(operation, request.json()) ?? byDefault;
+  const sent = outputBound(operation, request.outline()) ?? byDefault;
   const own = model.maxOutputTokens ?? (sent === undefined ? defaultOutputTokens : Number.POSITIVE_INFINITY);
   return Math.min(sent ?? own, own);
 }

@@ -42,7 +42,7 @@ export function createValidate(messages: readonly DescMessage[]): Validate {
   }
   return (request) => {
     const isSurelySound = quickCheckOf(request.desc);
-    if (!isSurelySound(request.message())) decide(request);
+    if (!isSurelySound(request.outlineMessage())) decide(request);
   };
 }
 

@@ -57,7 +57,7 @@ const sampling = ["temperature", "top_p", "top_k"];
 function withoutSampling<O extends Operation>(speak: Speak<O>): Speak<O> {
   return async (attempt) => {
     const { request, header } = attempt;
-    const given = request.json();
+    const given = request.outline();
     const dropped =
       versionOf(header) < firstWithoutSampling ? [] : sampling.filter((key) => (given[key] ?? null) !== null);
     if (dropped.length === 0) return speak(attempt);
@@ -90,7 +90,7 @@ function versionOf(header: Attempt["header"]): string {
 }
 
 function requestBody({ request, form, model }: Attempt): Buffer {
-  const json = request.json();
+  const json = request.outline();
   const changes: Record<string, JsonValue | undefined> = {};
   if (json.model !== model) changes.model = model;
   if ((json.stream === true) !== (form === "stream")) changes.stream = form === "stream" || undefined;

@@ -54,12 +54,12 @@ function openAiDialect(credential: Record<string, string>): Dialect {
       return isError ? refusalOfErrorIn(json, bytes) : undefined;
     },
     measure: meterAnswer,
-    follow: ({ request, meter }) => followChunks(wantsUsage(request.json()), meter),
+    follow: ({ request, meter }) => followChunks(wantsUsage(request.outline()), meter),
   };
 }
 
 function requestBody({ request, form, model }: Attempt): Buffer {
-  const json = request.json();
+  const json = request.outline();
   const stream = form === "stream";
   const changes: Record<string, JsonValue | undefined> = {};
   if (json.model !== model) changes.model = model;

@@ -69,7 +69,7 @@ type Defaults = Readonly<Record<"completions" | "embeddings", Readonly<Record<st
 
 /** What SPEC calls optional is never refused for being absent: these values stand for it. */
 function withDefaults<I extends DescMessage>(call: Call<I>, values: Readonly<Record<string, string>>): Call<I> {
-  const json = call.request.json();
+  const json = call.request.outline();
   const missing = Object.entries(values).filter(([key]) => (json[key] ?? null) === null);
   return missing.length === 0 ? call : { ...call, request: call.request.with(Object.fromEntries(missing)) };
 }

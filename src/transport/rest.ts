@@ -102,13 +102,13 @@ function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer): Re
   }
   const request = requestOf(desc, headerText(req, "content-type"), body);
   const named = Object.keys(variables).length === 0 ? request : request.with(variables);
-  return { method: chooseMethod(route, named.json()), request: named };
+  return { method: chooseMethod(route, named.outline()), request: named };
 }
 
 /** Whether who asks for bytes would rather have the stream's messages. */
 function asksForEvents(request: Wire): boolean {
   const canAsk = request.desc.fields.some((field) => field.name === "stream_format");
-  return canAsk && request.json().stream_format === "sse";
+  return canAsk && request.outline().stream_format === "sse";
 }
 
 function queryOf({ url = "" }: HttpRequest): Buffer {

@@ -17,6 +17,7 @@ import {
 import type { PlainText } from "./around.ts";
 import { WireFault } from "./fault.ts";
 import { binaryOptions, jsonType, parseJson } from "./json.ts";
+import { readPastLongTexts } from "./long-texts.ts";
 import { readOutline } from "./outline.ts";
 import { readMessage } from "./read.ts";
 import { spliceMembers } from "./splice.ts";
@@ -37,6 +38,9 @@ export class Wire<D extends DescMessage = DescMessage> {
   #frame: Buffer | undefined;
   #json: JsonObject | undefined;
   #message: MessageShape<D> | undefined;
+  /** As `outline` and `outlineMessage` return them, where that is not all. */
+  #outline: JsonObject | undefined;
+  #outlineMessage: MessageShape<D> | undefined;
   #plainText: PlainText | undefined;
 
   private constructor(desc: D, lenient: boolean) {
@@ -131,12 +135,24 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#json;
   }
 
-  /** Returns the JSON object for who does not ask for the numbers of vectors: their lists may stand empty in it. */
+  /**
+   * Returns the JSON object for who does not look into what is long; not to be changed. In an answer the lists of vectors may
+   * stand empty, and in a request other texts of their length instead of long ones. Throws as `json` does.
+   */
   outline(): JsonObject {
-    const text = this.#text();
-    if (this.#json || !text || !this.#lenient) return this.json();
-    const outline = readOutline(text);
-    return outline === undefined ? this.json() : asObject(outline);
+    if (this.#json) return this.#json;
+    const text = this.#outline ? undefined : this.#text();
+    const outline = text && (this.#lenient ? readOutline(text) : readPastLongTexts(text));
+    if (outline !== undefined) this.#outline = asObject(outline);
+    return this.#outline ?? this.json();
+  }
+
+  /** Returns the message for who does not look into long texts, as `outline` does. Throws as `message` does. */
+  outlineMessage(): MessageShape<D> {
+    const outline = this.#message ? undefined : this.outline();
+    if (!outline || outline === this.#json) return this.message();
+    this.#outlineMessage ??= readMessage(this.desc, outline, { lenient: this.#lenient });
+    return this.#outlineMessage;
   }
 
   /** Returns the message; not to be changed. Throws a WireFault where the JSON does not fit it. */
@@ -150,15 +166,23 @@ export class Wire<D extends DescMessage = DescMessage> {
    * are no JSON object.
    */
   with(changes: Readonly<Record<string, JsonValue | undefined>>): Wire<D> {
-    const json: JsonObject = { ...this.json() };
-    for (const [key, value] of Object.entries(changes)) {
-      if (value === undefined) delete json[key];
-      else json[key] = value;
-    }
-    const copy = Wire.ofJson(this.desc, json, this.#lenient);
+    const copy = new Wire(this.desc, this.#lenient);
+    // Read first: only what is known to be an object can be spliced.
+    const outline = this.outline();
     copy.#bytes = this.#bytes && spliceMembers(this.#bytes, changes);
+    if (copy.#bytes && outline !== this.#json) copy.#outline = changed(outline, changes);
+    else copy.#json = changed(this.json(), changes);
     return copy;
   }
+}
+
+function changed(json: JsonObject, changes: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  const copy: JsonObject = { ...json };
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === undefined) delete copy[key];
+    else copy[key] = value;
+  }
+  return copy;
 }
 
 function asObject(json: JsonValue): JsonObject {
