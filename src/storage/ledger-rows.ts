@@ -25,32 +25,39 @@ export function requestRow(call: Settlement, cost: number, waived: number) {
 export function usageRow(call: Settlement, cost: number, requests = 1): UsageRow {
   const { account_id, key_id, model, input, cache_read, cache_write, output, reasoning, characters } = call;
   const hour = Math.floor(call.created_at / hourMs) * hourMs;
+  // biome-ignore format: a line for what belongs together.
   return [
-    account_id,
-    hour,
-    key_id,
-    model,
-    requests,
-    input,
-    cache_read,
-    cache_write,
-    output,
-    reasoning,
-    characters,
-    cost,
+    account_id, hour, key_id, model,
+    requests, input, cache_read, cache_write, output, reasoning, characters, cost,
   ];
 }
 
-/** Sums rows of the same account, hour, key and model, so that many calls are written as one. */
+/** What a row is of: account, hour, key and model. */
+const names = 4;
+
+/** Sums rows that are of the same, so that many calls are written as one. */
 export function createUsageSums() {
   const sums = new Map<string, (string | number)[]>();
+  let last: (string | number)[] | undefined;
   return {
     add(row: UsageRow): void {
-      const name = `${row[0]} ${row[1]} ${row[2]} ${row[3]}`;
-      const sum = sums.get(name);
-      if (!sum) sums.set(name, [...row]);
-      else for (let i = 4; i < row.length; i++) sum[i] = (sum[i] as number) + (row[i] as number);
+      // Most calls are of the same as the one before.
+      if (!last || !isOfSame(last, row)) {
+        const name = row.slice(0, names).join(" ");
+        last = sums.get(name);
+        if (!last) {
+          last = [...row];
+          sums.set(name, last);
+          return;
+        }
+      }
+      for (let i = names; i < row.length; i++) last[i] = (last[i] as number) + (row[i] as number);
     },
     rows: () => sums.values() as IterableIterator<unknown> as IterableIterator<UsageRow>,
   };
+}
+
+function isOfSame(sum: readonly (string | number)[], row: UsageRow): boolean {
+  for (let i = 0; i < names; i++) if (sum[i] !== row[i]) return false;
+  return true;
 }
