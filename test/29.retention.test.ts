@@ -77,6 +77,19 @@ test("calls older than they are kept go in batches, by whole hours; sums, charge
   await job.close();
 });
 
+test("a charge that stands in the ledger already, by a fault, keeps no call from being forgotten, and is told", async () => {
+  const count = call(3 * hourMs, hourMs);
+  const [oldest] = (await kept()).slice(-1);
+  bank.tamper(`INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
+    VALUES ('led_x', 'acc_1', 4, -2, '${oldest?.id}', 'key_1', 1)`);
+  const job = retention(hourMs, undefined, now + 10 * dayMs);
+  await job.run();
+  await job.close();
+  expect([count, (await kept()).length]).toEqual([3, 0]);
+  const { differences } = await bank.storage.reconcile();
+  expect(differences.map(({ what }) => what)).toEqual(["balance of acc_1", "spend of key_1"]);
+});
+
 test("what is kept is still proved: a call that vanishes otherwise is told", async () => {
   call(2 * dayMs, hourMs);
   const job = retention(dayMs);

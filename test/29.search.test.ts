@@ -99,6 +99,27 @@ test("a rare key among many calls is found step by step, while others have their
   expect(turns).toBeGreaterThan(0);
 });
 
+test("a call is found whose clock was set back while it came", async () => {
+  const at = begun + 5 * hourMs;
+  charge("acc_1", at + 1, { key_id: "key_1", created_at: at - 1 });
+  expect(await found({ keyId: "key_1" }, 5)).toHaveLength(1);
+  expect(await found({ isCharged: true }, 5)).toHaveLength(1);
+});
+
+test("who has left is searched for no further", async () => {
+  for (let hour = 0; hour < 5; hour++) charge("acc_1", begun + hour * hourMs, { key_id: "key_1" });
+  const asker = { aborted: false };
+  const searching = bank.storage.requests.page({ accountId: "acc_1", keyId: "key_1" }, undefined, 50, asker);
+  asker.aborted = true;
+  expect((await searching).length).toBeLessThan(5);
+});
+
+test("a charge is found behind many hours of calls that cost nothing", async () => {
+  charge("acc_1", begun, { key_id: "key_1" });
+  for (let hour = 1; hour <= 120; hour++) charge("acc_1", begun + hour * hourMs, { key_id: "key_1", cost: 0 });
+  expect(await found({ isCharged: true }, 5)).toMatchObject([{ created_at: begun }]);
+});
+
 test("a call that was lost is found by its key, and counts for no sum", async () => {
   charge("acc_1", begun, { key_id: "key_1" });
   const names = { node: "n", accountId: "acc_1", keyId: "key_1", operation: "chat", model: "lost" };

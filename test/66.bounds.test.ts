@@ -15,6 +15,12 @@ import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 const window = 200_000;
 const ofChat = (json: JsonObject) => inputBound(Wire.ofJson(CreateChatCompletionRequestSchema, json), window);
 const ofMessages = (json: JsonObject) => inputBound(Wire.ofJson(CreateMessageRequestSchema, json), window);
+
+test("a key that every object has is no attachment", () => {
+  const content = (key: string) => [{ type: "text", text: "Hi", [key]: { url: "x" } }];
+  const bound = (key: string) => ofChat({ messages: [{ role: "user", content: content(key) }] });
+  expect(bound("constructor")).toBe(bound("destructors"));
+});
 const said = (content: JsonObject[] | string) => ({ model: "m", messages: [{ role: "user", content }] });
 
 describe("the most input of a request", () => {

@@ -75,7 +75,7 @@ function attachmentsOf(json: JsonObject): Attached {
     for (const key in value) {
       const member = value[key] as JsonValue;
       if (key === "content" || key === "output" || isContentSource(key, member)) visit(member, true);
-      else if (inContent && key in attachmentKeys && isAttachment(key, member)) attach(value, key, member);
+      else if (inContent && Object.hasOwn(attachmentKeys, key) && isAttachment(key, member)) attach(value, key, member);
     }
   };
   visit(json.messages, false);

@@ -69,11 +69,11 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
         models: catalog.list().map((model) => catalogMessage(model, postpaid)),
       });
     },
-    async listLedger({ request, caller }) {
+    async listLedger({ request, caller, signal }) {
       const message = request.message();
       const { kinds } = message;
       const { items, next } = await pageOf(message, "led", (before, limit) =>
-        entries.page(caller.accountId, { kinds, before, limit }),
+        entries.page(caller.accountId, { kinds, before, limit }, signal),
       );
       return whole(ListLedgerResponseSchema, { entries: items.map(entryMessage), ...next });
     },

@@ -44,12 +44,12 @@ export function operatorMoney({ storage, config, clock }: OperatorParts): Rpcs {
         account: accountMessage(knownAccount(accounts, entry.account_id), config.tiers),
       });
     },
-    async listEntries({ request }) {
+    async listEntries({ request, signal }) {
       const message = request.message();
       const { account = "", kinds } = message;
       const { id } = knownAccount(accounts, account);
       const { items, next } = await pageOf(message, "led", (before, limit) =>
-        entries.page(id, { kinds, before, limit }),
+        entries.page(id, { kinds, before, limit }, signal),
       );
       return whole(ListEntriesResponseSchema, { entries: items.map(entryMessage), ...next });
     },

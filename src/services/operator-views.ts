@@ -31,7 +31,7 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
   const { accounts, requests, acts } = storage;
   const idOf = (account: string | undefined) => (account ? knownAccount(accounts, account).id : undefined);
   return {
-    async listAllRequests({ request }) {
+    async listAllRequests({ request, signal }) {
       const message = request.message();
       const accountId = idOf(message.account);
       if (accountId === undefined) refuseWithoutAccount(message.filter);
@@ -39,7 +39,7 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
       const { items, next } = await pageOf(message, "req", (before, limit) =>
         accountId === undefined
           ? requests.pageOfAll(filter, before, limit)
-          : requests.page({ ...filter, accountId }, before, limit),
+          : requests.page({ ...filter, accountId }, before, limit, signal),
       );
       return whole(ListAllRequestsResponseSchema, { requests: items.map(requestMessage), ...next });
     },

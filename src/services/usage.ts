@@ -41,10 +41,12 @@ const maxRunning = 100;
 
 export function usageService({ requests, holds, clock }: UsageParts): ServiceImplementation<typeof UsageService> {
   return {
-    async listRequests({ request, caller }) {
+    async listRequests({ request, caller, signal }) {
       const message = request.message();
       const filter = { accountId: caller.accountId, ...chosenBy(message.filter) };
-      const { items, next } = await pageOf(message, "req", (before, limit) => requests.page(filter, before, limit));
+      const { items, next } = await pageOf(message, "req", (before, limit) =>
+        requests.page(filter, before, limit, signal),
+      );
       return whole(ListRequestsResponseSchema, { requests: items.map(requestMessage), ...next });
     },
     async listRunning({ caller }) {
@@ -79,9 +81,9 @@ export function usageService({ requests, holds, clock }: UsageParts): ServiceImp
       }
       return whole(ListUsageResponseSchema, { sums: sums.map(sumMessage) });
     },
-    async exportRequests({ request, caller }) {
+    async exportRequests({ request, caller, signal }) {
       const { keyId, model, from, to } = request.message();
-      const pages = requests.pages({ accountId: caller.accountId, keyId, model, ...span(from, to) });
+      const pages = requests.pages({ accountId: caller.accountId, keyId, model, ...span(from, to) }, signal);
       const headers = { "content-disposition": 'attachment; filename="requests.csv"' };
       return { kind: "stream", frames: table(pages), headers };
     },

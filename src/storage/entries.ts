@@ -11,6 +11,7 @@ import type { Account } from "./accounts.ts";
 import type { Database, Engine } from "./database.ts";
 import type { Request, RequestStore } from "./requests.ts";
 import type { LedgerEntryTable } from "./schema.ts";
+import type { Asker } from "./search.ts";
 
 export type LedgerEntry = Selectable<LedgerEntryTable>;
 
@@ -53,7 +54,7 @@ export interface EntryStore {
   /** Finds what was recorded. */
   find(id: string): LedgerEntry | undefined;
   /** Lists some of an account's entries, newest first: charges by when their calls came. */
-  page(accountId: string, filter: EntryFilter): Promise<LedgerEntry[]>;
+  page(accountId: string, filter: EntryFilter, asker?: Asker): Promise<LedgerEntry[]>;
 }
 
 /** What any sum of money may come to: below what a double holds exactly. */
@@ -100,18 +101,18 @@ export function entryStore(db: Database, engine: Engine, requests: Pick<RequestS
     return engine.all(rare ? query.where((where) => where("kind", "!=", where.lit(charge))) : query);
   }
 
-  async function charges(accountId: string, { kinds: wanted, before, limit }: EntryFilter): Promise<LedgerEntry[]> {
+  async function charges(accountId: string, { kinds: wanted, before, limit }: EntryFilter, asker: Asker | undefined) {
     if (wanted.length > 0 && !wanted.includes(charge)) return [];
-    const calls = await requests.page({ accountId, isCharged: true }, before?.replace(/^led_/, "req_"), limit);
+    const calls = await requests.page({ accountId, isCharged: true }, before?.replace(/^led_/, "req_"), limit, asker);
     return calls.map(chargeOf);
   }
 
   return {
     record: (init) => engine.transact(() => record(init)),
     find: (id) => find.get(id),
-    async page(accountId, filter) {
+    async page(accountId, filter, asker) {
       // In this order: a charge that moves from the one to the other meanwhile is found twice, and never missed.
-      const ofCalls = await charges(accountId, filter);
+      const ofCalls = await charges(accountId, filter, asker);
       const byId = new Map([...ofCalls, ...recorded(accountId, filter)].map((entry) => [entry.id, entry]));
       return [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit);
     },

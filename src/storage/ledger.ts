@@ -3,9 +3,10 @@
  * what comes in by `entries.ts`.
  *
  * Every function here is one step of a transaction that the caller opens (`transact`), and keeps these sums true, which
- * `reconcile.ts` proves: an account's balance is the sum of its ledger entries less the costs of its calls, its `held` that of
- * its holds; a key's `spent` is the sum of what its calls cost, its `held` that of its holds. Whether a hold is taken is decided by the conditions of
- * the statements that take it, so that no number of callers, in any number of processes, reserves more than there is.
+ * `reconcile.ts` proves: an account's balance is the sum of its ledger entries less what its calls cost, its `held` that of
+ * its holds; a key's `spent` is the sum of what its calls cost, its `held` that of its holds. Whether a hold is taken is
+ * decided by the conditions of the statements that take it, so that no number of callers, in any number of processes,
+ * reserves more than there is.
  */
 import type { Selectable } from "kysely";
 import type { Engine } from "./database.ts";

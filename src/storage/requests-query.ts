@@ -22,7 +22,7 @@ export type AllFilter = Pick<RequestFilter, "outcomes" | "from" | "to">;
 const last = "~";
 
 /** A number of the proto's Outcome: that of nearly all calls. */
-const answered = 1;
+export const answered = 1;
 
 /** Ids from the first on and before the other. */
 export interface IdSpan {

@@ -9,7 +9,7 @@ import { type Selectable, sql } from "kysely";
 import type { Database, Engine } from "./database.ts";
 import { type AllFilter, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
 import type { RequestTable, UsageHourTable } from "./schema.ts";
-import { createSearch, isSought } from "./search.ts";
+import { type Asker, createSearch, isSought } from "./search.ts";
 
 export type Request = Selectable<RequestTable>;
 export type { RequestFilter } from "./requests-query.ts";
@@ -39,11 +39,11 @@ export interface RequestStore {
   /** Finds a call of whichever account. */
   findAny(id: string): Request | undefined;
   /** Lists some calls, newest first: those before the one with this id. */
-  page(filter: RequestFilter, before: string | undefined, limit: number): Promise<Request[]>;
+  page(filter: RequestFilter, before: string | undefined, limit: number, asker?: Asker): Promise<Request[]>;
   /** Lists some calls of all accounts, newest first: those before the one with this id. */
   pageOfAll(filter: AllFilter, before: string | undefined, limit: number): Request[];
   /** Hands over all calls of an account, newest first, some at a time; what is not asked for is not read. */
-  pages(filter: RequestFilter): AsyncIterable<readonly Request[]>;
+  pages(filter: RequestFilter, asker?: Asker): AsyncIterable<readonly Request[]>;
   /** Sums what was used, oldest first. */
   sums(filter: UsageFilter): UsageSum[];
 }
@@ -57,17 +57,19 @@ export function requestStore(db: Database, engine: Engine): RequestStore {
   );
   const findAny = engine.prepare<[id: string], Request>("SELECT * FROM requests WHERE id = ?");
   const search = createSearch(db, engine);
-  const page: RequestStore["page"] = async (filter, before, limit) =>
-    isSought(filter) ? search(filter, before, limit) : engine.all(pageQuery(db, filter, spanOf(filter, before), limit));
+  const page: RequestStore["page"] = async (filter, before, limit, asker) =>
+    isSought(filter)
+      ? search(filter, before, limit, asker)
+      : engine.all(pageQuery(db, filter, spanOf(filter, before), limit));
   return {
     find: (accountId, id) => find.get(id, accountId),
     findAny: (id) => findAny.get(id),
     page,
     pageOfAll: (filter, before, limit) => engine.all(pageQuery(db, filter, spanOf(filter, before), limit)),
-    async *pages(filter) {
+    async *pages(filter, asker) {
       let before: string | undefined;
       for (;;) {
-        const rows = await page(filter, before, pageSize);
+        const rows = await page(filter, before, pageSize, asker);
         if (rows.length > 0) yield rows;
         if (rows.length < pageSize) return;
         before = rows.at(-1)?.id;

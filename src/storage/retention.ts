@@ -27,10 +27,11 @@ export function retentionStore(engine: Engine): RetentionStore {
   );
   // A call is sorted by when it came, and summed in the hour in which it was taken up: both have to be over.
   const oldest = `rowid IN (SELECT rowid FROM requests WHERE id < ? AND created_at < ? ORDER BY id LIMIT ${batch})`;
+  // One that stands there already is a fault, which `reconcile` tells of: it keeps nothing from being forgotten.
   const keepCharges = engine.prepare<[beforeId: string, hour: number]>(
     `INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
      SELECT ${chargeId}, account_id, ${charge}, -cost, id, key_id, created_at + duration_ms
-     FROM requests WHERE ${oldest} AND cost > 0`,
+     FROM requests WHERE ${oldest} AND cost > 0 ON CONFLICT (request_id) DO NOTHING`,
   );
   const deleteRequests = engine.prepare<[beforeId: string, hour: number]>(`DELETE FROM requests WHERE ${oldest}`);
   const deleteActs = engine.prepare<[beforeId: string]>(

@@ -9,13 +9,36 @@ import { setImmediate } from "node:timers/promises";
 import { timeOfId } from "../ids.ts";
 import type { Database, Engine } from "./database.ts";
 import type { Request } from "./requests.ts";
-import { type IdSpan, isRare, longestBodyMs, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
+import {
+  answered,
+  type IdSpan,
+  isRare,
+  longestBodyMs,
+  pageQuery,
+  type RequestFilter,
+  spanOf,
+} from "./requests-query.ts";
 
 const hourMs = 3_600_000;
 /** How many calls are looked through at once. */
 const stride = 2000;
+/** How many hours are looked through at once for one in which something was charged. */
+const hoursAtOnce = 50;
+/** How far a clock is set back at most while a call comes: then it is taken up before its id was made. */
+const clockStepMs = 600_000;
 
-export type Search = (filter: RequestFilter, before: string | undefined, limit: number) => Promise<Request[]>;
+/** Finds less where whoever asks has left meanwhile. */
+export type Search = (
+  filter: RequestFilter,
+  before: string | undefined,
+  limit: number,
+  asker?: Asker,
+) => Promise<Request[]>;
+
+/** Whoever asks, as an AbortSignal says. */
+export interface Asker {
+  readonly aborted: boolean;
+}
 
 /** Whether calls have to be searched for: by what no index has. */
 export function isSought({ keyId, model, isCharged = false }: RequestFilter): boolean {
@@ -28,19 +51,19 @@ export function createSearch(db: Database, engine: Engine): Search {
     "SELECT max(id) AS id FROM requests WHERE account_id = ? AND id >= ? AND id < ?",
   );
 
-  /** Returns the last hour before another in which there are such calls. */
-  function hourBefore({ accountId, keyId, model, isCharged = false }: RequestFilter, before: number) {
+  /** Returns some hours before another in which such calls were made, the last one first, and what they cost at most. */
+  function hoursBefore({ accountId, keyId, model, isCharged = false }: RequestFilter, before: number) {
     const query = db
       .selectFrom("usage_hours")
-      .select("hour")
+      .select((all) => ["hour", all.fn.max("cost").as("cost")])
       .where("account_id", "=", accountId)
       .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
       .$if(model !== undefined, (query) => query.where("model", "=", model as string))
-      .$if(isCharged, (query) => query.where("cost", ">", 0))
       .where("hour", "<", before)
+      .groupBy("hour")
       .orderBy("hour", "desc")
-      .limit(1);
-    return engine.all(query)[0]?.hour;
+      .limit(isCharged ? hoursAtOnce : 1);
+    return engine.all(query);
   }
 
   /** Returns where a step begins that ends before `below`: at the id of a call, or where the span does. */
@@ -51,27 +74,30 @@ export function createSearch(db: Database, engine: Engine): Search {
       .where("account_id", "=", filter.accountId)
       .where("id", ">=", least)
       .where("id", "<", below)
-      .$if(isRare(filter), (query) => query.where((where) => where("outcome", "!=", where.lit(1))))
+      .$if(isRare(filter), (query) => query.where((where) => where("outcome", "!=", where.lit(answered))))
       .orderBy("id", "desc")
       .offset(stride - 1)
       .limit(1);
     return engine.all(query)[0]?.id ?? least;
   }
 
-  return async (filter, before, limit) => {
+  return async (filter, before, limit, asker) => {
     const found: Request[] = [];
     const { least, below: ends } = spanOf(filter, before);
     let below = ends;
     let hour = Number.POSITIVE_INFINITY;
-    for (;;) {
+    for (; ; await setImmediate()) {
       const { id } = newest.get(filter.accountId, least, below) ?? {};
-      if (!id) return found;
-      const previous = hourBefore(filter, Math.min(hour, afterHourOf(id)));
-      if (previous === undefined) return found;
-      hour = previous;
-      const span = spanOf({ from: hour, to: hour + hourMs }, below);
+      if (!id || asker?.aborted) return found;
+      const hours = hoursBefore(filter, Math.min(hour, afterHourOf(id)));
+      const last = hours.at(-1)?.hour;
+      if (last === undefined) return found;
+      const meant = filter.isCharged ? hours.find(({ cost }) => Number(cost) > 0)?.hour : last;
+      hour = meant ?? last;
+      if (meant === undefined) continue;
+      const span = spanOf({ from: hour, to: hour + hourMs + clockStepMs }, below);
       const from = span.least > least ? span.least : least;
-      for (below = span.below; below > from; await setImmediate()) {
+      for (below = span.below; below > from && !asker?.aborted; await setImmediate()) {
         const step = { least: stepFrom(filter, { least: from, below }), below };
         found.push(...engine.all(pageQuery(db, filter, step, limit - found.length)));
         if (found.length === limit) return found;
@@ -83,6 +109,7 @@ export function createSearch(db: Database, engine: Engine): Search {
 
 /** Returns the beginning of the hour after all in which a call can have been taken up that came then, or before. */
 function afterHourOf(id: string): number {
-  const taken = (timeOfId(id) ?? Number.POSITIVE_INFINITY) + longestBodyMs;
-  return taken - (taken % hourMs) + hourMs;
+  const came = timeOfId(id);
+  if (came === undefined) return Number.POSITIVE_INFINITY;
+  return (Math.floor((came + longestBodyMs) / hourMs) + 1) * hourMs;
 }

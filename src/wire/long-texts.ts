@@ -4,7 +4,6 @@
  *
  * A text is passed over only where it is sure to be one, and to be well written: ASCII without escapes, between two quotes.
  */
-
 import { isAscii, isUtf8 } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { hasTooManyParts, type JsonValue } from "./json.ts";
@@ -23,9 +22,8 @@ interface Place {
   readonly to: number;
 }
 
-/** Stands where a text was left out, with its number and `endOfMark` behind it. Nobody knows it, and so nobody says it. */
+/** Stands where a text was left out, with its number behind it up to the closing quote. Nobody knows it, so nobody says it. */
 const mark = randomBytes(16).toString("hex");
-const endOfMark = "~";
 
 /**
  * Returns the value; undefined where nothing is passed over: where no text is long, or one is a key, or a member that is said
@@ -81,7 +79,7 @@ function textWithout(bytes: Buffer, places: readonly Place[]): string {
   let text = "";
   let kept = 0;
   for (const [i, { from, to }] of places.entries()) {
-    text += bytes.toString("utf8", kept, from) + mark + i + endOfMark;
+    text += bytes.toString("utf8", kept, from) + mark + i;
     kept = to;
   }
   return text + bytes.toString("utf8", kept);
@@ -98,18 +96,19 @@ function filler(length: number): string {
 function filledIn(json: JsonValue, texts: readonly string[]): JsonValue | undefined {
   let missing = texts.length;
   const fill = (value: JsonValue): JsonValue => {
-    if (typeof value === "string") return value.includes(mark) ? filled(value) : value;
+    if (typeof value === "string") {
+      const at = value.indexOf(mark);
+      return at === -1 ? value : filled(value, at);
+    }
     if (typeof value !== "object" || value === null) return value;
     if (Array.isArray(value)) for (let i = 0; i < value.length; i++) value[i] = fill(value[i] as JsonValue);
     else for (const key of Object.keys(value)) value[key] = fill(value[key] as JsonValue);
     return value;
   };
-  const filled = (value: string) =>
-    value.split(mark).reduce((before, after) => {
-      const end = after.indexOf(endOfMark);
-      missing--;
-      return before + texts[Number(after.slice(0, end))] + after.slice(end + 1);
-    });
+  const filled = (value: string, at: number) => {
+    missing--;
+    return value.slice(0, at) + texts[Number(value.slice(at + mark.length))];
+  };
   const value = fill(json);
   return missing === 0 ? value : undefined;
 }

@@ -147,7 +147,10 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#outline ?? this.json();
   }
 
-  /** Returns the message for who does not look into long texts, as `outline` does. Throws as `message` does. */
+  /**
+   * Returns the message for who does not look into long texts, as `outline` does. Throws as `message` does, and for a long text
+   * where an amount is expected.
+   */
   outlineMessage(): MessageShape<D> {
     const outline = this.#message ? undefined : this.outline();
     if (!outline || outline === this.#json) return this.message();

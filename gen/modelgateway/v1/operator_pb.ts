@@ -558,7 +558,7 @@ export type ReconcileResponse = Message<"modelgateway.v1.ReconcileResponse"> & {
   accounts: number;
 
   /**
-   * Counts the ledger entries that were summed.
+   * Counts the ledger entries that were summed, charges of calls among them.
    *
    * @generated from field: int64 entries = 2;
    */
