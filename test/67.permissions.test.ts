@@ -214,7 +214,7 @@ describe("a key", () => {
   test("that is refused a model leaves no trace of it in the books", async () => {
     const payer = payerOf(["family:greek"]);
     await chat(payer.apiKey, "latin-chat");
-    expect(gateway.storage.requests.page({ accountId: payer.accountId }, undefined, 10)).toEqual([]);
+    expect(await gateway.storage.requests.page({ accountId: payer.accountId }, undefined, 10)).toEqual([]);
     expect(gateway.storage.keys.find(payer.accountId, payer.keyId)).toMatchObject({ spent: 0, held: 0 });
   });
 });
