@@ -97,18 +97,15 @@ const proofs: readonly string[] = [
 
 export function reconcile(engine: Engine): Reconciliation {
   return engine.read(() => {
-    const charges = engine
-      .prepare<[], { count: number }>("SELECT count(*) AS count FROM requests WHERE cost > 0")
-      .get();
-    const count = (table: string) =>
-      engine.prepare<[], { count: number }>(`SELECT count(*) AS count FROM ${table}`).get()?.count ?? 0;
+    const count = (rows: string) =>
+      engine.prepare<[], { count: number }>(`SELECT count(*) AS count FROM ${rows}`).get()?.count ?? 0;
     const differences = proofs.flatMap((proof) =>
       engine.prepare<[], Difference>(`SELECT * FROM (${proof}) LIMIT ${most}`).all(),
     );
     return {
       accounts: count("accounts"),
       keys: count("api_keys"),
-      entries: count("ledger_entries") + (charges?.count ?? 0),
+      entries: count("ledger_entries") + count("requests WHERE cost > 0"),
       requests: count("requests"),
       differences,
     };

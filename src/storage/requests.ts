@@ -12,7 +12,6 @@ import type { RequestTable, UsageHourTable } from "./schema.ts";
 import { type Asker, createSearch, isSought } from "./search.ts";
 
 export type Request = Selectable<RequestTable>;
-export type { RequestFilter } from "./requests-query.ts";
 
 export interface UsageFilter {
   readonly accountId: string;
@@ -57,15 +56,15 @@ export function requestStore(db: Database, engine: Engine): RequestStore {
   );
   const findAny = engine.prepare<[id: string], Request>("SELECT * FROM requests WHERE id = ?");
   const search = createSearch(db, engine);
+  const listed = (filter: Partial<RequestFilter>, before: string | undefined, limit: number) =>
+    engine.all(pageQuery(db, filter, spanOf(filter, before), limit));
   const page: RequestStore["page"] = async (filter, before, limit, asker) =>
-    isSought(filter)
-      ? search(filter, before, limit, asker)
-      : engine.all(pageQuery(db, filter, spanOf(filter, before), limit));
+    isSought(filter) ? search(filter, before, limit, asker) : listed(filter, before, limit);
   return {
     find: (accountId, id) => find.get(id, accountId),
     findAny: (id) => findAny.get(id),
     page,
-    pageOfAll: (filter, before, limit) => engine.all(pageQuery(db, filter, spanOf(filter, before), limit)),
+    pageOfAll: listed,
     async *pages(filter, asker) {
       let before: string | undefined;
       for (;;) {
