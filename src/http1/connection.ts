@@ -12,8 +12,15 @@ import { ClosedError, type PartTimeouts, type Replies } from "./replies.ts";
 import { checkBeginning, type Framing, framingOf, notUnderstood, type ReplyFields, readReplyHead } from "./reply.ts";
 import { writeMessage } from "./write.ts";
 
-export interface ConnectionOptions {
+/** Connects to the server, and has what it sends called back with. */
+export type Open = (onData: (bytes: Buffer) => void) => {
   readonly socket: Socket;
+  /** The event that says that it is connected. */
+  readonly connected: "connect" | "secureConnect";
+};
+
+export interface ConnectionOptions {
+  readonly open: Open;
   readonly timeouts: PartTimeouts;
   readonly deadlines: Deadlines;
   /** Told when it can take a request again. */
@@ -45,15 +52,14 @@ export class Connection {
   /** When what is waited for is late, or the server no longer keeps it, by `performance.now()`. */
   deadline = Number.POSITIVE_INFINITY;
 
-  constructor(options: ConnectionOptions, connected: "connect" | "secureConnect") {
+  constructor(options: ConnectionOptions) {
     this.#options = options;
-    const { socket } = options;
+    const { socket, connected } = options.open(this.#onData);
     this.#socket = socket;
     socket.once(connected, () => {
       this.#isConnected = true;
       this.#waiting?.();
     });
-    socket.on("data", this.#onData);
     socket.once("end", () => this.#leave(new ClosedError("it closed the connection")));
     socket.on("error", (error) => this.#leave(error));
     socket.once("close", () => this.#leave(new ClosedError("the connection was closed")));

@@ -5,11 +5,10 @@
  * are sent at the end of the turn in which they were asked, one after another: a write to a server that sleeps wakes it, which
  * costs more than the write; and what has come meanwhile has been read then, so that no connection is taken which has ended.
  */
-import { connect, isIP, type Socket } from "node:net";
-import { connect as connectSecurely } from "node:tls";
 import { Connection } from "./connection.ts";
 import { createDeadlines } from "./deadlines.ts";
 import { type Fields, writeFields } from "./fields.ts";
+import { createOpen } from "./open.ts";
 import type { PartTimeouts, Replies } from "./replies.ts";
 
 /** A request. */
@@ -47,8 +46,7 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
   let closing: PromiseWithResolvers<void> | undefined;
 
   function make(): Connection {
-    const { socket, connected } = open();
-    const connection = new Connection({ socket, timeouts, deadlines, onIdle, onClosed }, connected);
+    const connection = new Connection({ open, timeouts, deadlines, onIdle, onClosed });
     all.add(connection);
     return connection;
   }
@@ -100,32 +98,5 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
       endIfOver();
       return closing.promise;
     },
-  };
-}
-
-/** How long a connection must be silent before the system asks whether the other side is still there. */
-const probeMs = 60_000;
-
-type Open = () => { readonly socket: Socket; readonly connected: "connect" | "secureConnect" };
-
-function createOpen(origin: string): Open {
-  const { protocol, hostname, port } = new URL(origin);
-  const host = hostname.replace(/^\[(.*)\]$/, "$1");
-  const common = { host, noDelay: true, keepAlive: true, keepAliveInitialDelay: probeMs };
-  if (protocol === "http:") {
-    const options = { ...common, port: Number(port || 80) };
-    return () => ({ socket: connect(options), connected: "connect" });
-  }
-  // A server of many names is told which is meant; an address is none (RFC 6066, section 3).
-  const named = isIP(host) === 0 ? { servername: host } : {};
-  const options = { ...common, ...named, port: Number(port || 443), ALPNProtocols: ["http/1.1"] };
-  // A session that the server knows saves it, and us, a part of the handshake.
-  let session: Buffer | undefined;
-  return () => {
-    const socket = connectSecurely({ ...options, ...(session ? { session } : {}) });
-    socket.on("session", (ticket: Buffer) => {
-      session = ticket;
-    });
-    return { socket, connected: "secureConnect" };
   };
 }

@@ -1,8 +1,8 @@
 /**
  * Measures what a call uses while it is answered: by what its upstream tells, and where it tells nothing by counting.
  *
- * What the model put out is kept for that until the end, up to a bound; what goes beyond it is taken at four characters
- * a token. A count is never less than what was told.
+ * What the model put out is kept for that until the end, up to a bound (`kept-text.ts`); what goes beyond it is taken at four
+ * characters a token. A count is never less than what was told.
  */
 import { type CallUsage, nothingUsed } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
@@ -10,6 +10,7 @@ import type { Meter, Usage } from "../providers/provider.ts";
 import { type Soon, whenThere } from "../soon.ts";
 import { loadTokenizer } from "../tokens/tokenizer.ts";
 import type { Wire } from "../wire/wire.ts";
+import { KeptText } from "./kept-text.ts";
 
 /** Counts the input of a request in the words of an operation. */
 export type CountInput = (operation: Operation, request: Wire) => Promise<number>;
@@ -88,18 +89,13 @@ class Attempts implements CallMeter {
   }
 }
 
-/** How much of what the model put out is kept, in characters: some 64,000 tokens. */
-const keptCharacters = 262_144;
 const charactersPerToken = 4;
 
 class Attempted implements AttemptMeter {
   readonly operation: Operation;
   readonly request: Wire;
   readonly usage: Partial<Usage> = {};
-  /** What was put out, while it is short enough to be counted. */
-  text = "";
-  /** How much was put out beyond. */
-  beyond = 0;
+  readonly output = new KeptText();
   hasGivenUp = false;
   hasEnded = false;
   isDropped = false;
@@ -114,8 +110,7 @@ class Attempted implements AttemptMeter {
   }
 
   wrote(text: string): void {
-    if (this.text.length < keptCharacters) this.text += text;
-    else this.beyond += text.length;
+    this.output.add(text);
   }
 
   gaveUp(): void {
@@ -128,7 +123,7 @@ class Attempted implements AttemptMeter {
 
   /** Of speech nothing is counted, and its first bytes are content. */
   hasContent(): boolean {
-    return isUncounted(this.operation) || this.text !== "" || this.hasEnded || this.hasGivenUp;
+    return isUncounted(this.operation) || !this.output.isEmpty() || this.hasEnded || this.hasGivenUp;
   }
 
   drop(): void {
@@ -137,16 +132,16 @@ class Attempted implements AttemptMeter {
 }
 
 function measure(attempted: Attempted, complete: boolean, countInput: CountInput): Soon<Measured> {
-  const { operation, request, usage, text, hasGivenUp } = attempted;
+  const { operation, request, usage, output: kept, hasGivenUp } = attempted;
   const told: Partial<Usage> = operation === "embeddings" ? Object.assign({}, usage, { output: 0 }) : usage;
   // Some upstreams tell of nothing where there was something.
-  const isCounted = told.output === 0 && text !== "";
+  const isCounted = told.output === 0 && !kept.isEmpty();
   const isTold = told.input !== undefined && told.output !== undefined && complete && !isCounted;
-  const counting = isTold || isUncounted(operation) ? 0 : countOutput(attempted);
+  const counting = isTold || isUncounted(operation) ? 0 : countOutput(kept);
   return whenThere(counting, (counted) =>
     whenThere(told.input ?? (isUncounted(operation) ? 0 : countInput(operation, request)), (input) => {
       const output = Math.max(told.output ?? 0, counted);
-      const isNothing = hasGivenUp && output === 0 && text === "";
+      const isNothing = hasGivenUp && output === 0 && kept.isEmpty();
       const estimated = (told.input === undefined || output !== told.output) && !isUncounted(operation);
       return { used: { ...nothingUsed, ...told, input, output }, estimated, isNothing, gaveUp: hasGivenUp };
     }),
@@ -158,9 +153,9 @@ function isUncounted(operation: Operation): boolean {
   return operation === "speech";
 }
 
-async function countOutput({ text, beyond }: Attempted): Promise<number> {
-  if (text === "") return 0;
-  return (await countText(text)) + Math.ceil(beyond / charactersPerToken);
+async function countOutput(kept: KeptText): Promise<number> {
+  if (kept.isEmpty()) return 0;
+  return (await countText(kept.text())) + Math.ceil(kept.beyond / charactersPerToken);
 }
 
 /** What cannot be counted is guessed: no call loses its settlement by it. */

@@ -1,0 +1,38 @@
+/** What a model put out is kept as it came, however it was cut, up to a bound; what goes beyond it is counted. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { KeptText } from "../src/pipeline/kept-text.ts";
+
+const most = 262_144;
+
+function kept(pieces: readonly string[]): KeptText {
+  const text = new KeptText();
+  for (const piece of pieces) text.add(piece);
+  return text;
+}
+
+test("what is kept is what was put out, in whatever pieces", () => {
+  const piece = fc.string({ unit: "grapheme", maxLength: 400 });
+  const property = fc.property(fc.array(piece, { maxLength: 200 }), (pieces) => {
+    const text = kept(pieces);
+    expect(text.text()).toBe(pieces.join(""));
+    expect(text.isEmpty()).toBe(pieces.join("") === "");
+    expect(text.beyond).toBe(0);
+  });
+  fc.assert(property, { endOnFailure: true });
+});
+
+test("a text of one piece is kept whole, however long it is", () => {
+  const long = "あ".repeat(2 * most);
+  const text = kept([long]);
+  expect(text.text()).toBe(long);
+  expect(text.beyond).toBe(0);
+});
+
+test.each(["a", "é", "あ", "😀"])("what comes behind the bound is counted and not kept: %s", (letter) => {
+  const piece = letter.repeat(1024 / letter.length);
+  const pieces = Array.from({ length: most / 1024 }, () => piece);
+  const text = kept([...pieces, "beyond", piece]);
+  expect(text.text()).toBe(pieces.join(""));
+  expect(text.beyond).toBe("beyond".length + piece.length);
+});
