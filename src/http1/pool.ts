@@ -16,8 +16,10 @@ export interface Asking {
   readonly method: "GET" | "POST";
   /** With its query. */
   readonly path: string;
+  /** Lines of fields that many requests have, written before (`writeFields`). */
+  readonly common?: string | undefined;
   readonly fields: Readonly<Fields>;
-  readonly body?: Buffer;
+  readonly body?: Buffer | undefined;
 }
 
 export interface ConnectionPool {
@@ -38,6 +40,7 @@ const notInPath = /[^\x21-\x7e]/;
 /** `origin` is `http://…` or `https://…`. */
 export function createConnectionPool(origin: string, timeouts: PartTimeouts): ConnectionPool {
   const { host } = new URL(origin);
+  const own = `host: ${host}\r\nconnection: keep-alive\r\n`;
   const open = createOpen(origin);
   const deadlines = createDeadlines();
   const idle: Connection[] = [];
@@ -85,11 +88,10 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
   }
 
   return {
-    send({ method, path, fields, body }, replies) {
+    send({ method, path, common = "", fields, body }, replies) {
       if (notInPath.test(path)) throw new TypeError("the path has characters that none may have");
       const length = body === undefined ? "" : `content-length: ${body.length}\r\n`;
-      const own = `host: ${host}\r\nconnection: keep-alive\r\n`;
-      const head = `${method} ${path} HTTP/1.1\r\n${own}${writeFields(fields)}${length}\r\n`;
+      const head = `${method} ${path} HTTP/1.1\r\n${own}${common}${writeFields(fields)}${length}\r\n`;
       if (queued.push({ head, body, replies }) === 1) setImmediate(sendAll);
     },
     close() {

@@ -90,9 +90,10 @@ export async function attemptAt<O extends Operation, F extends Form>(
     const answer = options.holdsHead && form === "stream" ? await heldBack(spoken, attempted, facts) : spoken;
     // A stream may last for long, and asks for no text of its request any more.
     if (form === "stream") for (const sent of [request, part.request]) sent.letGoOfText();
-    const headers = droppedHeaders(dropped, answer.headers?.["x-gateway-dropped"]);
-    const told = Object.assign({}, translated.answer(answer), { headers });
-    return { answer: told as Answer<Output<O, F>>, lead, facts };
+    const further = answer.headers?.["x-gateway-dropped"];
+    const told = translated.answer(answer) as Answer<Output<O, F>>;
+    if (dropped.length === 0 && further === undefined) return { answer: told, lead, facts };
+    return { answer: { ...told, headers: droppedHeaders(dropped, further) }, lead, facts };
   } catch (error) {
     failedFirst();
     attempted.drop();
@@ -185,7 +186,6 @@ export function isStrict(header: string | undefined): boolean {
 
 /** Names what was left out on the way to the upstream, and then what the upstream, another gateway, left out itself. */
 function droppedHeaders(dropped: readonly string[], further = ""): AnswerHeaders {
-  if (dropped.length === 0 && further === "") return {};
   const inner = further.split(",").map((path) => path.trim());
   const paths = new Set([...dropped, ...inner].filter((path) => path !== ""));
   if (paths.size === 0) return {};

@@ -49,8 +49,7 @@ export async function chargeOnce<A extends Answer>(
   if (answer.kind === "whole") {
     if (!signal.aborted) charging.began();
     await charging.end(signal.aborted ? Outcome.LEFT : Outcome.ANSWERED);
-    const headers = Object.assign({}, answer.headers, charging.costHeaders());
-    return Object.assign({}, answer, { headers });
+    return { ...answer, headers: { ...answer.headers, ...charging.costHeaders() } };
   }
   // Frames that nobody began to read have no end of their own.
   signal.addEventListener("abort", () => void charging.endUnread(), { once: true });

@@ -76,7 +76,7 @@ export function createComplete({ leadsOf, send, ledger, settle, priorityOf, cloc
     const onPaused = (ms: number) => {
       facts.pausedMs = (facts.pausedMs ?? 0) + ms;
     };
-    const ask = async (part: Call<Input<O>>) => {
+    const ask = async (part: Call<Input<O>>): Promise<Answer<Output<O, F>>> => {
       const sending = { signal: part.signal, deadline, mayHedge, onPaused };
       const askAt = (to: Lead, signal: Signal, isHedge: boolean) => attemptAt<O, F>(to, part, signal, isHedge, options);
       let answered: Answered<O, F>;
@@ -88,8 +88,9 @@ export function createComplete({ leadsOf, send, ledger, settle, priorityOf, cloc
       const { answer, lead, facts: attempt } = answered;
       // Of two that were asked at once the one that was sent last need not be the one that answered.
       reach(lead, attempt);
-      const headers = Object.assign({}, answer.headers, toldOf(lead, facts, begunAt));
-      return Object.assign({}, answer, { headers });
+      const told = toldOf(lead, facts, begunAt);
+      const headers = answer.headers ? { ...answer.headers, ...told } : told;
+      return answer.kind === "whole" ? { kind: "whole", body: answer.body, headers } : { ...answer, headers };
     };
     const running = { call, asked, meter, arrivedAt, reached: () => reached, isReserved: reservation.isMade };
     const hasQueue = leads.some((lead) => lead.hasQueue);
@@ -101,8 +102,9 @@ const isQueued = (attempt: AttemptFacts) => attempt.isQueued === true;
 
 /** Says who answered, and where the time went. */
 function toldOf(lead: Lead, facts: Facts, begunAt: number): AnswerHeaders {
-  const failed = facts.attempts.filter(({ failure, isOvertaken }) => failure !== undefined || isOvertaken);
-  return wayOf(lead, failed.length + 1, facts, begunAt);
+  let asked = 1;
+  for (const { failure, isOvertaken } of facts.attempts) if (failure !== undefined || isOvertaken) asked++;
+  return wayOf(lead, asked, facts, begunAt);
 }
 
 /** Has a refusal say where the call went, if it went anywhere. */

@@ -46,14 +46,22 @@ export function firstPart(way: readonly Translation[], call: Call): Call {
 }
 
 /** Throws a Refusal. `way` is what lies between the call and its upstream, and `hasQueue` says that one of them has one. */
-export async function eachPrompt<O extends Operation, F extends Form>(
+export function eachPrompt<O extends Operation, F extends Form>(
   way: readonly Translation[],
   form: F,
   call: Call<Input<O>>,
   ask: Ask<Input<O>, Output<O, F>>,
   hasQueue = false,
 ): Promise<Answer<Output<O, F>>> {
-  if (way[0]?.from !== "completions") return ask(call);
+  return way[0]?.from === "completions" ? askEach(form, call, ask, hasQueue) : ask(call);
+}
+
+async function askEach<O extends Operation, F extends Form>(
+  form: F,
+  call: Call<Input<O>>,
+  ask: Ask<Input<O>, Output<O, F>>,
+  hasQueue: boolean,
+): Promise<Answer<Output<O, F>>> {
   const request = call.request as Wire<DescMessage> as Wire<Input<"completions">>;
   const { prompt, n = 1 } = request.message();
   const prompts = promptTexts(prompt);

@@ -6,7 +6,7 @@
  */
 import { type CallUsage, nothingUsed } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
-import type { Meter, Usage } from "../providers/provider.ts";
+import type { Meter, ToldUsage } from "../providers/provider.ts";
 import { type Soon, whenThere } from "../soon.ts";
 import { loadTokenizer } from "../tokens/tokenizer.ts";
 import type { Wire } from "../wire/wire.ts";
@@ -91,10 +91,23 @@ class Attempts implements CallMeter {
 
 const charactersPerToken = 4;
 
+/** What was told last of each part, at first nothing. */
+interface Told {
+  input: number | undefined;
+  cacheRead: number;
+  cacheWrite: number;
+  cacheWriteHour: number;
+  output: number | undefined;
+  reasoning: number;
+}
+
 class Attempted implements AttemptMeter {
   readonly operation: Operation;
   readonly request: Wire;
-  readonly usage: Partial<Usage> = {};
+  readonly usage: Told = {
+    ...{ input: undefined, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0 },
+    ...{ output: undefined, reasoning: 0 },
+  };
   readonly output = new KeptText();
   hasGivenUp = false;
   hasEnded = false;
@@ -105,8 +118,14 @@ class Attempted implements AttemptMeter {
     this.request = request;
   }
 
-  told(usage: Partial<Usage>): void {
-    Object.assign(this.usage, usage);
+  told({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning }: ToldUsage): void {
+    const { usage } = this;
+    usage.input = input ?? usage.input;
+    usage.cacheRead = cacheRead ?? usage.cacheRead;
+    usage.cacheWrite = cacheWrite ?? usage.cacheWrite;
+    usage.cacheWriteHour = cacheWriteHour ?? usage.cacheWriteHour;
+    usage.output = output ?? usage.output;
+    usage.reasoning = reasoning ?? usage.reasoning;
   }
 
   wrote(text: string): void {
@@ -133,17 +152,20 @@ class Attempted implements AttemptMeter {
 
 function measure(attempted: Attempted, complete: boolean, countInput: CountInput): Soon<Measured> {
   const { operation, request, usage, output: kept, hasGivenUp } = attempted;
-  const told: Partial<Usage> = operation === "embeddings" ? Object.assign({}, usage, { output: 0 }) : usage;
+  // Of vectors nobody pays for an output.
+  const toldOutput = operation === "embeddings" ? 0 : usage.output;
   // Some upstreams tell of nothing where there was something.
-  const isCounted = told.output === 0 && !kept.isEmpty();
-  const isTold = told.input !== undefined && told.output !== undefined && complete && !isCounted;
+  const isCounted = toldOutput === 0 && !kept.isEmpty();
+  const isTold = usage.input !== undefined && toldOutput !== undefined && complete && !isCounted;
   const counting = isTold || isUncounted(operation) ? 0 : countOutput(kept);
   return whenThere(counting, (counted) =>
-    whenThere(told.input ?? (isUncounted(operation) ? 0 : countInput(operation, request)), (input) => {
-      const output = Math.max(told.output ?? 0, counted);
+    whenThere(usage.input ?? (isUncounted(operation) ? 0 : countInput(operation, request)), (input) => {
+      const { cacheRead, cacheWrite, cacheWriteHour, reasoning } = usage;
+      const output = Math.max(toldOutput ?? 0, counted);
       const isNothing = hasGivenUp && output === 0 && kept.isEmpty();
-      const estimated = (told.input === undefined || output !== told.output) && !isUncounted(operation);
-      return { used: { ...nothingUsed, ...told, input, output }, estimated, isNothing, gaveUp: hasGivenUp };
+      const estimated = (usage.input === undefined || output !== toldOutput) && !isUncounted(operation);
+      const used = { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters: 0 };
+      return { used, estimated, isNothing, gaveUp: hasGivenUp };
     }),
   );
 }

@@ -18,7 +18,7 @@ import {
 } from "../errors.ts";
 import { meterEvents, meterMessage } from "./anthropic-usage.ts";
 import { overflowWords } from "./context-overflow.ts";
-import { checkOver, type Dialect, type Follower, speakOver } from "./dialect.ts";
+import { checkOver, commonFields, type Dialect, type Follower, speakOver } from "./dialect.ts";
 import type { Operation } from "./operations.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
 import type { Timeouts } from "./timeouts.ts";
@@ -72,10 +72,12 @@ function withoutSampling<O extends Operation>(speak: Speak<O>): Speak<O> {
 }
 
 function anthropicDialect(credential: Record<string, string>): Dialect {
+  const common = commonFields(credential);
   return {
+    common: { whole: common, stream: common },
     headers({ header }) {
       const beta = header("anthropic-beta");
-      return { ...credential, "anthropic-version": versionOf(header), ...(beta ? { "anthropic-beta": beta } : {}) };
+      return { "anthropic-version": versionOf(header), ...(beta ? { "anthropic-beta": beta } : {}) };
     },
     body: requestBody,
     refusal: refusalOfError,

@@ -12,6 +12,7 @@ import type { Answer, AnswerHeaders, Frames } from "../call.ts";
 import { Refusal, upstreamFailed } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
 import { each, failAfter, flow, noMore } from "../flow.ts";
+import { type Fields, writeFields } from "../http1/fields.ts";
 import { isLater, type Soon } from "../soon.ts";
 import { type SseFrame, SseReader } from "../wire/sse.ts";
 import { Wire } from "../wire/wire.ts";
@@ -24,7 +25,10 @@ import { readWhole } from "./whole-body.ts";
 
 /** How one family of vendors wants to be spoken to. */
 export interface Dialect {
-  headers(attempt: Attempt): Record<string, string>;
+  /** The fields that all requests have (`commonFields`), by the form of the answer. */
+  readonly common: Readonly<Record<Form, string>>;
+  /** Those of one request. */
+  headers?(attempt: Attempt): Fields;
   /** Writes the request. */
   body(attempt: Attempt): Buffer;
   /** Returns the refusal for an error answer. */
@@ -78,12 +82,21 @@ export function postAttempt(
 ): Promise<UpstreamReply> {
   const { facts, signal, timeouts } = attempt;
   const strict = attempt.header("x-gateway-strict");
-  const headers: Record<string, string> = Object.assign({}, attempt.traceHeaders, dialect.headers(attempt), from);
-  if (strict !== undefined) headers["x-gateway-strict"] = strict;
-  headers["content-type"] = "application/json";
-  headers["x-request-id"] = attempt.id;
-  const posting = upstream.post(path, headers, dialect.body(attempt), { signal, timeouts });
-  return waited(facts, posting).then((reply) => (reply.status === 200 ? reply : refusedBy(reply, dialect, attempt)));
+  const fields: Fields = { "x-request-id": attempt.id };
+  if (strict !== undefined) fields["x-gateway-strict"] = strict;
+  Object.assign(fields, attempt.traceHeaders, dialect.headers?.(attempt));
+  const asking = { path, common: dialect.common[attempt.form], fields, body: dialect.body(attempt) };
+  const begunAt = performance.now();
+  return upstream.post(asking, { signal, timeouts }).then(
+    (reply) => {
+      facts.waitedMs += performance.now() - begunAt;
+      return reply.status === 200 ? reply : refusedBy(reply, dialect, attempt);
+    },
+    (error: unknown) => {
+      facts.waitedMs += performance.now() - begunAt;
+      throw error;
+    },
+  );
 }
 
 async function refusedBy(reply: UpstreamReply, dialect: Dialect, { facts, model }: Attempt): Promise<never> {
@@ -98,6 +111,11 @@ async function refusedBy(reply: UpstreamReply, dialect: Dialect, { facts, model 
 
 const from = { "user-agent": "model-gateway" };
 
+/** Writes fields that all requests have once and for all. */
+export function commonFields(fields: Readonly<Fields>): string {
+  return writeFields({ ...fields, ...from, "content-type": "application/json" });
+}
+
 /** Counts the time until this is there for the upstream's. */
 export async function waited<T>(facts: AttemptFacts, coming: Soon<T>): Promise<T> {
   const begunAt = performance.now();
@@ -111,7 +129,7 @@ export async function waited<T>(facts: AttemptFacts, coming: Soon<T>): Promise<T
 /** Returns how to ask an upstream whether it is well: any answer of success says so. */
 export function checkOver(upstream: Upstream, headers: Record<string, string>): NonNullable<Provider["check"]> {
   return async (path, signal) => {
-    const { status, body } = await upstream.get(path, { ...headers, ...from }, { signal });
+    const { status, body } = await upstream.get({ path, fields: { ...headers, ...from } }, { signal });
     if (status < 200 || status > 299) throw upstreamFailed(`it answered with status ${status}`);
     for await (const _ of body);
   };

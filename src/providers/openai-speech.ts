@@ -7,8 +7,9 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { SpeechChunkSchema, SpeechSchema } from "../../gen/modelgateway/v1/speech_pb.ts";
 import type { Answer, Frames } from "../call.ts";
+import type { Fields } from "../http1/fields.ts";
 import { Wire } from "../wire/wire.ts";
-import { type Dialect, passedOn, postAttempt, waited } from "./dialect.ts";
+import { commonFields, type Dialect, passedOn, postAttempt, waited } from "./dialect.ts";
 import type { UpstreamReply } from "./exchange.ts";
 import type { Attempt } from "./provider.ts";
 import type { Upstream } from "./upstream.ts";
@@ -17,12 +18,9 @@ import { readWhole } from "./whole-body.ts";
 const maxAudioBytes = 256 * 1024 * 1024;
 
 /** Returns how to speak the operation. */
-export function speakSpeech(upstream: Upstream, dialect: Dialect) {
-  const spoken: Dialect = {
-    ...dialect,
-    headers: (attempt) => ({ ...dialect.headers(attempt), accept: "application/octet-stream" }),
-    body: requestBody,
-  };
+export function speakSpeech(upstream: Upstream, dialect: Dialect, credential: Readonly<Fields>) {
+  const common = commonFields({ ...credential, accept: "application/octet-stream" });
+  const spoken: Dialect = { ...dialect, common: { whole: common, stream: common }, body: requestBody };
   return async (attempt: Attempt<"speech">): Promise<Answer<typeof SpeechSchema | typeof SpeechChunkSchema>> => {
     const reply = await postAttempt(upstream, spoken, "/audio/speech", attempt);
     const contentType = String(reply.headers["content-type"] ?? "application/octet-stream");

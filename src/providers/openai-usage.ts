@@ -7,7 +7,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { countOf } from "./count.ts";
-import type { Meter, Usage } from "./provider.ts";
+import type { Meter, ToldUsage } from "./provider.ts";
 
 /** Tells of a whole answer. What was written counts only where the output is not told. */
 export function meterAnswer({ choices, usage }: JsonObject, meter: Meter): void {
@@ -26,21 +26,25 @@ export function meterChoice(choice: JsonObject, meter: Meter): void {
 }
 
 /** Tells usage on, and returns what of it was told. */
-export function tellUsage(usage: JsonValue | undefined, meter: Meter): Partial<Usage> {
-  if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return {};
-  const told = Object.assign(inputParts(usage), outputParts(usage));
+export function tellUsage(usage: JsonValue | undefined, meter: Meter): ToldUsage {
+  if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return nothing;
+  const { input, cacheRead, cacheWrite } = inputParts(usage);
+  const { output, reasoning } = outputParts(usage);
+  const told = { input, cacheRead, cacheWrite, output, reasoning };
   meter.told(told);
   return told;
 }
 
+const nothing: ToldUsage = {};
+
 /** The prompt's tokens have those of the cache in them: whatever is told, the parts make up the whole. */
-function inputParts(usage: JsonObject): Partial<Usage> {
+function inputParts(usage: JsonObject): ToldUsage {
   const prompt = countOf(usage.prompt_tokens);
-  if (prompt === undefined) return {};
+  if (prompt === undefined) return nothing;
   const details = usage.prompt_tokens_details as JsonObject | null | undefined;
   // DeepSeek has a name of its own for it, others a place.
-  const names = [details?.cached_tokens, usage.prompt_cache_hit_tokens, usage.cached_tokens];
-  const cacheRead = Math.min(prompt, names.map(countOf).find((count) => count !== undefined) ?? 0);
+  const { prompt_cache_hit_tokens: hit, cached_tokens: cached } = usage;
+  const cacheRead = Math.min(prompt, countOf(details?.cached_tokens) ?? countOf(hit) ?? countOf(cached) ?? 0);
   const cacheWrite = Math.min(prompt - cacheRead, countOf(details?.cache_write_tokens) ?? 0);
   return { input: prompt - cacheRead - cacheWrite, cacheRead, cacheWrite };
 }
@@ -49,9 +53,9 @@ function inputParts(usage: JsonObject): Partial<Usage> {
  * The completion's tokens have the reasoning in them, but not at xAI, nor at Gemini, which does not even tell of it:
  * there the total alone does.
  */
-function outputParts(usage: JsonObject): Partial<Usage> {
+function outputParts(usage: JsonObject): ToldUsage {
   const output = countOf(usage.completion_tokens);
-  if (output === undefined) return {};
+  if (output === undefined) return nothing;
   const details = usage.completion_tokens_details as JsonObject | null | undefined;
   const reasoning = countOf(details?.reasoning_tokens) ?? countOf(usage.reasoning_tokens);
   const beside = (countOf(usage.total_tokens) ?? 0) - (countOf(usage.prompt_tokens) ?? Number.NaN) - output;

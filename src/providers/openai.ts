@@ -6,7 +6,7 @@
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Wire } from "../wire/wire.ts";
-import { checkOver, type Dialect, type Follower, speakOver } from "./dialect.ts";
+import { checkOver, commonFields, type Dialect, type Follower, speakOver } from "./dialect.ts";
 import { createAlikeReader } from "./openai-alike.ts";
 import { speakSpeech } from "./openai-speech.ts";
 import { meterAnswer, meterChoice, tellUsage } from "./openai-usage.ts";
@@ -33,7 +33,7 @@ export function createOpenAiProvider({ baseUrl, apiKey, timeouts }: OpenAiOption
       completions: speakOver(upstream, dialect, "/completions"),
       embeddings: speakOver(upstream, dialect, "/embeddings"),
       // The form of the answer follows the attempt's, which types cannot say of a branch.
-      speech: speakSpeech(upstream, dialect) as Speak<"speech">,
+      speech: speakSpeech(upstream, dialect, credential) as Speak<"speech">,
     },
     check: checkOver(upstream, credential),
     close: () => upstream.close(),
@@ -41,12 +41,11 @@ export function createOpenAiProvider({ baseUrl, apiKey, timeouts }: OpenAiOption
 }
 
 function openAiDialect(credential: Record<string, string>): Dialect {
-  const headers = {
-    whole: { ...credential, accept: "application/json" },
-    stream: { ...credential, accept: "text/event-stream" },
-  };
   return {
-    headers: ({ form }) => headers[form],
+    common: {
+      whole: commonFields({ ...credential, accept: "application/json" }),
+      stream: commonFields({ ...credential, accept: "text/event-stream" }),
+    },
     body: requestBody,
     refusal: refusalOfAnswer,
     errorIn(json, bytes) {

@@ -26,10 +26,13 @@ export interface Usage {
   readonly reasoning: number;
 }
 
+/** So much of it as is told. */
+export type ToldUsage = { readonly [part in keyof Usage]?: number | undefined };
+
 /** What a provider tells of an attempt while it answers. It is read below any translation, where nothing is lost yet. */
 export interface Meter {
   /** Takes what the upstream told: counts of the whole attempt so far. What is not named stays as it was told before. */
-  told(usage: Partial<Usage>): void;
+  told(usage: ToldUsage): void;
   /** Takes text that the model put out, reasoning and arguments of tools too: it is counted where no usage is told. */
   wrote(text: string): void;
   /** Says that the model gave up: it finished by an error or a filter. */

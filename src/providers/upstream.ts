@@ -6,8 +6,8 @@ import { createBounds, defaultTimeouts, type Timeouts, timedOut } from "./timeou
 
 export interface Upstream {
   /** Sends a request below the base address. Resolves with the head. Throws a Refusal. */
-  post(path: string, headers: Record<string, string>, body: Buffer, waiting: Waiting): Promise<UpstreamReply>;
-  get(path: string, headers: Record<string, string>, waiting: Waiting): Promise<UpstreamReply>;
+  post(asking: Omit<Asking, "method">, waiting: Waiting): Promise<UpstreamReply>;
+  get(asking: Omit<Asking, "method">, waiting: Waiting): Promise<UpstreamReply>;
   close(): Promise<void>;
 }
 
@@ -23,22 +23,24 @@ export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTime
   const pool = createConnectionPool(origin, timeouts);
   const prefix = pathname.replace(/\/$/, "");
   const boundsFor = createBounds(timeouts);
-  const send = (asking: Asking, { signal, timeouts: wanted = {} }: Waiting) => {
+  const send = (method: Asking["method"], asking: Omit<Asking, "method">, waiting: Waiting) => {
+    const { signal, timeouts: wanted = {} } = waiting;
+    const { path, common, fields, body } = asking;
     const bounds = boundsFor(wanted);
     const { totalMs } = bounds;
     if (totalMs && totalMs.ms <= 0) return Promise.reject(timedOut("totalMs", totalMs));
     return new Promise<UpstreamReply>((resolve, reject) => {
       const exchange = new Exchange({ resolve, reject }, signal, bounds, timeouts);
       try {
-        pool.send(asking, exchange);
+        pool.send({ method, path: `${prefix}${path}`, common, fields, body }, exchange);
       } catch (error) {
         exchange.failed(error as Error);
       }
     });
   };
   return {
-    post: (path, fields, body, waiting) => send({ method: "POST", path: `${prefix}${path}`, fields, body }, waiting),
-    get: (path, fields, waiting) => send({ method: "GET", path: `${prefix}${path}`, fields }, waiting),
+    post: (asking, waiting) => send("POST", asking, waiting),
+    get: (asking, waiting) => send("GET", asking, waiting),
     close: () => pool.close(),
   };
 }

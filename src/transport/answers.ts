@@ -9,6 +9,7 @@ import type { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import type { Answer, AnswerHeaders } from "../call.ts";
 import { asRefusal, internal } from "../errors.ts";
 import { each, noMore } from "../flow.ts";
+import type { Fields } from "../http1/fields.ts";
 import type { HttpAnswer } from "../http1/served-answer.ts";
 import type { Signal } from "../signal.ts";
 import type { Wire } from "../wire/wire.ts";
@@ -22,8 +23,8 @@ export interface Outlet {
   /** The request id. */
   readonly id: string;
   readonly family: Family;
-  /** What an answer says besides its own headers, unless that has been set already. */
-  readonly head?: AnswerHeaders;
+  /** What an answer says besides its own headers, unless that has been set already. Whoever writes the answer adds to it. */
+  readonly head?: Fields;
   /** How many messages of the stream have been written. */
   sent?: number;
 }
@@ -59,8 +60,8 @@ export function writeWhole(outlet: Outlet, answer: Answer, envelope: Envelope | 
 }
 
 /** All headers at once: Node takes one object in a third of the time that they take one by one. */
-function writeBody({ res, head }: Outlet, status: number, headers: AnswerHeaders | undefined, body: Buffer): void {
-  const fields: Record<string, string> = Object.assign({}, head, headers);
+function writeBody({ res, head = {} }: Outlet, status: number, headers: AnswerHeaders | undefined, body: Buffer): void {
+  const fields = Object.assign(head, headers);
   fields["content-type"] = "application/json";
   fields["content-length"] = String(body.length);
   res.writeHead(status, fields);

@@ -23,7 +23,8 @@ export function recordingMeter(): RecordingMeter {
   return {
     kept,
     told(usage) {
-      kept.used = { ...kept.used, ...usage };
+      const told = Object.entries(usage).filter(([, count]) => count !== undefined);
+      kept.used = { ...kept.used, ...Object.fromEntries(told) };
     },
     wrote(text) {
       kept.text += text;
