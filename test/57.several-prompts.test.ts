@@ -361,8 +361,8 @@ for (const upstream of upstreams) {
 
     test("are not asked for at all where one of them is no text", async () => {
       const before = scripted.received.length;
-      const refused = complete("whole", { prompt: ["a", "b", "c", "d", "e", [1, 2]] });
-      await expect(refused).rejects.toMatchObject({ status: 400, param: "prompt" });
+      const refused = async () => complete("whole", { prompt: ["a", "b", "c", "d", "e", [1, 2]] });
+      await expect(refused()).rejects.toMatchObject({ status: 400, param: "prompt" });
       expect(scripted.received.length).toBe(before);
     });
 

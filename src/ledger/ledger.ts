@@ -167,7 +167,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     } else credit.reserved(wish.accountId, wish.keyId, amount);
   }
 
-  async function settle(settlement: Settlement): Promise<Charged | undefined> {
+  function settle(settlement: Settlement): Promise<Charged | undefined> {
     const { id, cost } = settlement;
     const reserved = calls.get(id);
     calls.delete(id);
@@ -177,16 +177,14 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     const isHeld = reserved !== undefined;
     const taken = reserved && takenOf(reserved);
     const entry: Entry = { kind: "settle", call: settlement, isHeld, taken };
-    try {
-      await note(entry, settlement.account_id);
-    } catch (error) {
-      if (journal.withdraw(entry)) {
-        if (reserved) adjust(reserved, -cost);
-        if (isHeld && !taken) freeLater(id, settlement.account_id);
-        throw error;
-      }
-    }
-    return { cost, waived: 0 };
+    const charged = () => ({ cost, waived: 0 });
+    return note(entry, settlement.account_id).then(charged, (error: unknown) => {
+      // What another write has noted meanwhile is charged.
+      if (!journal.withdraw(entry)) return charged();
+      if (reserved) adjust(reserved, -cost);
+      if (isHeld && !taken) freeLater(id, settlement.account_id);
+      throw error;
+    });
   }
 
   /** Whether a call is charged by what it has, and what its lease has besides. */

@@ -86,16 +86,17 @@ class Charging {
 
   /** Charges the call, unless that was done. */
   end(outcome: Outcome): Promise<void> {
-    this.#ending ??= this.#chargeNow(outcome);
+    this.#ending ??= this.#running.charge(outcome, this.#options.clock(), this.#firstByteAt).then(
+      (headers) => {
+        this.#headers = headers;
+        this.#isDone();
+      },
+      (error: unknown) => {
+        this.#isDone();
+        throw error;
+      },
+    );
     return this.#ending;
-  }
-
-  async #chargeNow(outcome: Outcome): Promise<void> {
-    try {
-      this.#headers = await this.#running.charge(outcome, this.#options.clock(), this.#firstByteAt);
-    } finally {
-      this.#isDone();
-    }
   }
 
   /** Returns what the answer tells of its cost. */

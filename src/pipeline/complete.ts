@@ -34,7 +34,7 @@ export interface CompleteOptions {
   readonly clock: () => number;
 }
 
-/** Answers an operation, in the form that is asked for. */
+/** Answers an operation, in the form that is asked for. Throws a Refusal, now or later. */
 export type Complete = <O extends Operation, F extends Form>(
   asked: O,
   form: F,
@@ -42,7 +42,7 @@ export type Complete = <O extends Operation, F extends Form>(
 ) => Promise<Answer<Output<O, F>>>;
 
 export function createComplete({ leadsOf, send, ledger, settle, priorityOf, clock }: CompleteOptions): Complete {
-  return async <O extends Operation, F extends Form>(asked: O, form: F, call: Call<Input<O>>) => {
+  return <O extends Operation, F extends Form>(asked: O, form: F, call: Call<Input<O>>) => {
     const begunAt = performance.now();
     const arrivedAt = clock();
     const { facts } = call;

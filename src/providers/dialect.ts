@@ -13,7 +13,7 @@ import { Refusal, upstreamFailed } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
 import { each, failAfter, flow, noMore } from "../flow.ts";
 import { type Fields, writeFields } from "../http1/fields.ts";
-import { isLater, type Soon } from "../soon.ts";
+import { isLater, type Soon, whenThere } from "../soon.ts";
 import { type SseFrame, SseReader } from "../wire/sse.ts";
 import { Wire } from "../wire/wire.ts";
 import type { UpstreamReply } from "./exchange.ts";
@@ -61,15 +61,17 @@ export interface Follower {
 const maxAnswerBytes = 64 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
 
-/** Returns how to speak one operation at this path of the upstream. */
+/** Returns how to speak one operation at this path of the upstream. What it returns throws a Refusal, now or later. */
 export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dialect, path: string): Speak<O> {
-  return async <F extends Form>(attempt: Attempt<O, F>) => {
-    const reply = await postAttempt(upstream, dialect, path, attempt);
+  return <F extends Form>(attempt: Attempt<O, F>) => {
     const desc = operations[attempt.operation][attempt.form] as Output<O, F>;
-    if (attempt.form === "stream") return streamAnswer(reply, desc, dialect, attempt);
-    const reading = readWhole(reply, maxAnswerBytes);
-    const bytes = isLater(reading) ? await waited(attempt.facts, reading) : reading;
-    return wholeAnswer(bytes, reply, desc, dialect, attempt);
+    const answerOf = (reply: UpstreamReply): Soon<Answer<Output<O, F>>> => {
+      if (attempt.form === "stream") return streamAnswer(reply, desc, dialect, attempt);
+      const reading = readWhole(reply, maxAnswerBytes);
+      const coming = isLater(reading) ? waited(attempt.facts, reading) : reading;
+      return whenThere(coming, (bytes) => wholeAnswer(bytes, reply, desc, dialect, attempt));
+    };
+    return postAttempt(upstream, dialect, path, attempt).then(answerOf);
   };
 }
 
