@@ -1,6 +1,6 @@
 /** The head of an answer, read strictly (RFC 9112): its status, its fields, and how its body ends. */
 import { ChunkedReader } from "./chunked.ts";
-import { lengthIn, readFields } from "./fields.ts";
+import { lengthIn, noFields, readFields } from "./fields.ts";
 
 /** Fields by their lower-case names; those that came several times as a list. */
 export type ReplyFields = Readonly<Record<string, string | string[] | undefined>>;
@@ -21,11 +21,9 @@ export function readReplyHead(head: string): ReplyHead {
   const line = end === -1 ? head : head.slice(0, end);
   const [, minor, digits] = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/.exec(line) ?? [];
   if (digits === undefined) throw notUnderstood("it does not begin with a status");
-  const fields: Record<string, string | string[]> = {};
+  const fields = noFields<string | string[]>();
   const isPlain = readFields(head, end === -1 ? head.length : end + 2, (name, value) => {
-    const had = fields[name];
-    // What every object has is no field.
-    const known = had !== undefined && Object.hasOwn(fields, name) ? had : undefined;
+    const known = fields[name];
     if (known === undefined) fields[name] = value;
     else if (typeof known === "string") fields[name] = [known, value];
     else known.push(value);

@@ -4,7 +4,7 @@
  */
 import { maxHeaderSize } from "node:http";
 import type { Socket } from "node:net";
-import { type Fields, headEnd, lengthIn, readFields } from "./fields.ts";
+import { type Fields, headEnd, lengthIn, noFields, readFields } from "./fields.ts";
 
 /** A request as a door gets it, in the words of Node's own. */
 export interface PlainRequest {
@@ -74,7 +74,7 @@ const others: ReadonlySet<string> = new Set([
 
 /** Returns undefined where a field comes twice, or asks for more. */
 function plainFields(head: string, from: number): Fields | undefined {
-  const fields: Fields = {};
+  const fields: Fields = noFields();
   let isOther = false;
   const isPlain = readFields(head, from, (name, value) => {
     if (fields[name] !== undefined || others.has(name)) isOther = true;
