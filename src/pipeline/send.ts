@@ -54,6 +54,8 @@ export interface Send {
   send<L extends ToTarget, A>(leads: readonly L[], sending: Sending, ask: AskAt<L, A>): Promise<A>;
 }
 
+/** What is left of the time must be more for another attempt: a timer may fire a little early by the clock. */
+const leastMs = 2;
 const firstPauseMs = 250;
 /** Nobody is let wait longer for a retry: who would have to is told to come again. */
 const longestPauseMs = 5_000;
@@ -99,7 +101,7 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
         const isPassedOver = fault !== undefined && isOwnRefusal(error);
         if (signal.aborted || (faultOf(error) === undefined && !isPassedOver)) throw error;
         if (!isPassedOver) fault = error;
-        if (clock() >= deadline) throw fault;
+        if (clock() + leastMs > deadline) throw fault;
         course.failed(at, isPassedOver);
         const next = course.next();
         if (next) {
