@@ -3,9 +3,7 @@
  *
  * A request's bytes go on as they came but for what the dialect must set; so do an answer's bytes and a stream's frames,
  * but for a usage that nobody asked for. Each is parsed to see errors and the end, unless the follower knows it without
- * (`skim`).
- *
- * The upstream may be another gateway: it is told how strict the caller is, and what it leaves out is passed on.
+ * (`skim`). The upstream may be another gateway: it is told how strict the caller is, and what it leaves out is passed on.
  */
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, Frames } from "../call.ts";
