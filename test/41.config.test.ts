@@ -126,6 +126,15 @@ describe("a file", () => {
     ]);
   });
 
+  test("calls a model by what a header may hold, whatever it is called elsewhere", async () => {
+    const named = sound.replace("model: uno", "model: 模型-1").replace("id: one", "id: one, aliases: [模型]");
+    const { models } = await load(named, { NEAR_KEY: "k" });
+    expect(models[0]).toMatchObject({ id: "one", aliases: ["模型"], targets: [{ model: "模型-1" }] });
+    expect(await faultsOf(sound.replace("id: one", "id: 模型"), { NEAR_KEY: "k" })).toEqual([
+      "5: models[0].id: expected a model id of letters, digits and signs of ASCII, at most 200 characters",
+    ]);
+  });
+
   test("is found by GATEWAY_CONFIG, and by --config before that", async () => {
     await writeFile(file, "port: 1234");
     expect(loadConfig(undefined, { GATEWAY_CONFIG: file }).port).toBe(1234);

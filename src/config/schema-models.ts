@@ -3,6 +3,7 @@ import { z } from "zod";
 import {
   credentialSchema,
   modelIdSchema,
+  modelNameSchema,
   moneySchema,
   nameSchema,
   secondsSchema,
@@ -51,14 +52,14 @@ export const upstreamSchema = z.strictObject({
 
 const target = z.strictObject({
   upstream: nameSchema,
-  model: modelIdSchema,
+  model: modelNameSchema,
   priority: z.number().int().min(0).default(0),
   weight: z.number().int().min(1).default(1),
 });
 
 export const modelSchema = z.strictObject({
   id: modelIdSchema,
-  aliases: z.array(modelIdSchema).default([]),
+  aliases: z.array(modelNameSchema).default([]),
   family: nameSchema,
   vendor: nameSchema.optional(),
   kind: modelKind,

@@ -6,7 +6,7 @@ import { modelSchema, upstreamSchema } from "./schema-models.ts";
 import {
   credentialSchema,
   headerNameSchema,
-  modelIdSchema,
+  modelNameSchema,
   moneySchema,
   networkSchema,
   originSchema,
@@ -116,7 +116,7 @@ export const fileSchema = z.strictObject({
     })
     .optional(),
   default_models: z
-    .strictObject({ completion: modelIdSchema.optional(), embedding: modelIdSchema.optional() })
+    .strictObject({ completion: modelNameSchema.optional(), embedding: modelNameSchema.optional() })
     .optional(),
   public_urls: z
     .strictObject({

@@ -5,9 +5,17 @@ import { parseDecimal } from "../decimal.ts";
 export const nameSchema = z
   .string()
   .regex(/^[A-Za-z0-9][\w.-]*$/, "expected a name of letters, digits, `.`, `_` and `-`");
+
+/** Answers name it in a header. */
 export const modelIdSchema = z
   .string()
-  .regex(/^[^\s]{1,200}$/, "expected a model id without spaces, at most 200 characters");
+  .regex(/^[\x21-\x7e]{1,200}$/, "expected a model id of letters, digits and signs of ASCII, at most 200 characters");
+
+/** What a model is called elsewhere, or by callers as well. */
+export const modelNameSchema = z
+  .string()
+  .regex(/^[^\s]{1,200}$/, "expected a model's name without spaces, at most 200 characters");
+
 /** How many tokens. */
 export const tokensSchema = z.number().int().min(1);
 /** An address that paths are put behind, so it has nothing behind its own path. */

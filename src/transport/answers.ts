@@ -23,8 +23,8 @@ export interface Outlet {
   /** The request id. */
   readonly id: string;
   readonly family: Family;
-  /** What an answer says besides its own headers, unless that has been set already. Whoever writes the answer adds to it. */
-  readonly head?: Fields;
+  /** What an answer says besides its own headers, unless that has been set already. */
+  readonly head?: AnswerHeaders;
   /** How many messages of the stream have been written. */
   sent?: number;
 }
@@ -60,8 +60,8 @@ export function writeWhole(outlet: Outlet, answer: Answer, envelope: Envelope | 
 }
 
 /** All headers at once: Node takes one object in a third of the time that they take one by one. */
-function writeBody({ res, head = {} }: Outlet, status: number, headers: AnswerHeaders | undefined, body: Buffer): void {
-  const fields = Object.assign(head, headers);
+function writeBody({ res, head }: Outlet, status: number, headers: AnswerHeaders | undefined, body: Buffer): void {
+  const fields: Fields = Object.assign({}, head, headers);
   fields["content-type"] = "application/json";
   fields["content-length"] = String(body.length);
   res.writeHead(status, fields);
