@@ -62,7 +62,7 @@ function targetIn(head: string, lineEnd: number): string | undefined {
   return notInTarget.test(target) ? undefined : target;
 }
 
-/** Fields that have Node's server do more than read a body, or read it otherwise. */
+/** Fields that have Node's server do more than read a body, or read it otherwise; the last it loses. */
 const others: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "expect",
@@ -70,6 +70,7 @@ const others: ReadonlySet<string> = new Set([
   "trailer",
   "te",
   "http2-settings",
+  "__proto__",
 ]);
 
 /** Returns undefined where a field comes twice, or asks for more. */
