@@ -105,8 +105,12 @@ class Attempted implements AttemptMeter {
   readonly operation: Operation;
   readonly request: Wire;
   readonly usage: Told = {
-    ...{ input: undefined, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0 },
-    ...{ output: undefined, reasoning: 0 },
+    input: undefined,
+    cacheRead: 0,
+    cacheWrite: 0,
+    cacheWriteHour: 0,
+    output: undefined,
+    reasoning: 0,
   };
   readonly output = new KeptText();
   hasGivenUp = false;

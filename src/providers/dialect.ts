@@ -86,17 +86,8 @@ export function postAttempt(
   if (strict !== undefined) fields["x-gateway-strict"] = strict;
   Object.assign(fields, attempt.traceHeaders, dialect.headers?.(attempt));
   const asking = { path, common: dialect.common[attempt.form], fields, body: dialect.body(attempt) };
-  const begunAt = performance.now();
-  return upstream.post(asking, { signal, timeouts }).then(
-    (reply) => {
-      facts.waitedMs += performance.now() - begunAt;
-      return reply.status === 200 ? reply : refusedBy(reply, dialect, attempt);
-    },
-    (error: unknown) => {
-      facts.waitedMs += performance.now() - begunAt;
-      throw error;
-    },
-  );
+  const posting = waited(facts, upstream.post(asking, { signal, timeouts }));
+  return posting.then((reply) => (reply.status === 200 ? reply : refusedBy(reply, dialect, attempt)));
 }
 
 async function refusedBy(reply: UpstreamReply, dialect: Dialect, { facts, model }: Attempt): Promise<never> {

@@ -6,10 +6,13 @@ import { createBounds, defaultTimeouts, type Timeouts, timedOut } from "./timeou
 
 export interface Upstream {
   /** Sends a request below the base address. Resolves with the head. Throws a Refusal. */
-  post(asking: Omit<Asking, "method">, waiting: Waiting): Promise<UpstreamReply>;
-  get(asking: Omit<Asking, "method">, waiting: Waiting): Promise<UpstreamReply>;
+  post(asking: Sending, waiting: Waiting): Promise<UpstreamReply>;
+  get(asking: Sending, waiting: Waiting): Promise<UpstreamReply>;
   close(): Promise<void>;
 }
+
+/** A request, with its path below the base address. */
+type Sending = Omit<Asking, "method">;
 
 /** For how long the answer is waited for. */
 export interface Waiting {
@@ -23,7 +26,7 @@ export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTime
   const pool = createConnectionPool(origin, timeouts);
   const prefix = pathname.replace(/\/$/, "");
   const boundsFor = createBounds(timeouts);
-  const send = (method: Asking["method"], asking: Omit<Asking, "method">, waiting: Waiting) => {
+  const send = (method: Asking["method"], asking: Sending, waiting: Waiting) => {
     const { signal, timeouts: wanted = {} } = waiting;
     const { path, common, fields, body } = asking;
     const bounds = boundsFor(wanted);
