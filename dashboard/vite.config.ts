@@ -1,4 +1,4 @@
-/** Builds the dashboard into dashboard/dist, which the gateway serves; `npm run dashboard` serves it while it is worked on. */
+/** How the dashboard is built (`build.js`), and served while it is worked on (`npm run dashboard`). */
 import { join } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
@@ -14,8 +14,6 @@ export default defineConfig({
     alias: { "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js": join(import.meta.dirname, "no-rules.ts") },
   },
   build: {
-    outDir: join(import.meta.dirname, "dist"),
-    emptyOutDir: true,
     // The content security policy lets nothing in that is written into a page.
     assetsInlineLimit: 0,
     // Whose work the bundle holds, told beside it.
