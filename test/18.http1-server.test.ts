@@ -13,7 +13,7 @@ import type { Late } from "../src/http1/deadlines.ts";
 import { readFields } from "../src/http1/fields.ts";
 import type { PlainAnswer } from "../src/http1/served-answer.ts";
 import { ServedConnection } from "../src/http1/served-connection.ts";
-import { longestRequest, type PlainRequest, plainRequest, readHead } from "../src/http1/served-request.ts";
+import { type PlainRequest, plainRequest, readHead } from "../src/http1/served-request.ts";
 import { type Listener, type ListenOptions, listen } from "../src/transport/listen.ts";
 
 const undo: (() => unknown)[] = [];
@@ -30,7 +30,7 @@ function read(text: string): PlainRequest | "more" | "other" {
   const bytes = Buffer.from(text, "latin1");
   const head = readHead(bytes);
   if (!head) return "other";
-  return head.to > bytes.length ? "more" : plainRequest(head, bytes, nobody);
+  return head.to > bytes.length ? "more" : plainRequest(head, bytes.subarray(head.from, head.to), nobody);
 }
 
 describe("a request", () => {
@@ -77,7 +77,6 @@ describe("a request", () => {
     ["a zero byte", head("host: h\r\nx-one: a\0b\r\ncontent-length: 4")],
     ["a bare CR", head("host: h\r\nx-one: a\rb\r\ncontent-length: 4")],
     ["a bare LF", head("host: h\nx-one: a\r\ncontent-length: 4")],
-    ["a body that is long", head(`host: h\r\ncontent-length: ${longestRequest}`)],
     ["a head that is longer than Node takes", head(`host: h\r\nx-one: ${"a".repeat(17_000)}\r\ncontent-length: 4`)],
   ])("with %s is for Node's own server", (_, text) => {
     expect(read(text)).toBe("other");
@@ -157,7 +156,7 @@ describe("a request", () => {
           await Promise.race([once(socket, "data"), once(socket, "close")]);
           socket.destroy();
           const { url: path, headers, body: bytes } = ours;
-          expect(seen[0]).toEqual({ url: path, headers, body: bytes.toString("latin1") });
+          expect(seen[0]).toEqual({ url: path, headers, body: (bytes as Buffer).toString("latin1") });
         }
       }),
       { numRuns: 300 },
@@ -192,8 +191,8 @@ async function startPort(options: Partial<ListenOptions> = {}): Promise<Port> {
       if (request.url === "/declined") return undefined;
       if (request.socket.writableNeedDrain) behind++;
       return (answer) => {
-        if (request.url === "/now")
-          answer.writeHead(200, { "content-length": String(request.body.length) }).end(request.body);
+        const body = request.body as Buffer;
+        if (request.url === "/now") answer.writeHead(200, { "content-length": String(body.length) }).end(body);
         else came.push({ request, answer });
         if (request.socket.writableNeedDrain) lagging.resolve();
         wake();
@@ -362,7 +361,6 @@ describe("a connection", () => {
       "POST /c HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
       "node POST /c",
     ],
-    ["large", post("/l", "x".repeat(longestRequest)), "node POST /l"],
   ])("goes to Node's own server with a request that is %s, and stays there", async (_, text, answered) => {
     const { listener, came } = await startPort();
     const { socket, until } = client(listener.port);

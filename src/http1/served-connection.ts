@@ -5,6 +5,7 @@
  */
 import { channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
+import { ComingBody } from "./coming-body.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { keptSeconds, PlainAnswer } from "./served-answer.ts";
 import { longestRequest, type PlainHead, type PlainRequest, plainRequest, readHead } from "./served-request.ts";
@@ -23,7 +24,7 @@ export interface ServeOptions {
   readonly handOver: (socket: Socket) => void;
 }
 
-/** A request whose body has not come whole. */
+/** A short request whose body has not come whole. */
 interface Unfinished {
   readonly head: PlainHead;
   readonly pieces: Buffer[];
@@ -43,6 +44,8 @@ export class ServedConnection {
   readonly #socket: Socket;
   readonly #options: ServeOptions;
   #unfinished: Unfinished | undefined;
+  /** A long body, before its end. Its answer may be over: then it is thrown away. */
+  #coming: ComingBody | undefined;
   /** What has come behind the request that is answered. */
   #next: Buffer[] = [];
   #nextBytes = 0;
@@ -78,7 +81,8 @@ export class ServedConnection {
   }
 
   readonly #onData = (bytes: Buffer): void => {
-    if (this.#isOccupied()) this.#hold(bytes);
+    if (this.#coming) this.#addTo(this.#coming, bytes);
+    else if (this.#isOccupied()) this.#hold(bytes);
     else if (this.#unfinished) this.#add(this.#unfinished, bytes);
     else this.#begin(bytes);
   };
@@ -97,7 +101,7 @@ export class ServedConnection {
   #begin(bytes: Buffer): void {
     const head = readHead(bytes);
     if (!head) this.#handOver(bytes);
-    else if (head.to <= bytes.length) this.#serve(head, bytes);
+    else if (head.to > longestRequest || head.to <= bytes.length) this.#serve(head, bytes);
     else {
       this.#unfinished = { head, pieces: [bytes], bytes: bytes.length, until: performance.now() + partialMs };
       this.#socket.setTimeout(partialMs);
@@ -117,15 +121,28 @@ export class ServedConnection {
   }
 
   #serve(head: PlainHead, bytes: Buffer): void {
-    const request = plainRequest(head, bytes, this.#socket);
+    const coming = head.to > longestRequest ? new ComingBody(head.to - head.from, this.#socket) : undefined;
+    const request = plainRequest(head, coming ?? bytes.subarray(head.from, head.to), this.#socket);
     const reply = this.#options.serve(request);
     if (!reply) return void this.#handOver(bytes);
     const answer = new PlainAnswer(this.#socket, this.#onAnswered);
     answer.isLast = this.#isClosing;
     this.#answer = answer;
-    if (bytes.length > head.to) this.#hold(bytes.subarray(head.to));
+    this.#coming = coming;
     if (requestStart.hasSubscribers) requestStart.publish({ request, response: answer, socket: this.#socket });
+    if (coming) this.#addTo(coming, bytes.subarray(head.from));
+    else if (bytes.length > head.to) this.#hold(bytes.subarray(head.to));
     reply(answer);
+    if (coming?.isUndecided) this.#socket.pause();
+  }
+
+  /** What comes behind the body waits for its answer. */
+  #addTo(coming: ComingBody, bytes: Buffer): void {
+    const taken = coming.add(bytes);
+    if (!coming.isWhole) return;
+    this.#coming = undefined;
+    if (taken < bytes.length) this.#hold(bytes.subarray(taken));
+    if (!this.#answer && this.#nextBytes > 0) setImmediate(this.#takeNext);
   }
 
   readonly #onAnswered = (): void => {
@@ -186,6 +203,7 @@ export class ServedConnection {
     this.#answer = undefined;
     this.#idleUntil = performance.now() + idleMs;
     answer?.emit("close");
+    this.#coming?.leave();
     this.#socket.end();
   };
 
@@ -199,6 +217,7 @@ export class ServedConnection {
   readonly #onClose = (): void => {
     this.#options.deadlines.forget(this);
     this.#answer?.emit("close");
+    this.#coming?.leave();
     this.#options.onOver(this);
   };
 

@@ -4,6 +4,7 @@
  */
 import { maxHeaderSize } from "node:http";
 import type { Socket } from "node:net";
+import type { ComingBody } from "./coming-body.ts";
 import { type Fields, headEnd, lengthIn, noFields, readFields } from "./fields.ts";
 
 /** A request as a door gets it, in the words of Node's own. */
@@ -14,8 +15,8 @@ export interface PlainRequest {
   readonly headers: Readonly<Fields>;
   readonly httpVersionMajor: 1;
   readonly socket: Socket;
-  /** All of it. */
-  readonly body: Buffer;
+  /** All of it; of a long one, what comes. */
+  readonly body: Buffer | ComingBody;
 }
 
 /** What stands before a body. */
@@ -47,12 +48,12 @@ export function readHead(bytes: Buffer): PlainHead | undefined {
   const length = headers && lengthIn(headers["content-length"] ?? "");
   if (url === undefined || !headers || length === undefined) return undefined;
   const from = end + headEnd.length;
-  return from + length > longestRequest ? undefined : { url, headers, from, to: from + length };
+  return { url, headers, from, to: from + length };
 }
 
-/** Puts a request together, all of which is there. */
-export function plainRequest({ url, headers, from, to }: PlainHead, bytes: Buffer, socket: Socket): PlainRequest {
-  return { method: "POST", url, headers, httpVersionMajor: 1, socket, body: bytes.subarray(from, to) };
+/** Puts a request together. */
+export function plainRequest({ url, headers }: PlainHead, body: Buffer | ComingBody, socket: Socket): PlainRequest {
+  return { method: "POST", url, headers, httpVersionMajor: 1, socket, body };
 }
 
 function targetIn(head: string, lineEnd: number): string | undefined {

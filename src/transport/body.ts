@@ -6,6 +6,7 @@
 import type { IncomingMessage } from "node:http";
 import type { DescMessage } from "@bufbuild/protobuf";
 import { cancelled, requestTimeout, requestTooLarge, unsupportedMediaType } from "../errors.ts";
+import type { ComingBody } from "../http1/coming-body.ts";
 import type { PlainRequest } from "../http1/served-request.ts";
 import type { Soon } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
@@ -16,7 +17,7 @@ export interface BodyLimits {
   readonly timeoutMs: number;
 }
 
-/** A request of Node's own server, or a plain one, whose body is all there. */
+/** A request of Node's own server, or a plain one. */
 export type HttpRequest = IncomingMessage | PlainRequest;
 
 export function headerText({ headers }: HttpRequest, name: string): string | undefined {
@@ -28,10 +29,24 @@ export function headerText({ headers }: HttpRequest, name: string): string | und
 export function readBody(req: HttpRequest, limits: BodyLimits): Soon<Buffer> {
   const length = Number(req.headers["content-length"] ?? 0);
   if (length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
-  if ("body" in req) return req.body;
+  if ("body" in req) return Buffer.isBuffer(req.body) ? req.body : comingBody(req.body, limits);
   // Most bodies come along with their heads, and are there as soon as Node has read on: then nothing is listened to.
   const read = () => (req.readableLength === length ? (req.read() as Buffer) : collect(req, limits));
   return length > 0 ? Promise.resolve().then(read) : collect(req, limits);
+}
+
+function comingBody(body: ComingBody, limits: BodyLimits): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      body.drop();
+      reject(requestTimeout());
+    }, limits.timeoutMs);
+    body.take((bytes) => {
+      clearTimeout(timer);
+      if (bytes) resolve(bytes);
+      else reject(cancelled());
+    });
+  });
 }
 
 function collect(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
@@ -66,7 +81,11 @@ function collect(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
  * and the connection serves the next request only after that. Not for ever: then the connection is cut.
  */
 export function discard(req: HttpRequest, timeoutMs = 60_000): void {
-  if ("body" in req || req.complete) return;
+  if ("body" in req) {
+    if (!Buffer.isBuffer(req.body)) req.body.drop();
+    return;
+  }
+  if (req.complete) return;
   const { socket } = req;
   const cut = setTimeout(() => socket.destroy(), timeoutMs);
   const settle = () => clearTimeout(cut);

@@ -7,6 +7,7 @@
 import { subscribe } from "node:diagnostics_channel";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
+import type { ComingBody } from "../../src/http1/coming-body.ts";
 import type { PlainRequest } from "../../src/http1/served-request.ts";
 import { remember, rememberTrace } from "./left-behind.ts";
 
@@ -24,13 +25,13 @@ subscribe("http.server.request.start", (message) => {
   const { request, response } = message as { request: IncomingMessage | PlainRequest; response: ServerResponse };
   hearHeaders(request.headers);
   const path = request.url ?? "";
+  const heard = (body: string) => hearBody(String(request.headers["content-type"] ?? ""), path, body);
   if ("body" in request) {
-    const heard = request.body.subarray(0, mostBytes).toString("latin1");
-    hearBody(String(request.headers["content-type"] ?? ""), path, heard);
-    return hearAnswer(response);
-  }
-  if (/^\/v1\/(traces|metrics)$/.test(path)) return collect(request, Number.POSITIVE_INFINITY, rememberTrace);
-  collect(request, mostBytes, (body) => hearBody(String(request.headers["content-type"] ?? ""), path, body));
+    if (Buffer.isBuffer(request.body)) heard(request.body.subarray(0, mostBytes).toString("latin1"));
+    else collectComing(request.body, heard);
+  } else if (/^\/v1\/(traces|metrics)$/.test(path)) {
+    return collect(request, Number.POSITIVE_INFINITY, rememberTrace);
+  } else collect(request, mostBytes, heard);
   hearAnswer(response);
 });
 
@@ -63,6 +64,22 @@ function collect(stream: IncomingMessage | ServerHttp2Stream, most: number, hear
     if (piece === null || piece === undefined) heard(Buffer.concat(pieces.splice(0)).toString("latin1"));
     return push.call(this, piece, ...rest);
   } as typeof push;
+}
+
+/** Tells once of its beginning. */
+function collectComing(body: ComingBody, heard: (body: string) => void): void {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  const { add } = body;
+  body.add = (piece) => {
+    pieces.push(piece);
+    bytes += piece.length;
+    const taken = add.call(body, piece);
+    if (bytes < mostBytes && !body.isWhole) return taken;
+    body.add = add;
+    heard(Buffer.concat(pieces.splice(0)).subarray(0, mostBytes).toString("latin1"));
+    return taken;
+  };
 }
 
 function hearAnswer(response: ServerResponse): void {

@@ -1,0 +1,208 @@
+/**
+ * A long body is held only once somebody wants it, is read whole however it comes, and leaves its connection as it was: for
+ * the next request, or for nobody.
+ */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import type { ComingBody } from "../src/http1/coming-body.ts";
+import type { Late } from "../src/http1/deadlines.ts";
+import type { PlainAnswer } from "../src/http1/served-answer.ts";
+import { ServedConnection } from "../src/http1/served-connection.ts";
+import { longestRequest, type PlainRequest } from "../src/http1/served-request.ts";
+
+const undo: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+interface Asked {
+  readonly request: PlainRequest;
+  readonly answer: PlainAnswer;
+}
+
+interface Port {
+  /** Connects a client. */
+  client(): Client;
+  /** Resolves to the next request that nobody has had. */
+  next(): Promise<Asked>;
+  readonly watched: ReadonlySet<Late>;
+  readonly connections: readonly ServedConnection[];
+}
+
+interface Client {
+  readonly socket: Socket;
+  /** Resolves when all that has come ends so. */
+  until(end: string): Promise<string>;
+}
+
+/** A port whose requests, deadlines and connections are the test's. `isServed`: or is it for somebody else? */
+async function startPort(handedOver: (socket: Socket) => void = () => {}, isServed = true): Promise<Port> {
+  const watched = new Set<Late>();
+  const deadlines = { watch: (one: Late) => void watched.add(one), forget: (one: Late) => void watched.delete(one) };
+  const connections: ServedConnection[] = [];
+  const asked: Asked[] = [];
+  let wake = () => {};
+  const serve = (request: PlainRequest) => {
+    if (!isServed) return undefined;
+    return (answer: PlainAnswer) => {
+      asked.push({ request, answer });
+      wake();
+    };
+  };
+  const server = createServer((socket) => {
+    connections.push(new ServedConnection(socket, { serve, deadlines, onOver: () => {}, handOver: handedOver }));
+  });
+  undo.push(() => server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const client = () => clientOf(connect((server.address() as AddressInfo).port, "127.0.0.1"));
+  const next = async () => {
+    while (asked.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+    return asked.shift() as Asked;
+  };
+  return { client, next, watched, connections };
+}
+
+function clientOf(socket: Socket): Client {
+  undo.push(() => socket.destroy());
+  let text = "";
+  let look = () => {};
+  socket.setNoDelay().on("error", () => {});
+  socket.on("data", (bytes) => {
+    text += bytes.toString("latin1");
+    look();
+  });
+  const until = (end: string) =>
+    new Promise<string>((resolve) => {
+      look = () => text.endsWith(end) && resolve(text);
+      look();
+    });
+  return { socket, until };
+}
+
+const body = Buffer.from(Array.from({ length: 300_000 }, (_, i) => 32 + (i % 90)));
+const headOf = (length: number) => `POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n\r\n`;
+const coming = ({ request }: Asked) => request.body as ComingBody;
+const taken = (asked: Asked) => new Promise<Buffer | undefined>((resolve) => coming(asked).take(resolve));
+
+function reply({ answer }: Asked, text: string): void {
+  answer.writeHead(200, { "content-length": String(text.length) }).end(Buffer.from(text));
+}
+
+describe("a long body", () => {
+  test.each([
+    ["at once", body.length],
+    ["a piece after another", 10_000],
+    ["in small pieces", 999],
+  ])("is read whole when it comes %s, and what comes behind it is the next request", async (_, pieceBytes) => {
+    const { client, next } = await startPort();
+    const { socket, until } = client();
+    const all = Buffer.concat([Buffer.from(headOf(body.length)), body, Buffer.from(`${headOf(4)}next`)]);
+    const sending = (async () => {
+      for (let at = 0; at < all.length; at += pieceBytes)
+        await new Promise((resolve) => socket.write(all.subarray(at, at + pieceBytes), resolve));
+    })();
+    const first = await next();
+    expect((await taken(first))?.equals(body)).toBe(true);
+    await sending;
+    reply(first, "one");
+    const second = await next();
+    expect(String(second.request.body)).toBe("next");
+    reply(second, "two");
+    expect(await until("two")).toContain("one");
+  });
+
+  test("begins with one byte more than is held for anybody", async () => {
+    const { client, next } = await startPort();
+    const { socket } = client();
+    // Its head says five digits either way.
+    const most = longestRequest - headOf(longestRequest).length;
+    socket.write(headOf(most) + "x".repeat(most) + headOf(most + 1) + "y".repeat(most + 1));
+    const short = await next();
+    expect((short.request.body as Buffer).length).toBe(most);
+    reply(short, "short");
+    expect((await taken(await next()))?.length).toBe(most + 1);
+  });
+
+  test("is not read on until somebody wants it", async () => {
+    const { client, next } = await startPort();
+    const { socket } = client();
+    const large = Buffer.alloc(50_000_000, "x");
+    socket.write(headOf(large.length));
+    socket.write(large);
+    const asked = await next();
+    const { socket: served } = asked.request;
+    for (let i = 0; i < 100; i++) await new Promise(setImmediate);
+    // One read, and what a socket reads ahead.
+    expect(served.bytesRead).toBeLessThanOrEqual(3 * longestRequest);
+    expect((await taken(asked))?.equals(large)).toBe(true);
+  });
+
+  test("is thrown away where its request is refused, and the next request is served", async () => {
+    const { client, next } = await startPort();
+    const { socket, until } = client();
+    socket.write(Buffer.concat([Buffer.from(headOf(body.length)), body.subarray(0, 1000)]));
+    const refused = await next();
+    coming(refused).drop();
+    reply(refused, "refused");
+    await until("refused");
+    socket.write(Buffer.concat([body.subarray(1000), Buffer.from(`${headOf(4)}next`)]));
+    const second = await next();
+    expect(String(second.request.body)).toBe("next");
+  });
+
+  test("whose rest does not come after its answer has its connection cut as an idle one", async () => {
+    const { client, next, watched } = await startPort();
+    const { socket, until } = client();
+    socket.write(`${headOf(body.length)}begin`);
+    const refused = await next();
+    const [connection] = watched;
+    expect(connection?.deadline).toBe(Number.POSITIVE_INFINITY);
+    coming(refused).drop();
+    reply(refused, "refused");
+    await until("refused");
+    expect(connection?.deadline).toBeLessThan(Number.POSITIVE_INFINITY);
+    connection?.late();
+    await once(socket, "close");
+  });
+
+  test.each([
+    ["ends its side", (socket: Socket) => void socket.end()],
+    ["is gone", (socket: Socket) => void socket.resetAndDestroy()],
+  ])("whose client %s in its middle is told to who waits for it, after the answer", async (_, leave) => {
+    const { client, next } = await startPort();
+    const { socket } = client();
+    socket.write(`${headOf(body.length)}begin`);
+    const asked = await next();
+    const heard: string[] = [];
+    asked.answer.on("close", () => heard.push("close"));
+    const told = taken(asked).then((bytes) => heard.push(`body ${bytes}`));
+    leave(socket);
+    await told;
+    expect(heard).toEqual(["close", "body undefined"]);
+  });
+
+  test("still comes whole while the port closes, and its answer is the last", async () => {
+    const { client, next, connections } = await startPort();
+    const { socket, until } = client();
+    socket.write(`${headOf(body.length)}`);
+    const asked = await next();
+    const whole = taken(asked);
+    connections[0]?.close();
+    socket.write(body);
+    expect((await whole)?.length).toBe(body.length);
+    reply(asked, "last");
+    expect(await until("last")).toContain("connection: close");
+    await once(socket, "close");
+  });
+
+  test("that is for somebody else is handed over with every byte of it", async () => {
+    const handed = Promise.withResolvers<Buffer[]>();
+    const { client } = await startPort((served) => handed.resolve(served.toArray()), false);
+    const { socket } = client();
+    const all = Buffer.concat([Buffer.from(headOf(body.length)), body]);
+    socket.end(all);
+    expect(Buffer.concat(await handed.promise).equals(all)).toBe(true);
+  });
+});
