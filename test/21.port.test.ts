@@ -163,6 +163,27 @@ describe("a client that does not go on", () => {
     });
   }
 
+  test("does not hold up the end of the gateway when it has left in the middle of a body that nobody wants", async () => {
+    const script = `
+      import { once } from "node:events";
+      import { createServer } from "node:http";
+      import { connect } from "node:net";
+      import { discard } from ${JSON.stringify(new URL("../src/transport/body.ts", import.meta.url))};
+      const server = createServer((req, res) => {
+        discard(req, 60_000);
+        res.writeHead(401).end("refused");
+      });
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      const client = connect(server.address().port, "127.0.0.1");
+      client.write("POST / HTTP/1.1\\r\\nhost: h\\r\\ntransfer-encoding: chunked\\r\\n\\r\\n5\\r\\nbegin\\r\\n");
+      const [answer] = await once(client, "data");
+      console.log(String(answer).slice(9, 12));
+      client.destroy();
+      server.close();`;
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { timeout: 15_000 });
+    expect(stdout).toBe("401\n");
+  });
+
   test("is told so with 408 when its headers do not end", async () => {
     const { port } = await startPort({ headersTimeoutMs: 50 });
     const { answer } = await raw(port, "GET / HTTP/1.1\r\nhost: x\r\n");

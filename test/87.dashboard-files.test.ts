@@ -1,9 +1,15 @@
 /**
  * The files of the dashboard, as the gateway serves them: the page with its policy, what it needs, and nothing else.
  */
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createAssets } from "../src/transport/assets.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 
 let gateway: TestGateway;
@@ -46,6 +52,27 @@ describe("the address of the gateway", () => {
     const answer = await get("/", { accept: "*/*" });
     expect(await answer.json()).toMatchObject({ name: "model-gateway", base_url: gateway.baseUrl });
   });
+});
+
+test("are read whole by a gateway that starts while they are built anew", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "dashboard-"));
+  // Builds as `build.js` does, again and again: what is new comes first, and what is old goes last.
+  const script = `
+    const { renameSync, rmSync, writeFileSync } = require("node:fs");
+    const { workerData, parentPort } = require("node:worker_threads");
+    const file = (build, i) => workerData + "/part" + i + "-" + build + ".js";
+    for (let build = 0; ; build++) {
+      for (let i = 0; i < 20; i++) writeFileSync(file(build, i), "part");
+      writeFileSync(workerData + "/fresh", "page");
+      renameSync(workerData + "/fresh", workerData + "/index.html");
+      for (let i = 0; i < 20; i++) rmSync(file(build - 1, i), { force: true });
+      if (build === 0) parentPort.postMessage("built");
+    }`;
+  const building = new Worker(script, { eval: true, workerData: folder });
+  await once(building, "message");
+  for (let i = 0; i < 1_000; i++) expect(createAssets(folder).serves("/dashboard")).toBe(true);
+  await building.terminate();
+  rmSync(folder, { recursive: true });
 });
 
 describe("the page", () => {

@@ -64,7 +64,8 @@ export class ServedConnection {
 
   /** Of one on which something runs nothing is late. */
   get deadline(): number {
-    return this.#answer || this.#unfinished ? Number.POSITIVE_INFINITY : this.#idleUntil;
+    if (this.#answer || this.#unfinished) return Number.POSITIVE_INFINITY;
+    return this.#coming?.until ?? this.#idleUntil;
   }
 
   /** Ends it when its answer has ended, or at once. */
@@ -187,9 +188,9 @@ export class ServedConnection {
     else this.#socket.destroy();
   };
 
-  /** Who still reads the last answer is not idle. */
+  /** Who still reads the last answer is not idle; who still sends what nobody wants has had its time. */
   late(): void {
-    if (this.#socket.writableLength === 0) return void this.#socket.destroy();
+    if (this.#coming || this.#socket.writableLength === 0) return void this.#socket.destroy();
     this.#idleUntil = Number.POSITIVE_INFINITY;
     this.#socket.setTimeout(idleMs);
   }

@@ -58,7 +58,7 @@ const coders = {
 
 /** Reads the files below the folder, once. A folder that is not there has none. */
 export function createAssets(folder: string): Assets {
-  const assets = new Map(filesBelow(folder).map((path) => [`${prefix}/${relative(folder, path)}`, assetOf(path)]));
+  const assets = assetsBelow(folder);
   const page = assets.get(`${prefix}/index.html`)?.body.toString("utf8");
   return {
     serves: (path) => path === prefix || path.startsWith(`${prefix}/`),
@@ -71,6 +71,18 @@ export function createAssets(folder: string): Assets {
       return true;
     },
   };
+}
+
+/** How often files are listed anew of which one was gone when it was read: while the dashboard is built. */
+const again = 10;
+
+function assetsBelow(folder: string, left = again): Map<string, Asset> {
+  try {
+    return new Map(filesBelow(folder).map((path) => [`${prefix}/${relative(folder, path)}`, assetOf(path)]));
+  } catch (error) {
+    if (left === 0 || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return assetsBelow(folder, left - 1);
+  }
 }
 
 function filesBelow(folder: string): string[] {

@@ -38,7 +38,7 @@ export function readBody(req: HttpRequest, limits: BodyLimits): Soon<Buffer> {
 function comingBody(body: ComingBody, limits: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      body.drop();
+      body.drop(limits.timeoutMs);
       reject(requestTimeout());
     }, limits.timeoutMs);
     body.take((bytes) => {
@@ -82,15 +82,19 @@ function collect(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
  */
 export function discard(req: HttpRequest, timeoutMs = 60_000): void {
   if ("body" in req) {
-    if (!Buffer.isBuffer(req.body)) req.body.drop();
+    if (!Buffer.isBuffer(req.body)) req.body.drop(timeoutMs);
     return;
   }
-  if (req.complete) return;
   const { socket } = req;
-  const cut = setTimeout(() => socket.destroy(), timeoutMs);
-  const settle = () => clearTimeout(cut);
+  if (req.complete || socket.destroyed) return;
+  const cut = setTimeout(() => socket.destroy(), timeoutMs).unref();
+  const settle = () => {
+    clearTimeout(cut);
+    socket.off("close", settle);
+  };
   req.once("end", settle);
-  req.once("close", settle);
+  // Not the request's own: it may have told all that it tells with its answer.
+  socket.once("close", settle);
   req.resume();
 }
 
