@@ -154,6 +154,25 @@ describe("a long body", () => {
     expect(String(second.request.body)).toBe("next");
   });
 
+  test("that is thrown away to its end leaves its connection idle from then on", async () => {
+    const { client, next, watched } = await startPort();
+    const { socket, until } = client();
+    socket.write(headOf(body.length));
+    const refused = await next();
+    coming(refused).drop(500_000);
+    reply(refused, "refused");
+    await until("refused");
+    const [connection] = watched;
+    const longest = 67_000;
+    expect(connection?.deadline).toBeGreaterThan(performance.now() + longest);
+    socket.write(body);
+    const begun = performance.now();
+    while (connection?.deadline === undefined || connection.deadline > performance.now() + longest) {
+      await new Promise(setImmediate);
+    }
+    expect(connection.deadline).toBeGreaterThanOrEqual(begun + 66_000);
+  });
+
   test("whose rest does not come in time after its answer has its connection cut, read or unread", async () => {
     const { client, next, watched } = await startPort();
     const { socket } = client();

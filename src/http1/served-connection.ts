@@ -143,7 +143,9 @@ export class ServedConnection {
     if (!coming.isWhole) return;
     this.#coming = undefined;
     if (taken < bytes.length) this.#hold(bytes.subarray(taken));
-    if (!this.#answer && this.#nextBytes > 0) setImmediate(this.#takeNext);
+    if (this.#answer) return;
+    this.#idleUntil = performance.now() + idleMs;
+    if (this.#nextBytes > 0) setImmediate(this.#takeNext);
   }
 
   readonly #onAnswered = (): void => {
