@@ -40,16 +40,25 @@ async function open(page: Page, gateway: Furnished, path: string): Promise<void>
   await page.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
 }
 
+/** After a change of the window's size charts follow the page a little later: it is looked at until it fits, for a while. */
+const widths = `new Promise((resolve) => {
+  const until = performance.now() + 5_000;
+  const look = () => {
+    const { scrollWidth } = document.documentElement;
+    if (scrollWidth <= innerWidth || performance.now() > until) resolve([scrollWidth, innerWidth]);
+    else requestAnimationFrame(look);
+  };
+  look();
+})`;
+
 async function faults(page: Page): Promise<string[]> {
+  const [scrollWidth = 0, innerWidth = 0] = await page.evaluate<number[]>(widths);
   // There are no frames, which axe would open a page of its own for; and nobody asks what passes.
   const { violations } = await new AxeBuilder({ page })
     .setLegacyMode()
     .options({ resultTypes: ["violations"] })
     .analyze();
   const found = violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
-  const [scrollWidth = 0, innerWidth = 0] = await page.evaluate<number[]>(
-    "[document.documentElement.scrollWidth, window.innerWidth]",
-  );
   if (scrollWidth > innerWidth) found.push(`wider than the window: ${scrollWidth} of ${innerWidth}`);
   return found;
 }
