@@ -4,8 +4,8 @@
  *
  * It is built beside and then put in place file by file, so that a gateway that starts meanwhile finds a whole one.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
@@ -41,7 +41,6 @@ function place(fresh) {
 }
 
 function filesBelow(root) {
-  if (!existsSync(root)) return [];
   const names = readdirSync(root, { recursive: true, withFileTypes: true });
-  return names.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name).slice(root.length + 1));
+  return names.filter((one) => one.isFile()).map((one) => relative(root, join(one.parentPath, one.name)));
 }

@@ -6,15 +6,14 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { type AddressInfo, connect, createServer as createNetServer, type Socket } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Late } from "../src/http1/deadlines.ts";
 import { readFields } from "../src/http1/fields.ts";
 import type { PlainAnswer } from "../src/http1/served-answer.ts";
-import { ServedConnection } from "../src/http1/served-connection.ts";
 import { type PlainRequest, plainRequest, readHead } from "../src/http1/served-request.ts";
 import { type Listener, type ListenOptions, listen } from "../src/transport/listen.ts";
+import { connectClient, startServedPort } from "./support/served-port.ts";
 
 const undo: (() => unknown)[] = [];
 
@@ -208,55 +207,7 @@ async function startPort(options: Partial<ListenOptions> = {}): Promise<Port> {
   return { listener, came, waitFor, lagging: lagging.promise, servedBehind: () => behind };
 }
 
-interface WatchedPort {
-  readonly port: number;
-  /** What the deadlines are asked to watch. */
-  readonly watched: ReadonlySet<Late>;
-  /** The first answer that is asked for. */
-  readonly asked: Promise<PlainAnswer>;
-}
-
-/** A port whose deadlines are the test's. */
-async function watchedPort(): Promise<WatchedPort> {
-  const watched = new Set<Late>();
-  const deadlines = { watch: (one: Late) => void watched.add(one), forget: (one: Late) => void watched.delete(one) };
-  const asked = Promise.withResolvers<PlainAnswer>();
-  const serve = () => (answer: PlainAnswer) => asked.resolve(answer);
-  const server = createNetServer((socket) => {
-    new ServedConnection(socket, { serve, deadlines, onOver: () => {}, handOver: () => {} });
-  });
-  undo.push(() => server.close());
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  return { watched, asked: asked.promise, port: (server.address() as AddressInfo).port };
-}
-
-interface Client {
-  readonly socket: Socket;
-  /** Returns all that has come, once that ends so. */
-  until(end: string): Promise<string>;
-}
-
-function client(port: number): Client {
-  const socket = connect(port, "127.0.0.1").setNoDelay();
-  undo.push(() => socket.destroy());
-  let text = "";
-  let look = () => {};
-  socket.on("data", (bytes) => {
-    text += bytes.toString("latin1");
-    look();
-  });
-  socket.on("error", () => {});
-  return {
-    socket,
-    until: (end) =>
-      new Promise((resolve) => {
-        look = () => {
-          if (text.endsWith(end)) resolve(text);
-        };
-        look();
-      }),
-  };
-}
+const client = (port: number) => connectClient(undo, port);
 
 /** Has a client ask something that the test answers; one that is paused does not read yet. */
 async function ask(path: string, isPaused = false) {
@@ -274,10 +225,10 @@ const post = (path: string, body = "") =>
 
 describe("a connection", () => {
   test("is cut when nothing has come on it for longer than its client was told, and not while it is answered", async () => {
-    const { watched, asked, port } = await watchedPort();
-    const { socket, until } = client(port);
+    const { watched, next, client } = await startServedPort(undo);
+    const { socket, until } = client();
     socket.write(post("/later", "x"));
-    const answer = await asked;
+    const { answer } = await next();
     const [connection] = watched;
     expect(connection?.deadline).toBe(Number.POSITIVE_INFINITY);
     answer.writeHead(200, { "content-length": "2" }).end(Buffer.from("hi"));
@@ -290,10 +241,10 @@ describe("a connection", () => {
   });
 
   test("is not cut while its client still reads the last answer, however long that takes", async () => {
-    const { watched, asked, port } = await watchedPort();
-    const { socket } = client(port);
+    const { watched, next, client } = await startServedPort(undo);
+    const { socket } = client();
     socket.write(post("/long", "x"));
-    const answer = await asked;
+    const { answer } = await next();
     const [connection] = watched;
     socket.pause();
     const body = Buffer.alloc(20_000_000, "x");
@@ -313,8 +264,8 @@ describe("a connection", () => {
   });
 
   test("is not cut while a body comes", async () => {
-    const { watched, port } = await watchedPort();
-    const { socket } = client(port);
+    const { watched, client } = await startServedPort(undo);
+    const { socket } = client();
     socket.write("POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: 2\r\n\r\n1");
     while (watched.size === 0 || [...watched][0]?.deadline !== Number.POSITIVE_INFINITY) {
       await new Promise(setImmediate);

@@ -3,15 +3,13 @@
  * the next request, or for nobody.
  */
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, test } from "vitest";
 import { ComingBody } from "../src/http1/coming-body.ts";
-import type { Late } from "../src/http1/deadlines.ts";
-import type { PlainAnswer } from "../src/http1/served-answer.ts";
-import { ServedConnection } from "../src/http1/served-connection.ts";
-import { longestRequest, type PlainRequest } from "../src/http1/served-request.ts";
+import { longestRequest } from "../src/http1/served-request.ts";
+import { type Asked, startServedPort } from "./support/served-port.ts";
 
 const undo: (() => unknown)[] = [];
 
@@ -19,69 +17,8 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 
-interface Asked {
-  readonly request: PlainRequest;
-  readonly answer: PlainAnswer;
-}
-
-interface Port {
-  /** Connects a client. */
-  client(): Client;
-  /** Resolves to the next request that nobody has had. */
-  next(): Promise<Asked>;
-  readonly watched: ReadonlySet<Late>;
-  readonly connections: readonly ServedConnection[];
-}
-
-interface Client {
-  readonly socket: Socket;
-  /** Resolves when all that has come ends so. */
-  until(end: string): Promise<string>;
-}
-
-/** A port whose requests, deadlines and connections are the test's. `isServed`: or is it for somebody else? */
-async function startPort(handedOver: (socket: Socket) => void = () => {}, isServed = true): Promise<Port> {
-  const watched = new Set<Late>();
-  const deadlines = { watch: (one: Late) => void watched.add(one), forget: (one: Late) => void watched.delete(one) };
-  const connections: ServedConnection[] = [];
-  const asked: Asked[] = [];
-  let wake = () => {};
-  const serve = (request: PlainRequest) => {
-    if (!isServed) return undefined;
-    return (answer: PlainAnswer) => {
-      asked.push({ request, answer });
-      wake();
-    };
-  };
-  const server = createServer((socket) => {
-    connections.push(new ServedConnection(socket, { serve, deadlines, onOver: () => {}, handOver: handedOver }));
-  });
-  undo.push(() => server.close());
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const client = () => clientOf(connect((server.address() as AddressInfo).port, "127.0.0.1"));
-  const next = async () => {
-    while (asked.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-    return asked.shift() as Asked;
-  };
-  return { client, next, watched, connections };
-}
-
-function clientOf(socket: Socket): Client {
-  undo.push(() => socket.destroy());
-  let text = "";
-  let look = () => {};
-  socket.setNoDelay().on("error", () => {});
-  socket.on("data", (bytes) => {
-    text += bytes.toString("latin1");
-    look();
-  });
-  const until = (end: string) =>
-    new Promise<string>((resolve) => {
-      look = () => text.endsWith(end) && resolve(text);
-      look();
-    });
-  return { socket, until };
-}
+const startPort = (handedOver?: (socket: Socket) => void, isServed?: boolean) =>
+  startServedPort(undo, handedOver, isServed);
 
 const body = Buffer.from(Array.from({ length: 300_000 }, (_, i) => 32 + (i % 90)));
 const headOf = (length: number) => `POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n\r\n`;

@@ -143,18 +143,21 @@ export class ServedConnection {
     if (!coming.isWhole) return;
     this.#coming = undefined;
     if (taken < bytes.length) this.#hold(bytes.subarray(taken));
-    if (this.#answer) return;
-    this.#idleUntil = performance.now() + idleMs;
-    if (this.#nextBytes > 0) setImmediate(this.#takeNext);
+    if (!this.#answer) this.#goOn();
   }
 
   readonly #onAnswered = (): void => {
     const isLast = this.#answer?.isLast;
     this.#answer = undefined;
-    this.#idleUntil = performance.now() + idleMs;
     if (isLast) this.#finish();
-    else if (this.#nextBytes > 0) setImmediate(this.#takeNext);
+    else this.#goOn();
   };
+
+  /** It is idle from now on, unless another request has come. */
+  #goOn(): void {
+    this.#idleUntil = performance.now() + idleMs;
+    if (this.#nextBytes > 0) setImmediate(this.#takeNext);
+  }
 
   /** Takes no more. A client that has not heard of it may send another request: were it reset, it might lose its answer. */
   #finish(): void {

@@ -37,10 +37,7 @@ export function readBody(req: HttpRequest, limits: BodyLimits): Soon<Buffer> {
 
 function comingBody(body: ComingBody, limits: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      body.drop(limits.timeoutMs);
-      reject(requestTimeout());
-    }, limits.timeoutMs);
+    const timer = setTimeout(() => reject(requestTimeout()), limits.timeoutMs);
     body.take((bytes) => {
       clearTimeout(timer);
       if (bytes) resolve(bytes);
