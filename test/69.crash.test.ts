@@ -50,7 +50,7 @@ describe("a gateway", () => {
   test("that is asked to stop finishes what runs, and has charged all of it when it ends", async () => {
     const { gateway, rootUrl } = await stage.start();
     let number = 1000;
-    const load = startLoad({ rootUrl, apiKey: stage.apiKey, clients: 12, nextNumber: () => number++ });
+    const load = startLoad({ rootUrl, apiKeys: stage.apiKeys, clients: 12, nextNumber: () => number++ });
     await load.answers(30);
     expect((await gateway.stop("SIGTERM")).code).toBe(0);
     await load.ended;
@@ -62,7 +62,7 @@ describe("a gateway", () => {
 
   /** Starts a call, and resolves with what its client does not wait for. */
   async function begin(rootUrl: string, model: string, stream: boolean): Promise<() => Promise<unknown>> {
-    const headers = { authorization: `Bearer ${stage.apiKey}`, "content-type": "application/json" };
+    const headers = { authorization: `Bearer ${stage.apiKeys[0]}`, "content-type": "application/json" };
     const sent = request(`${rootUrl}/v1/chat/completions`, { method: "POST", agent: false, headers });
     const ended = new Promise((resolve) => sent.once("close", resolve));
     const messages = [{ role: "user", content: "Say something long." }];

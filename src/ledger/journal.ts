@@ -59,6 +59,8 @@ export function createJournal(options: JournalOptions): Journal {
   let noted: Note[] = [];
   let seq = 0;
   let count = 0;
+  /** The database's version when all was last written. */
+  let version = store.version();
   let touched = new Map<string, number>();
   /** Accounts of whose calls that are over something is not written. */
   const unwritten = new Set<string>();
@@ -69,11 +71,14 @@ export function createJournal(options: JournalOptions): Journal {
     const givenBack = leases.count() === 0 ? [] : leases.chosen(isGivenBack);
     const holds = openHolds();
     if (count === 0 && holds.length === 0 && givenBack.length === 0 && touched.size === 0) return;
+    let found = version;
     const writeBy = (post: Post) => {
       store.transact(() => {
+        found = store.version(true);
         const posted = noted.length === 0 ? seq : store.journal.advance(node, seq);
         const entries = noted.flatMap((note) => (note.seq > posted ? note.entries : []));
-        post([...entries, ...added, ...holds], node, clock() + holdMs);
+        // By what was changed since, a key may have been given a limit.
+        post([...entries, ...added, ...holds], node, clock() + holdMs, found === version);
         for (const lease of givenBack) store.leases.giveBack(lease.id);
         for (const [keyId, at] of touched) store.touch(keyId, at);
       });
@@ -85,7 +90,7 @@ export function createJournal(options: JournalOptions): Journal {
       if (!store.isFault(error)) throw error;
       writeBy(postEach);
     }
-    [added, noted, count] = [[], [], 0];
+    [added, noted, count, version] = [[], [], 0, found];
     unwritten.clear();
     if (touched.size > 0) touched = new Map();
     leases.written();

@@ -15,6 +15,7 @@ import type { Charged, Entry, Held, LedgerStore, Settlement } from "../storage/l
 import { type Credit, createCredit } from "./credit.ts";
 import { createJournal } from "./journal.ts";
 import { createLeases, type Lease, leaseFor, type Payer } from "./leases.ts";
+import { createMerging } from "./merging.ts";
 import { holdOf, type Reserved, takenOf, type Wish } from "./reserved.ts";
 import { retried } from "./retried.ts";
 import { createRunning } from "./running.ts";
@@ -67,7 +68,9 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   const settling = new Set<string>();
   /** Those that took from a lease since the journal was last written: none has a hold of its own. */
   let young: Reserved[] = [];
+  const merging = createMerging({ store, onError });
   const onWritten = () => {
+    merging.start();
     for (const reserved of young) reserved.lease = undefined;
     if (young.length > 0) young = [];
   };
@@ -176,7 +179,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     if (reserved) adjust(reserved, cost - reserved.amount);
     const isHeld = reserved !== undefined;
     const taken = reserved && takenOf(reserved);
-    const entry: Entry = { kind: "settle", call: settlement, isHeld, taken };
+    const entry: Entry = { kind: "settle", call: settlement, isHeld, isLimited: reserved?.wish.isLimited, taken };
     const charged = () => ({ cost, waived: 0 });
     return note(entry, settlement.account_id).then(charged, (error: unknown) => {
       // What another write has noted meanwhile is charged.
@@ -241,7 +244,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
       clearInterval(sweeper);
       await unsettled.none(closeMs);
       await turns.settled();
-      journal.close();
+      for (const part of [journal, merging]) part.close();
     },
   };
 }

@@ -40,9 +40,9 @@ export interface Engine extends Connection {
   beforeAccess(one: Behind): () => void;
   /**
    * Another number whenever something was written: here by anybody but the ledger, by another process by anybody. It may be a
-   * millisecond late for those.
+   * millisecond late for those, unless it is to be exact.
    */
-  version(): number;
+  version(isExact?: boolean): number;
 }
 
 export interface Behind {

@@ -43,6 +43,8 @@ export interface SettleEntry {
   readonly call: Settlement;
   /** Whether it has reserved anything. */
   readonly isHeld: boolean;
+  /** Whether its key has a limit of its own; unset where nobody knows. */
+  readonly isLimited?: boolean | undefined;
   /** Unset for one with a hold of its own. */
   readonly taken?: Taken | undefined;
 }

@@ -5,8 +5,10 @@
  * keys an account has, and that no limit is below what the key has spent and reserved. A key is never deleted: one that
  * is revoked keeps its row, for its usage and charges, and is found only where it is said.
  */
-import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import { type Compilable, type Insertable, type Selectable, sql, type Updateable } from "kysely";
 import type { Database, Engine } from "./database.ts";
+import { dueSums, partOf } from "./due-sums.ts";
+import { ledgerStatements } from "./ledger-statements.ts";
 import type { ApiKeyTable } from "./schema.ts";
 
 export type ApiKey = Selectable<ApiKeyTable>;
@@ -68,9 +70,10 @@ export interface KeyStore {
   revoke(id: string, now: number, accountId?: string): boolean;
 }
 
-const withAccount = `SELECT k.*, a.name AS account_name, a.balance AS account_balance, a.held AS account_held,
-  a.recharged AS account_recharged, a.postpaid AS account_postpaid, a.suspended_at AS account_suspended_at
-  FROM api_keys k JOIN accounts a ON a.id = k.account_id`;
+const withAccount = (keys: "api_keys" | "api_keys_now") =>
+  `SELECT k.*, a.name AS account_name, a.balance AS account_balance, a.held AS account_held,
+     a.recharged AS account_recharged, a.postpaid AS account_postpaid, a.suspended_at AS account_suspended_at
+   FROM ${keys} k JOIN accounts a ON a.id = k.account_id`;
 
 export function keyStore(db: Database, engine: Engine): KeyStore {
   const insert = engine.prepare<InsertParams>(
@@ -83,13 +86,20 @@ export function keyStore(db: Database, engine: Engine): KeyStore {
   // every call, for ten times what it takes to run, if its terms hold parameters themselves: here subqueries do. Nobody's
   // calls are written up for it: neither for who guesses keys, nor for each of a million that calls now and then.
   const bySecretHash = engine.books.prepare<[hash: string, hash: string, now: number], KeyStanding>(
-    `${withAccount} WHERE k.secret_hash = (SELECT ?)
-     UNION ALL ${withAccount} WHERE k.previous_hash = (SELECT ?) AND k.previous_expires_at > (SELECT ?) LIMIT 1`,
+    `${withAccount("api_keys")} WHERE k.secret_hash = (SELECT ?)
+     UNION ALL ${withAccount("api_keys")} WHERE k.previous_hash = (SELECT ?) AND k.previous_expires_at > (SELECT ?) LIMIT 1`,
   );
-  const standing = engine.prepare<[id: string], KeyStanding>(`${withAccount} WHERE k.id = (SELECT ?)`);
+  const standing = engine.prepare<[id: string], KeyStanding>(`${withAccount("api_keys_now")} WHERE k.id = (SELECT ?)`);
+  const due = dueSums(engine.books, ledgerStatements(engine.books));
 
   const alive = (accountId: string) =>
-    db.selectFrom("api_keys").selectAll().where("account_id", "=", accountId).where("revoked_at", "is", null);
+    db.selectFrom("api_keys_now").selectAll().where("account_id", "=", accountId).where("revoked_at", "is", null);
+  /** Changes a key whose sums are whole then: one with a limit is decided by its own row. */
+  const changed = (id: string, change: Compilable<ApiKey>) =>
+    engine.transact(() => {
+      due.merge(partOf(id));
+      return engine.all(change)[0];
+    });
   const changeAlive = (accountId: string, id: string) =>
     db
       .updateTable("api_keys")
@@ -106,7 +116,8 @@ export function keyStore(db: Database, engine: Engine): KeyStore {
       return key ? { kind: "updated", key } : { kind: "absent" };
     }
     const limit = change.credit_limit ?? null;
-    const [updated] = engine.all(
+    const updated = changed(
+      id,
       changeAlive(accountId, id)
         .set(change)
         .$if(limit !== null, (query) => query.where(sql<boolean>`spent + held <= ${limit}`)),
@@ -124,7 +135,7 @@ export function keyStore(db: Database, engine: Engine): KeyStore {
     list: (accountId) =>
       engine.all(
         db
-          .selectFrom("api_keys")
+          .selectFrom("api_keys_now")
           .selectAll()
           .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string))
           .orderBy("id"),
@@ -135,10 +146,10 @@ export function keyStore(db: Database, engine: Engine): KeyStore {
     rotate(accountId, id, { hash, mask, previousUntil }) {
       const previous_hash = previousUntil === null ? null : sql<string>`secret_hash`;
       const secret = { secret_hash: hash, secret_mask: mask, previous_hash, previous_expires_at: previousUntil };
-      return engine.all(changeAlive(accountId, id).set(secret))[0];
+      return changed(id, changeAlive(accountId, id).set(secret));
     },
     setAdministrator: (accountId, id, administrator) =>
-      engine.all(changeAlive(accountId, id).set({ is_admin: administrator ? 1 : 0 }))[0],
+      changed(id, changeAlive(accountId, id).set({ is_admin: administrator ? 1 : 0 })),
     revoke(id, now, accountId) {
       const query = db
         .updateTable("api_keys")

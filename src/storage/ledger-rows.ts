@@ -1,4 +1,5 @@
 /** A call that is over as the rows that tell of it, each value in the place that its statement has for it. */
+import type { HoldEntry } from "./journal.ts";
 import type { Settlement } from "./ledger.ts";
 
 const hourMs = 3_600_000;
@@ -8,6 +9,8 @@ export type UsageRow = readonly [
   ...names: [accountId: string, hour: number, keyId: string, model: string],
   ...counts: [requests: number, ...tokens: [number, number, number, number, number], characters: number, cost: number],
 ];
+/** What a call adds to its hour, with what of it is added to the key besides: of its cost, and what is no longer held. */
+export type DueRow = readonly [...UsageRow, spent: number, freed: number];
 
 export function requestRow(call: Settlement, cost: number, waived: number) {
   const { id, account_id, key_id, operation, model, upstream, outcome, tried = null, cached = 0 } = call;
@@ -22,25 +25,40 @@ export function requestRow(call: Settlement, cost: number, waived: number) {
 }
 
 /** What a call adds to the hour in which it was taken up; one that is lost counts as none, and is found by its hour. */
-export function usageRow(call: Settlement, cost: number, requests = 1): UsageRow {
+export const usageRow = (call: Settlement, cost: number, requests = 1): UsageRow =>
+  usageOf(dueRow(call, cost, 0, 0, requests));
+
+export function dueRow(call: Settlement, cost: number, spent: number, freed: number, requests = 1): DueRow {
   const { account_id, key_id, model, input, cache_read, cache_write, output, reasoning, characters } = call;
-  const hour = Math.floor(call.created_at / hourMs) * hourMs;
   // biome-ignore format: a line for what belongs together.
   return [
-    account_id, hour, key_id, model,
+    account_id, hourOf(call.created_at), key_id, model,
     requests, input, cache_read, cache_write, output, reasoning, characters, cost,
+    spent, freed,
   ];
 }
+
+/** What a hold adds: it is its key's, and no call yet. */
+export function heldRow({ accountId, keyId, model, createdAt, amount }: HoldEntry): DueRow {
+  return [accountId, hourOf(createdAt), keyId, model, 0, 0, 0, 0, 0, 0, 0, 0, 0, -amount];
+}
+
+/** Of a row in its parts: whether it tells of any call, what it adds to its hour, and what to its key. */
+export const hasCalls = (row: DueRow): boolean => row[4] > 0;
+export const keySum = (row: DueRow) => [row[2], row[13], row[12]] as const;
+export const usageOf = (row: DueRow): UsageRow => row.slice(0, -2) as readonly unknown[] as UsageRow;
+
+const hourOf = (ms: number) => Math.floor(ms / hourMs) * hourMs;
 
 /** What a row is of: account, hour, key and model. */
 const names = 4;
 
 /** Sums rows that are of the same, so that many calls are written as one. */
-export function createUsageSums() {
+export function createDueSums() {
   const sums = new Map<string, (string | number)[]>();
   let last: (string | number)[] | undefined;
   return {
-    add(row: UsageRow): void {
+    add(row: DueRow): void {
       // Most calls are of the same as the one before.
       if (!last || !isOfSame(last, row)) {
         const name = row.slice(0, names).join(" ");
@@ -53,11 +71,12 @@ export function createUsageSums() {
       }
       for (let i = names; i < row.length; i++) last[i] = (last[i] as number) + (row[i] as number);
     },
-    rows: () => sums.values() as IterableIterator<unknown> as IterableIterator<UsageRow>,
+    count: () => sums.size,
+    rows: () => sums.values() as IterableIterator<unknown> as IterableIterator<DueRow>,
   };
 }
 
-function isOfSame(sum: readonly (string | number)[], row: UsageRow): boolean {
+function isOfSame(sum: readonly (string | number)[], row: DueRow): boolean {
   for (let i = 0; i < names; i++) if (sum[i] !== row[i]) return false;
   return true;
 }

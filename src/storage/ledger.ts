@@ -10,6 +10,7 @@
  */
 import type { Selectable } from "kysely";
 import type { Engine } from "./database.ts";
+import { type DueSums, dueSums } from "./due-sums.ts";
 import { type HoldEntry, type JournalStore, journalStore } from "./journal.ts";
 import { type LeaseStore, leaseStore } from "./leases.ts";
 import { requestRow, usageRow } from "./ledger-rows.ts";
@@ -66,6 +67,7 @@ export interface LedgerStore {
   readonly beforeAccess: Engine["beforeAccess"];
   readonly leases: LeaseStore;
   readonly journal: JournalStore;
+  readonly due: DueSums;
   /** Writes entries of the journal where they belong. */
   readonly post: Post;
   /** Reserves as much as is wanted, or as there is, if that is enough. */
@@ -97,6 +99,7 @@ const batch = 500;
 
 export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFault, notes }: Engine): LedgerStore {
   const statements = ledgerStatements(books);
+  const due = dueSums(books, statements);
   const { insertHold, freeKey, freeAccount, deleteHold } = statements;
   const { insertRequest, addToHour } = statements;
   // A bare parameter would have the join planned anew at each call, for its value.
@@ -180,7 +183,8 @@ export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFa
     ...{ transact: books.transact, isFault, beforeAccess, version, withoutWaiting },
     leases: leaseStore(statements),
     journal: journalStore(books, notes),
-    post: createPost({ statements, settleAlone: settle, holdAlone }),
+    due,
+    post: createPost({ statements, due, settleAlone: settle, holdAlone }),
     hold,
     left: leftOf,
     free: (requestId) => release(statements, requestId),

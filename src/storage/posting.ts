@@ -1,25 +1,32 @@
 /**
  * Writes what was noted of calls where it belongs: holds of calls that still run, charges of those that are over, and all
- * sums. Many calls at once: what they sum of the same account, key or hour is summed first.
+ * sums. Many calls at once: what they sum of the same account, key or hour is summed first. Where that is still much of keys
+ * and hours, it stays due for now (`due-sums.ts`).
  *
  * A call that came and ended between two postings never had a hold of its own: it is charged out of its lease. One that
  * still runs gets its hold now, out of the lease. Where a lease or a hold has lapsed, because its process stood still for
  * long, its calls are charged one by one, by what is left.
  */
+import type { DueSums } from "./due-sums.ts";
 import type { Entry, HoldEntry, SettleEntry, Taken } from "./journal.ts";
 import type { Settlement } from "./ledger.ts";
-import { createUsageSums, requestRow, usageRow } from "./ledger-rows.ts";
+import { createDueSums, dueRow, hasCalls, heldRow, keySum, requestRow, usageOf } from "./ledger-rows.ts";
 import type { LedgerStatements } from "./ledger-statements.ts";
 
 export interface PostingParts {
   readonly statements: LedgerStatements;
+  readonly due: DueSums;
   /** Charges one call by what is left. */
   readonly settleAlone: (call: Settlement) => void;
   /** Reserves for one call by what is left. */
   readonly holdAlone: (entry: HoldEntry, node: string, expiresAt: number) => void;
 }
 
-export type Post = (entries: readonly Entry[], node: string, expiresAt: number) => void;
+/** `mayStayDue`: no key has been given a limit since its calls took from a lease. */
+export type Post = (entries: readonly Entry[], node: string, expiresAt: number, mayStayDue?: boolean) => void;
+
+/** Sums of more than so many keys, hours and models stay due: fewer take no longer to write where they belong. */
+const mostAtOnce = 16;
 
 /** What becomes of an account's or a key's sums. */
 interface Sum {
@@ -28,33 +35,35 @@ interface Sum {
   spent: number;
 }
 
-export function createPost({ statements, settleAlone, holdAlone }: PostingParts): Post {
+export function createPost({ statements, due, settleAlone, holdAlone }: PostingParts): Post {
   const { drawLease, deleteHold, insertHold, freeKey, freeAccount, insertRequest, addToHour } = statements;
 
-  return (entries, node, expiresAt) => {
+  return (entries, node, expiresAt, mayStayDue = false) => {
     const { young, freed, settled, drawn } = grouped(entries);
     const lapsed = new Set<string>();
     for (const [id, amount] of drawn) if (amount > 0 && drawLease.run(amount, id, amount) === 0) lapsed.add(id);
     const keys = createSums();
     const accounts = createSums();
-    const hours = createUsageSums();
+    const sums = createDueSums();
 
-    function charge(call: Settlement, freedOfKey: number, freedOfAccount: number): void {
+    function charge({ call, isLimited = true }: SettleEntry, freedOfKey: number, freedOfAccount: number): void {
       // One that is known already costs nothing more, and what it held is freed all the same.
       const isNew = insertRequest.run(...requestRow(call, call.cost, 0)) === 1;
       const cost = isNew ? call.cost : 0;
-      keys.add(call.key_id, freedOfKey, cost);
       accounts.add(call.account_id, freedOfAccount, cost);
-      if (isNew) hours.add(usageRow(call, cost));
+      const isAtOnce = isLimited || !isNew;
+      if (isAtOnce) keys.add(call.key_id, freedOfKey, cost);
+      if (isNew) sums.add(isAtOnce ? dueRow(call, cost, 0, 0) : dueRow(call, cost, cost, freedOfKey));
     }
 
-    for (const { call, isHeld, taken } of settled) {
+    for (const entry of settled) {
+      const { call, isHeld, taken } = entry;
       // Out of the lease; of the key nothing is held for a lease of the whole account.
-      if (taken && !lapsed.has(taken.leaseId)) charge(call, taken.isOfKey ? call.cost : 0, call.cost);
-      else if (!isHeld) charge(call, 0, 0);
+      if (taken && !lapsed.has(taken.leaseId)) charge(entry, taken.isOfKey ? call.cost : 0, call.cost);
+      else if (!isHeld) charge(entry, 0, 0);
       else {
         const own = taken ? undefined : deleteHold.get(call.id);
-        if (own) charge(call, own.amount, own.amount);
+        if (own) charge(entry, own.amount, own.amount);
         else settleAlone(call);
       }
     }
@@ -70,12 +79,18 @@ export function createPost({ statements, settleAlone, holdAlone }: PostingParts)
       else {
         insertHold.run(requestId, node, accountId, keyId, operation, model, amount, createdAt, expiresAt);
         // The lease was the account's: of the key it is held from now on.
-        if (!taken.isOfKey) keys.add(keyId, -amount, 0);
+        if (!taken.isOfKey) sums.add(heldRow(hold));
       }
     }
+    const staysDue = mayStayDue && sums.count() > mostAtOnce;
+    if (staysDue) due.add(sums.rows());
+    else
+      for (const row of sums.rows()) {
+        if (hasCalls(row)) addToHour.run(...usageOf(row));
+        keys.add(...keySum(row));
+      }
     keys.each((id, { freed, spent }) => freeKey.run(freed, spent, id));
     accounts.each((id, { freed, spent }) => freeAccount.run(freed, spent, id));
-    for (const row of hours.rows()) addToHour.run(...row);
   };
 }
 

@@ -1,5 +1,6 @@
 /**
- * The proof that no money was lost or made: every sum that is kept is summed again from what it stands for.
+ * The proof that no money was lost or made: every sum that is kept, with what is due to it, is summed again from what it
+ * stands for.
  *
  * What a call was charged stands in its own row while that is kept, and in the ledger from then on (`retention.ts`): the money
  * is proved to its beginning, and sums of usage as far back as calls are kept.
@@ -67,12 +68,14 @@ const proofs: readonly string[] = [
     "SELECT 'holds of ' || account_id AS what, sum(amount) AS amount FROM holds GROUP BY account_id",
   ),
   compared(
-    "SELECT 'holds of ' || id AS what, held AS amount FROM api_keys",
+    `SELECT 'holds of ' || id AS what, held AS amount FROM api_keys
+     UNION ALL SELECT 'holds of ' || key_id, -freed FROM due_now`,
     // What is of no key is leased of a whole account.
     "SELECT 'holds of ' || key_id AS what, sum(amount) AS amount FROM holds WHERE key_id <> '' GROUP BY key_id",
   ),
   compared(
-    "SELECT 'spend of ' || id AS what, spent AS amount FROM api_keys",
+    `SELECT 'spend of ' || id AS what, spent AS amount FROM api_keys
+     UNION ALL SELECT 'spend of ' || key_id, spent FROM due_now`,
     `SELECT 'spend of ' || coalesce(key_id, 'no key') AS what, -sum(amount) AS amount FROM (${movements})
      WHERE kind = ${charge} GROUP BY key_id`,
   ),
@@ -89,7 +92,7 @@ const proofs: readonly string[] = [
   `SELECT 'usage of ' || key_id || ' with ' || model || ' from '
        || strftime('%Y-%m-%dT%H:00Z', hour / 1000, 'unixepoch') AS what, written, derived
    FROM (SELECT key_id, model, hour, sum(written) AS written, sum(derived) AS derived
-     FROM (SELECT account_id, key_id, model, hour, cost AS written, 0 AS derived FROM usage_hours
+     FROM (SELECT account_id, key_id, model, hour, cost AS written, 0 AS derived FROM usage_hours_now
        UNION ALL SELECT account_id, key_id, model, created_at - created_at % ${hourMs}, 0, cost FROM requests)
      WHERE hour >= coalesce((SELECT at FROM kept_from WHERE kind = 'requests'), 0)
      GROUP BY account_id, hour, key_id, model HAVING sum(written) <> sum(derived))`,

@@ -85,7 +85,7 @@ function sumsQuery(db: Database, filter: UsageFilter) {
   const modelId = byModel ? sql<string | null>`model` : sql<string | null>`NULL`;
   return (
     db
-      .selectFrom("usage_hours")
+      .selectFrom("usage_hours_now")
       .select((all) => [
         begins.as("begins_at"),
         key.as("key_id"),

@@ -18,6 +18,9 @@ export interface Tables {
   ledger_entries: LedgerEntryTable;
   requests: RequestTable;
   usage_hours: UsageHourTable;
+  /** The same with what is due besides: for who reads; as are keys. */
+  usage_hours_now: UsageHourTable;
+  api_keys_now: ApiKeyTable;
   redeem_codes: RedeemCodeTable;
   idempotency_keys: IdempotencyKeyTable;
   sessions: SessionTable;

@@ -1,13 +1,15 @@
 /**
  * Finds those calls of an account that no index leads to, newest first: of a key, of a model, or that cost something.
  *
- * `usage_hours` tells in which hours there are any, and no other hours are read. In such an hour the account's calls are
- * looked through some thousand at a time, and between two such steps others have their turn: so a rare key of an account
- * with many calls takes longer, and keeps nobody waiting.
+ * `usage_hours` tells in which hours there are any, once what is due is merged into it, and no other hours are read. In such
+ * an hour the account's calls are looked through some thousand at a time, and between two such steps others have their turn:
+ * so a rare key of an account with many calls takes longer, and keeps nobody waiting.
  */
 import { setImmediate } from "node:timers/promises";
 import { timeOfId } from "../ids.ts";
 import type { Database, Engine } from "./database.ts";
+import { dueSums, mergeAll } from "./due-sums.ts";
+import { ledgerStatements } from "./ledger-statements.ts";
 import type { Request } from "./requests.ts";
 import {
   answered,
@@ -46,6 +48,7 @@ export function isSought({ keyId, model, isCharged = false }: RequestFilter): bo
 }
 
 export function createSearch(db: Database, engine: Engine): Search {
+  const due = dueSums(engine.books, ledgerStatements(engine.books));
   /** Returns the newest of an account's ids in a span. */
   const newest = engine.prepare<[accountId: string, least: string, below: string], { id: string | null }>(
     "SELECT max(id) AS id FROM requests WHERE account_id = ? AND id >= ? AND id < ?",
@@ -83,6 +86,7 @@ export function createSearch(db: Database, engine: Engine): Search {
 
   return async (filter, before, limit, asker) => {
     const found: Request[] = [];
+    await mergeAll(engine, due);
     const { least, below: ends } = spanOf(filter, before);
     let below = ends;
     let hour = Number.POSITIVE_INFINITY;

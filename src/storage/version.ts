@@ -4,13 +4,13 @@
 const noticedMs = 1;
 
 /** Adds to what was written here, and looks now and then whether others have written: then SQLite tells another version. */
-export function createVersion(version: () => unknown, written: () => number): () => number {
+export function createVersion(version: () => unknown, written: () => number): (isExact?: boolean) => number {
   let seen = version();
   let byOthers = 0;
   let lookedAt = performance.now();
-  return () => {
+  return (isExact = false) => {
     const now = performance.now();
-    if (now - lookedAt > noticedMs) {
+    if (isExact || now - lookedAt > noticedMs) {
       lookedAt = now;
       const current = version();
       if (current !== seen) byOthers++;

@@ -18,8 +18,8 @@ export interface Crashed extends Verdict {
 
 /** When the kill comes, after the load or the answers have begun. */
 const earliestMs = 10;
-const latestMs = 400;
-const clients = 12;
+const latestMs = 600;
+const clients = 64;
 /** No call has a number that its input could be estimated at. */
 const firstNumber = 1000;
 
@@ -39,7 +39,7 @@ export async function crash({ kills, onKill, signal }: CrashOptions): Promise<Cr
       });
       if (!started) break;
       const { gateway, rootUrl } = started;
-      const load = startLoad({ rootUrl, apiKey: stage.apiKey, clients, nextNumber: () => number++ });
+      const load = startLoad({ rootUrl, apiKeys: stage.apiKeys, clients, nextNumber: () => number++ });
       // A gateway that is new takes its time for the first answers: every other kill comes when they have begun.
       if (killed % 2 === 1) await Promise.race([load.answers(1), load.ended]);
       await delay(earliestMs + Math.random() * (latestMs - earliestMs));

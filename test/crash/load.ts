@@ -27,7 +27,8 @@ export interface Load {
 
 export interface LoadOptions {
   readonly rootUrl: string;
-  readonly apiKey: string;
+  /** Every other call is made with the first. */
+  readonly apiKeys: readonly string[];
   /** How many calls run at a time. */
   readonly clients: number;
   /** Numbers no two calls alike. */
@@ -64,13 +65,16 @@ export function startLoad(options: LoadOptions): Load {
   };
 }
 
+const keyOf = (number: number, [first, ...others]: readonly string[]) =>
+  number % 2 === 0 ? first : others[((number - 1) / 2) % others.length];
+
 /** Makes a call to its end. Returns false where there is no gateway. */
-async function make(call: ClientCall, agent: Agent, { rootUrl, apiKey }: LoadOptions): Promise<boolean> {
+async function make(call: ClientCall, agent: Agent, { rootUrl, apiKeys }: LoadOptions): Promise<boolean> {
   const { number } = call;
   const family = number % 2 === 0 ? "chat" : "messages";
   const stream = number % 3 !== 0;
   const leaves = stream && Math.floor(number / 6) % leftOneIn === 0;
-  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+  const headers = { authorization: `Bearer ${keyOf(number, apiKeys)}`, "content-type": "application/json" };
   const sent = request(rootUrl + paths[family], { method: "POST", agent, headers });
   const messages = [{ role: "user", content: `This is call ${number}.` }];
   const model = models[Math.floor(number / 12) % models.length];

@@ -21,12 +21,13 @@ const verdict = await crash({
   },
 });
 
-const { kills, faults, calls, answers, left, leftCharged, undelivered, lost } = verdict;
+const { kills, faults, calls, answers, left, leftCharged, undelivered, lost, dueBatches } = verdict;
 console.log(`${kills} kills in ${seconds()}: ${calls} calls
   ${answers} answered in full, each charged once
   ${left} left by their client, ${leftCharged} of them charged
   ${undelivered} settled, and caught on their way to the client
   ${lost} lost with the gateway, and not charged
+  ${dueBatches} times sums of keys were left to be merged later
   ${faults.length} faults`);
 for (const fault of faults.slice(0, 50)) console.error(fault);
 process.exitCode = faults.length > 0 ? 1 : 0;

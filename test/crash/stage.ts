@@ -1,5 +1,5 @@
 /**
- * What the crash test plays on: an upstream, a database with an account that pays beforehand and a key with a limit, and
+ * What the crash test plays on: an upstream, a database with an account that pays beforehand, a key with a limit and many without, and
  * the real command, as often as it is started.
  */
 import { writeFile } from "node:fs/promises";
@@ -15,7 +15,8 @@ export interface Stage {
   readonly upstream: CountingUpstream;
   /** The path of its configuration. */
   readonly config: string;
-  readonly apiKey: string;
+  /** One with a limit, and many without. */
+  readonly apiKeys: readonly string[];
   /** The database, seen from another process than the gateway's. */
   readonly storage: Storage;
   readonly engine: Engine;
@@ -26,6 +27,8 @@ export interface Stage {
 /** In millionths of the unit: the highest tier, and more than all the calls of a run cost. */
 const recharge = 100_000_000_000;
 const creditLimit = 50_000_000_000;
+/** So many that their sums are merged later. */
+const unlimitedKeys = 40;
 
 export async function setStage(): Promise<Stage> {
   const folder = await temporaryFolder();
@@ -39,11 +42,13 @@ export async function setStage(): Promise<Stage> {
   const accountId = newId("acc", now);
   storage.accounts.insert({ id: accountId, name: "crash", created_at: now });
   storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount: recharge, note: null, now });
-  const { secret } = issueKey(storage.keys, { accountId, name: "crash", admin: false, creditLimit, now });
+  const issue = (limit?: number) =>
+    issueKey(storage.keys, { accountId, name: "crash", admin: false, creditLimit: limit, now }).secret;
+  const apiKeys = [issue(creditLimit), ...Array.from({ length: unlimitedKeys }, () => issue())];
   return {
     upstream,
     config,
-    apiKey: secret,
+    apiKeys,
     storage,
     engine,
     async start() {

@@ -25,7 +25,11 @@ export interface Verdict {
   readonly undelivered: number;
   /** Calls that died with the gateway, and cost nothing. */
   readonly lost: number;
+  /** How often sums were left to be merged later. */
+  readonly dueBatches: number;
 }
+
+const batchesMade = "SELECT seq FROM sqlite_sequence WHERE name = 'due_batches'";
 
 interface Row {
   readonly id: string;
@@ -51,7 +55,7 @@ export function heldFaults(engine: Stage["engine"]): string[] {
   const sums = engine
     .prepare<[], Record<string, number>>(
       `SELECT (SELECT count(*) FROM holds) AS holds, (SELECT sum(held) FROM accounts) AS of_accounts,
-         (SELECT sum(held) FROM api_keys) AS of_keys`,
+         (SELECT sum(held) FROM api_keys_now) AS of_keys`,
     )
     .get();
   return Object.entries(sums ?? {}).flatMap(([what, held]) => (held === 0 ? [] : [`${what}: ${held} still held`]));
@@ -97,6 +101,7 @@ export function verify(stage: Stage, calls: readonly ClientCall[]): Verdict {
     leftCharged: count("left", charged.keys()),
     undelivered: count("broken", charged.keys()),
     lost: rows.filter(({ outcome }) => outcome === Outcome.LOST).length,
+    dueBatches: stage.engine.prepare<[], { seq: number }>(batchesMade).get()?.seq ?? 0,
   };
 }
 

@@ -9,6 +9,7 @@ import * as replays from "./0006-replays.ts";
 import * as retention from "./0007-retention.ts";
 import * as journal from "./0008-journal.ts";
 import * as oneRowACall from "./0009-one-row-a-call.ts";
+import * as dueSums from "./0010-due-sums.ts";
 
 export const migrations: MigrationProvider = {
   getMigrations: async () => ({
@@ -21,5 +22,6 @@ export const migrations: MigrationProvider = {
     "0007-retention": retention,
     "0008-journal": journal,
     "0009-one-row-a-call": oneRowACall,
+    "0010-due-sums": dueSums,
   }),
 };
