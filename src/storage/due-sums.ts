@@ -15,7 +15,7 @@ export interface DueSums {
   /** It is merged part by part, and no part takes long. */
   readonly parts: number;
   /** Writes a batch of what is due, in the caller's transaction. */
-  add(rows: Iterable<DueRow>): void;
+  add(rows: readonly DueRow[]): void;
   /** Merges what is due of a part, in the caller's transaction. */
   merge(part: number): void;
   isAny(): boolean;
@@ -55,7 +55,7 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
     parts,
     add(rows) {
       const batch = insertBatch.get()?.id ?? 0;
-      const placed = Array.from(rows, (row, place) => ({ row, place, part: partOf(row[2]) }));
+      const placed = rows.map((row, place) => ({ row, place, part: partOf(row[2]) }));
       placed.sort((one, other) => one.part - other.part);
       for (const { row, place, part } of placed) insert.run(batch, part, place, ...row);
     },

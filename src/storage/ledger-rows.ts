@@ -55,24 +55,28 @@ const names = 4;
 
 /** Sums rows that are of the same, so that many calls are written as one. */
 export function createDueSums() {
-  const sums = new Map<string, (string | number)[]>();
+  const rows: (string | number)[][] = [];
+  const byKey = new Map<string, (string | number)[][]>();
   let last: (string | number)[] | undefined;
+
+  /** Returns the sum for such rows. */
+  function sumFor(row: DueRow): (string | number)[] {
+    const ofKey = byKey.get(row[2]) ?? [];
+    const found = ofKey.find((sum) => isOfSame(sum, row));
+    if (found) return found;
+    const made = row.map((value, i) => (i < names ? value : 0));
+    if (ofKey.push(made) === 1) byKey.set(row[2], ofKey);
+    rows.push(made);
+    return made;
+  }
+
   return {
     add(row: DueRow): void {
       // Most calls are of the same as the one before.
-      if (!last || !isOfSame(last, row)) {
-        const name = row.slice(0, names).join(" ");
-        last = sums.get(name);
-        if (!last) {
-          last = [...row];
-          sums.set(name, last);
-          return;
-        }
-      }
+      if (!last || !isOfSame(last, row)) last = sumFor(row);
       for (let i = names; i < row.length; i++) last[i] = (last[i] as number) + (row[i] as number);
     },
-    count: () => sums.size,
-    rows: () => sums.values() as IterableIterator<unknown> as IterableIterator<DueRow>,
+    rows: rows as readonly unknown[] as readonly DueRow[],
   };
 }
 

@@ -82,10 +82,10 @@ export function createPost({ statements, due, settleAlone, holdAlone }: PostingP
         if (!taken.isOfKey) sums.add(heldRow(hold));
       }
     }
-    const staysDue = mayStayDue && sums.count() > mostAtOnce;
-    if (staysDue) due.add(sums.rows());
+    const staysDue = mayStayDue && sums.rows.length > mostAtOnce;
+    if (staysDue) due.add(sums.rows);
     else
-      for (const row of sums.rows()) {
+      for (const row of sums.rows) {
         if (hasCalls(row)) addToHour.run(...usageOf(row));
         keys.add(...keySum(row));
       }
