@@ -1,8 +1,10 @@
 /** Sums of keys and hours that are merged later: told whole at any time, merged once, and never where a limit decides. */
 import { expect, test, vi } from "vitest";
 import { newId } from "../src/ids.ts";
+import { createLedger } from "../src/ledger/ledger.ts";
 import { openDatabase } from "../src/storage/database.ts";
 import { keyStore } from "../src/storage/keys.ts";
+import { ledgerStore } from "../src/storage/ledger.ts";
 import { reconcile } from "../src/storage/reconcile.ts";
 import { requestStore } from "../src/storage/requests.ts";
 import { ledgersOfTests, over, type TestLedger, unlimited, wish } from "./support/ledger.ts";
@@ -32,7 +34,8 @@ async function withKeys(limit: number | null = null, path?: string): Promise<Tes
 async function call(t: TestLedger, key: number, cost: number, isLimited = false): Promise<string> {
   const id = newId("req", t.now());
   const asked = isLimited ? wish(id, cost + 5, cost + 5, t.now()) : unlimited(id, cost + 5, t.now());
-  expect(await t.ledger.hold({ ...asked, keyId: keyOf(key) })).toMatchObject({ kind: "held" });
+  const asOf = t.engine.version();
+  expect(await t.ledger.hold({ ...asked, asOf, keyId: keyOf(key) })).toMatchObject({ kind: "held" });
   await t.ledger.settle(over(id, cost, t.now(), { key_id: keyOf(key) }));
   return id;
 }
@@ -118,8 +121,9 @@ test("merged in part, by two processes in turn and more than once, they count on
 test("calls that run are held of their keys, due or not, and freed when they are over", async () => {
   const t = await withKeys();
   const ids = Array.from({ length: count }, (_, i) => `run_${i}`);
-  await Promise.all(ids.map((id, i) => t.ledger.hold({ ...unlimited(id, 7, t.now()), keyId: keyOf(i) })));
-  await callAll(t).catch(() => {});
+  const asOf = t.engine.version();
+  await Promise.all(ids.map((id, i) => t.ledger.hold({ ...unlimited(id, 7, t.now()), asOf, keyId: keyOf(i) })));
+  await callAll(t);
   const held = () =>
     t.engine.books.prepare<[], { held: number }>("SELECT sum(held) AS held FROM api_keys_now").get()?.held;
   expect(held()).toBe(7 * count);
@@ -159,6 +163,24 @@ test("who gives a key a limit finds them in its own row", async () => {
   await db.destroy();
 });
 
+test("a key that is given a limit while its call runs is charged at once", async () => {
+  const t = await withKeys();
+  const { db, engine } = await openDatabase(t.path);
+  const asOf = t.engine.version();
+  await t.ledger.hold({ ...unlimited("long", 1000, t.now()), asOf, keyId: keyOf(5) });
+  await callAll(t);
+  expect(keyStore(db, engine).update("acc_1", keyOf(5), { credit_limit: 1100 })).toMatchObject({ kind: "updated" });
+  // The first write that finds it changed, and another.
+  await call(t, 1, 3);
+  t.ledger.writeCallsOf("acc_1");
+  await t.ledger.settle(over("long", 1, t.now(), { key_id: keyOf(5) }));
+  await callAll(t);
+  expect(t.store.due.isAny()).toBe(true);
+  const row = t.engine.books.prepare<[string], object>("SELECT spent, held FROM api_keys WHERE id = ?").get(keyOf(5));
+  expect(row).toEqual({ spent: 15 + 1, held: 0 });
+  await db.destroy();
+});
+
 test("where another process has changed anything, they are written at once", async () => {
   const t = await withKeys();
   const other = await withKeys(null, t.path);
@@ -189,6 +211,48 @@ test("a key's calls are found while its hours are due", async () => {
   await db.destroy();
 });
 
+test("they are found right after their answers", async () => {
+  const t = await withKeys();
+  const { db } = await openDatabase(t.path);
+  const requests = requestStore(db, t.engine);
+  await Promise.all(Array.from({ length: count }, (_, i) => call(t, i, 10 + i)));
+  expect(await requests.page({ accountId: "acc_1", keyId: keyOf(9) }, undefined, 10)).toMatchObject([{ cost: 19 }]);
+  await db.destroy();
+});
+
+test("they are found while another process writes", async () => {
+  const t = await withKeys();
+  const { db, engine } = await openDatabase(t.path);
+  const requests = requestStore(db, t.engine);
+  await callAll(t);
+  engine.books.prepare<[]>("BEGIN IMMEDIATE").run();
+  expect(await requests.page({ accountId: "acc_1", keyId: keyOf(9) }, undefined, 10)).toMatchObject([{ cost: 19 }]);
+  engine.books.prepare<[]>("COMMIT").run();
+  await db.destroy();
+});
+
+test("that it cannot be seen whether any are due fails no write", async () => {
+  const t = await withKeys();
+  const { db, engine } = await openDatabase(t.path);
+  const store = ledgerStore(engine);
+  const failing = () => {
+    throw new Error("disk I/O error");
+  };
+  const errors: unknown[] = [];
+  const due = { ...store.due, isAny: failing };
+  const ledger = createLedger({ store: { ...store, due }, clock: t.now, onError: (error) => errors.push(error) });
+  const other: TestLedger = { ...t, engine, store, ledger };
+  for (let i = 0; i < 2; i++) {
+    await Promise.all(Array.from({ length: count }, (_, key) => call(other, key, 10)));
+    expect(ledger.writeCallsOf("acc_1")).toBe(true);
+    expect(ledger.writeCallsOf("acc_1")).toBe(false);
+  }
+  expect(errors).toContainEqual(new Error("disk I/O error"));
+  await ledger.close();
+  expect(reconcile(engine).differences).toEqual([]);
+  await db.destroy();
+});
+
 test("they are merged in the end, also those that a process has left which was killed", async () => {
   const t = await withKeys();
   await callAll(t);
@@ -199,7 +263,6 @@ test("they are merged in the end, also those that a process has left which was k
     vi.advanceTimersByTime(60_000);
     expect(spentOf(next, "api_keys")).toEqual(whole);
     expect(next.store.due.isAny()).toBe(false);
-    await callAll(next).catch(() => {});
     expect(next.errors).toEqual([]);
   } finally {
     vi.useRealTimers();

@@ -16,7 +16,7 @@ import { type Credit, createCredit } from "./credit.ts";
 import { createJournal } from "./journal.ts";
 import { createLeases, type Lease, leaseFor, type Payer } from "./leases.ts";
 import { createMerging } from "./merging.ts";
-import { holdOf, type Reserved, takenOf, type Wish } from "./reserved.ts";
+import { holdOf, mayBeLimited, type Reserved, takenOf, type Wish } from "./reserved.ts";
 import { retried } from "./retried.ts";
 import { createRunning } from "./running.ts";
 import { createTurns } from "./turns.ts";
@@ -70,9 +70,9 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   let young: Reserved[] = [];
   const merging = createMerging({ store, onError });
   const onWritten = () => {
-    merging.start();
     for (const reserved of young) reserved.lease = undefined;
     if (young.length > 0) young = [];
+    merging.start();
   };
   const isOpen = (reserved: Reserved) => calls.get(reserved.wish.requestId) === reserved;
   /** The holds that calls are to get which have none of their own. */
@@ -177,15 +177,15 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     const isCovered = reserved ? covers(reserved, cost) : cost === 0 && !settling.has(id);
     if (!isCovered) return settleAnew(settlement, reserved);
     if (reserved) adjust(reserved, cost - reserved.amount);
-    const isHeld = reserved !== undefined;
     const taken = reserved && takenOf(reserved);
-    const entry: Entry = { kind: "settle", call: settlement, isHeld, isLimited: reserved?.wish.isLimited, taken };
+    const isLimited = !reserved || mayBeLimited(reserved.wish, store.version());
+    const entry: Entry = { kind: "settle", call: settlement, isHeld: reserved !== undefined, isLimited, taken };
     const charged = () => ({ cost, waived: 0 });
     return note(entry, settlement.account_id).then(charged, (error: unknown) => {
       // What another write has noted meanwhile is charged.
       if (!journal.withdraw(entry)) return charged();
       if (reserved) adjust(reserved, -cost);
-      if (isHeld && !taken) freeLater(id, settlement.account_id);
+      if (reserved && !taken) freeLater(id, settlement.account_id);
       throw error;
     });
   }

@@ -20,6 +20,7 @@ const everyMs = 200;
 export function createMerging({ store, onError }: MergingOptions): Merging {
   const { due, transact, withoutWaiting } = store;
   let part = 0;
+  let isClosed = false;
   let waiting: NodeJS.Timeout | undefined;
 
   /** Where another process writes just then, the part's next turn will do. */
@@ -32,8 +33,18 @@ export function createMerging({ store, onError }: MergingOptions): Merging {
     part = (part + 1) % due.parts;
   }
 
+  /** Nobody's write fails for it: the next one starts it. */
+  function isAny(): boolean {
+    try {
+      return due.isAny();
+    } catch (error) {
+      onError(error);
+      return false;
+    }
+  }
+
   function start(): void {
-    if (waiting || !due.isAny()) return;
+    if (waiting || isClosed || !isAny()) return;
     waiting = setTimeout(() => {
       waiting = undefined;
       merge();
@@ -46,8 +57,9 @@ export function createMerging({ store, onError }: MergingOptions): Merging {
   return {
     start,
     close() {
+      isClosed = true;
       clearTimeout(waiting);
-      for (let parts = 0; parts < due.parts && due.isAny(); parts++) merge();
+      for (let parts = 0; parts < due.parts && isAny(); parts++) merge();
     },
   };
 }

@@ -14,6 +14,11 @@ export interface Reserved {
   isExact: boolean;
 }
 
+/** Whether its key has a limit of its own, or may have been given one since it was read. */
+export function mayBeLimited({ isLimited, asOf }: Payer, version: number): boolean {
+  return isLimited || asOf !== version;
+}
+
 /** Which lease a call has taken from, if it has no hold of its own yet. */
 export function takenOf({ wish, lease }: Reserved): Taken | undefined {
   return lease && { leaseId: lease.id, isOfKey: wish.isLimited };

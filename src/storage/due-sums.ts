@@ -74,10 +74,12 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
   };
 }
 
-/** Merges all that is due, and gives way to others between parts; what another process writes just then stays due. */
-export async function mergeAll({ books, withoutWaiting }: Engine, due: DueSums): Promise<void> {
+/** Merges all that is due, and gives way to others between parts. Returns false where another process writes just then. */
+export async function mergeAll({ books, read, withoutWaiting }: Engine, due: DueSums): Promise<boolean> {
+  read(() => {}); // What is not written yet may become due.
   for (let part = 0; part < parts && due.isAny(); part++) {
-    withoutWaiting(() => books.transact(() => due.merge(part)));
+    if (!withoutWaiting(() => books.transact(() => due.merge(part)))) return false;
     await setImmediate();
   }
+  return true;
 }

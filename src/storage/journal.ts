@@ -43,8 +43,8 @@ export interface SettleEntry {
   readonly call: Settlement;
   /** Whether it has reserved anything. */
   readonly isHeld: boolean;
-  /** Whether its key has a limit of its own; unset where nobody knows. */
-  readonly isLimited?: boolean | undefined;
+  /** Whether its key has, or may have, a limit of its own; unset in notes of older versions, where it may. */
+  readonly isLimited?: boolean;
   /** Unset for one with a hold of its own. */
   readonly taken?: Taken | undefined;
 }

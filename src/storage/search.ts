@@ -47,6 +47,8 @@ export function isSought({ keyId, model, isCharged = false }: RequestFilter): bo
   return keyId !== undefined || model !== undefined || isCharged;
 }
 
+type Hours = "usage_hours" | "usage_hours_now";
+
 export function createSearch(db: Database, engine: Engine): Search {
   const due = dueSums(engine.books, ledgerStatements(engine.books));
   /** Returns the newest of an account's ids in a span. */
@@ -55,9 +57,9 @@ export function createSearch(db: Database, engine: Engine): Search {
   );
 
   /** Returns some hours before another in which such calls were made, the last one first, and what they cost at most. */
-  function hoursBefore({ accountId, keyId, model, isCharged = false }: RequestFilter, before: number) {
+  function hoursBefore(table: Hours, { accountId, keyId, model, isCharged = false }: RequestFilter, before: number) {
     const query = db
-      .selectFrom("usage_hours")
+      .selectFrom(table)
       .select((all) => ["hour", all.fn.max("cost").as("cost")])
       .where("account_id", "=", accountId)
       .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
@@ -86,14 +88,15 @@ export function createSearch(db: Database, engine: Engine): Search {
 
   return async (filter, before, limit, asker) => {
     const found: Request[] = [];
-    await mergeAll(engine, due);
+    // The latter has the same with more work.
+    const table = (await mergeAll(engine, due)) ? "usage_hours" : "usage_hours_now";
     const { least, below: ends } = spanOf(filter, before);
     let below = ends;
     let hour = Number.POSITIVE_INFINITY;
     for (; ; await setImmediate()) {
       const { id } = newest.get(filter.accountId, least, below) ?? {};
       if (!id || asker?.aborted) return found;
-      const hours = hoursBefore(filter, Math.min(hour, afterHourOf(id)));
+      const hours = hoursBefore(table, filter, Math.min(hour, afterHourOf(id)));
       const last = hours.at(-1)?.hour;
       if (last === undefined) return found;
       const meant = filter.isCharged ? hours.find(({ cost }) => Number(cost) > 0)?.hour : last;
