@@ -140,11 +140,16 @@ test("calls that run are held of their keys, due or not, and freed when they are
 
 test("a key with a limit has them at once", async () => {
   const t = await withKeys(10_000_000);
+  // Of the second time nothing but the limit keeps them from staying due, as the hours do.
   await callAll(t, true);
   expect(spentOf(t, "api_keys")).toEqual(whole);
+  await callAll(t, true);
+  const twice = Object.fromEntries(Object.entries(whole).map(([id, once], i) => [id, once + 10 + i]));
+  expect(t.store.due.isAny()).toBe(true);
+  expect(spentOf(t, "api_keys")).toEqual(twice);
   expect(reconcile(t.engine).differences).toEqual([]);
   mergeAll(t);
-  expect(spentOf(t, "api_keys")).toEqual(whole);
+  expect(spentOf(t, "api_keys")).toEqual(twice);
 });
 
 test("who gives a key a limit finds them in its own row", async () => {
@@ -264,6 +269,20 @@ test("they are merged in the end, also those that a process has left which was k
     expect(spentOf(next, "api_keys")).toEqual(whole);
     expect(next.store.due.isAny()).toBe(false);
     expect(next.errors).toEqual([]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a process that lives merges what it has made due", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const t = await withKeys();
+    await callAll(t);
+    expect(spentOf(t, "api_keys")).toEqual(before);
+    vi.advanceTimersByTime(60_000);
+    expect(spentOf(t, "api_keys")).toEqual(whole);
+    expect(t.store.due.isAny()).toBe(false);
   } finally {
     vi.useRealTimers();
   }

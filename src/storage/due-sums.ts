@@ -6,8 +6,7 @@
  * process: so it counts once. Until then `api_keys_now` and `usage_hours_now` tell the sums with it. Keys with a limit have
  * none of it, since their own row decides what they may spend: who gives a key a limit merges what is due of it first.
  */
-import { setImmediate } from "node:timers/promises";
-import type { Connection, Engine } from "./database.ts";
+import type { Connection } from "./database.ts";
 import { type DueRow, hasCalls, keySum, usageOf } from "./ledger-rows.ts";
 import type { LedgerStatements } from "./ledger-statements.ts";
 
@@ -19,6 +18,14 @@ export interface DueSums {
   /** Merges what is due of a part, in the caller's transaction. */
   merge(part: number): void;
   isAny(): boolean;
+  /** Tells what is due of one key, past all others. */
+  of(keyId: string): DueOfKey;
+}
+
+export interface DueOfKey {
+  readonly spent: number;
+  /** What is no longer held; below 0 where more is. */
+  readonly freed: number;
 }
 
 /** As many as the tables were made for. */
@@ -38,11 +45,15 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   // Batch by batch, each of which has a part in one place.
+  const ofPart = `FROM due_batches b CROSS JOIN due_sums s ON s.batch = b.id AND s.part = ?
+     WHERE b.id > (SELECT batch FROM due_merged WHERE part = ?)`;
   const dueOf = books.prepare<[part: number, part: number], Record<string, string | number>>(
     `SELECT account_id, hour, key_id, model, sum(requests), sum(input), sum(cache_read), sum(cache_write), sum(output),
        sum(reasoning), sum(characters), sum(cost), sum(spent), sum(freed)
-     FROM due_batches b CROSS JOIN due_sums s ON s.batch = b.id AND s.part = ?
-     WHERE b.id > (SELECT batch FROM due_merged WHERE part = ?) GROUP BY account_id, hour, key_id, model`,
+     ${ofPart} GROUP BY account_id, hour, key_id, model`,
+  );
+  const dueOfKey = books.prepare<[part: number, part: number, keyId: string], DueOfKey>(
+    `SELECT coalesce(sum(spent), 0) AS spent, coalesce(sum(freed), 0) AS freed ${ofPart} AND s.key_id = ?`,
   );
   const setMerged = books.prepare<[part: number]>(
     "UPDATE due_merged SET batch = (SELECT coalesce(max(id), batch) FROM due_batches) WHERE part = ?",
@@ -71,15 +82,6 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
       forgetBatches.run();
     },
     isAny: () => any.get() !== undefined,
+    of: (keyId) => dueOfKey.get(partOf(keyId), partOf(keyId), keyId) ?? { spent: 0, freed: 0 },
   };
-}
-
-/** Merges all that is due, and gives way to others between parts. Returns false where another process writes just then. */
-export async function mergeAll({ books, read, withoutWaiting }: Engine, due: DueSums): Promise<boolean> {
-  read(() => {}); // What is not written yet may become due.
-  for (let part = 0; part < parts && due.isAny(); part++) {
-    if (!withoutWaiting(() => books.transact(() => due.merge(part)))) return false;
-    await setImmediate();
-  }
-  return true;
 }

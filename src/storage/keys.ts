@@ -70,10 +70,9 @@ export interface KeyStore {
   revoke(id: string, now: number, accountId?: string): boolean;
 }
 
-const withAccount = (keys: "api_keys" | "api_keys_now") =>
-  `SELECT k.*, a.name AS account_name, a.balance AS account_balance, a.held AS account_held,
-     a.recharged AS account_recharged, a.postpaid AS account_postpaid, a.suspended_at AS account_suspended_at
-   FROM ${keys} k JOIN accounts a ON a.id = k.account_id`;
+const withAccount = `SELECT k.*, a.name AS account_name, a.balance AS account_balance, a.held AS account_held,
+  a.recharged AS account_recharged, a.postpaid AS account_postpaid, a.suspended_at AS account_suspended_at
+  FROM api_keys k JOIN accounts a ON a.id = k.account_id`;
 
 export function keyStore(db: Database, engine: Engine): KeyStore {
   const insert = engine.prepare<InsertParams>(
@@ -86,14 +85,21 @@ export function keyStore(db: Database, engine: Engine): KeyStore {
   // every call, for ten times what it takes to run, if its terms hold parameters themselves: here subqueries do. Nobody's
   // calls are written up for it: neither for who guesses keys, nor for each of a million that calls now and then.
   const bySecretHash = engine.books.prepare<[hash: string, hash: string, now: number], KeyStanding>(
-    `${withAccount("api_keys")} WHERE k.secret_hash = (SELECT ?)
-     UNION ALL ${withAccount("api_keys")} WHERE k.previous_hash = (SELECT ?) AND k.previous_expires_at > (SELECT ?) LIMIT 1`,
+    `${withAccount} WHERE k.secret_hash = (SELECT ?)
+     UNION ALL ${withAccount} WHERE k.previous_hash = (SELECT ?) AND k.previous_expires_at > (SELECT ?) LIMIT 1`,
   );
-  const standing = engine.prepare<[id: string], KeyStanding>(`${withAccount("api_keys_now")} WHERE k.id = (SELECT ?)`);
+  const standing = engine.prepare<[id: string], KeyStanding>(`${withAccount} WHERE k.id = (SELECT ?)`);
   const due = dueSums(engine.books, ledgerStatements(engine.books));
 
-  const alive = (accountId: string) =>
-    db.selectFrom("api_keys_now").selectAll().where("account_id", "=", accountId).where("revoked_at", "is", null);
+  /** Adds what is due: for one key it is found sooner than for all (`api_keys_now`). */
+  function whole<K extends ApiKey>(key: K | undefined): K | undefined {
+    if (!key || !due.isAny()) return key;
+    const { spent, freed } = due.of(key.id);
+    return { ...key, spent: key.spent + spent, held: key.held - freed };
+  }
+
+  const alive = (keys: "api_keys" | "api_keys_now", accountId: string) =>
+    db.selectFrom(keys).selectAll().where("account_id", "=", accountId).where("revoked_at", "is", null);
   /** Changes a key whose sums are whole then: one with a limit is decided by its own row. */
   const changed = (id: string, change: Compilable<ApiKey>) =>
     engine.transact(() => {
@@ -107,7 +113,8 @@ export function keyStore(db: Database, engine: Engine): KeyStore {
       .where("account_id", "=", accountId)
       .where("revoked_at", "is", null)
       .returningAll();
-  const find = (accountId: string, id: string) => engine.all(alive(accountId).where("id", "=", id))[0];
+  const find = (accountId: string, id: string) =>
+    whole(engine.all(alive("api_keys", accountId).where("id", "=", id))[0]);
 
   function update(accountId: string, id: string, change: KeyChange): Updated {
     // Without a column to set there is no such statement.
@@ -130,7 +137,7 @@ export function keyStore(db: Database, engine: Engine): KeyStore {
   return {
     insert: (key, maxPerAccount = defaultMaxKeys) => insert.run(...insertParams(key, maxPerAccount)) === 1,
     findBySecretHash: (secretHash, now) => bySecretHash.get(secretHash, secretHash, now),
-    findStanding: (id) => standing.get(id),
+    findStanding: (id) => whole(standing.get(id)),
     find,
     list: (accountId) =>
       engine.all(
@@ -140,7 +147,8 @@ export function keyStore(db: Database, engine: Engine): KeyStore {
           .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string))
           .orderBy("id"),
       ),
-    page: (accountId, after, limit) => engine.all(alive(accountId).where("id", ">", after).orderBy("id").limit(limit)),
+    page: (accountId, after, limit) =>
+      engine.all(alive("api_keys_now", accountId).where("id", ">", after).orderBy("id").limit(limit)),
     // Both statements see the same key: no other writer comes between them.
     update: (accountId, id, change) => engine.transact(() => update(accountId, id, change)),
     rotate(accountId, id, { hash, mask, previousUntil }) {

@@ -20,6 +20,7 @@ export interface Tables {
   usage_hours: UsageHourTable;
   /** The same with what is due besides: for who reads; as are keys. */
   usage_hours_now: UsageHourTable;
+  due_now: UsageHourTable;
   api_keys_now: ApiKeyTable;
   redeem_codes: RedeemCodeTable;
   idempotency_keys: IdempotencyKeyTable;

@@ -1,15 +1,13 @@
 /**
  * Finds those calls of an account that no index leads to, newest first: of a key, of a model, or that cost something.
  *
- * `usage_hours` tells in which hours there are any, once what is due is merged into it, and no other hours are read. In such
+ * `usage_hours` tells in which hours there are any, with what is due of them, and no other hours are read. In such
  * an hour the account's calls are looked through some thousand at a time, and between two such steps others have their turn:
  * so a rare key of an account with many calls takes longer, and keeps nobody waiting.
  */
 import { setImmediate } from "node:timers/promises";
 import { timeOfId } from "../ids.ts";
 import type { Database, Engine } from "./database.ts";
-import { dueSums, mergeAll } from "./due-sums.ts";
-import { ledgerStatements } from "./ledger-statements.ts";
 import type { Request } from "./requests.ts";
 import {
   answered,
@@ -47,27 +45,39 @@ export function isSought({ keyId, model, isCharged = false }: RequestFilter): bo
   return keyId !== undefined || model !== undefined || isCharged;
 }
 
-type Hours = "usage_hours" | "usage_hours_now";
+/** One in which calls were made, and what they cost at most. */
+interface Hour {
+  readonly hour: number;
+  readonly cost: number;
+}
+
+/** Returns so many different hours before another, the last one first. */
+function lastOf(most: number, hours: readonly Hour[], before: number): Hour[] {
+  const costs = new Map<number, number>();
+  for (const { hour, cost } of hours) if (hour < before) costs.set(hour, Math.max(cost, costs.get(hour) ?? 0));
+  const last = [...costs].sort(([one], [other]) => other - one).slice(0, most);
+  return last.map(([hour, cost]) => ({ hour, cost }));
+}
 
 export function createSearch(db: Database, engine: Engine): Search {
-  const due = dueSums(engine.books, ledgerStatements(engine.books));
   /** Returns the newest of an account's ids in a span. */
   const newest = engine.prepare<[accountId: string, least: string, below: string], { id: string | null }>(
     "SELECT max(id) AS id FROM requests WHERE account_id = ? AND id >= ? AND id < ?",
   );
 
   /** Returns some hours before another in which such calls were made, the last one first, and what they cost at most. */
-  function hoursBefore(table: Hours, { accountId, keyId, model, isCharged = false }: RequestFilter, before: number) {
+  function hoursBefore(table: "usage_hours" | "due_now", filter: RequestFilter, before: number, most: number): Hour[] {
+    const { accountId, keyId, model } = filter;
     const query = db
       .selectFrom(table)
-      .select((all) => ["hour", all.fn.max("cost").as("cost")])
+      .select((all) => ["hour", all.fn.max<number>("cost").as("cost")])
       .where("account_id", "=", accountId)
       .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
       .$if(model !== undefined, (query) => query.where("model", "=", model as string))
       .where("hour", "<", before)
       .groupBy("hour")
       .orderBy("hour", "desc")
-      .limit(isCharged ? hoursAtOnce : 1);
+      .limit(most);
     return engine.all(query);
   }
 
@@ -88,15 +98,19 @@ export function createSearch(db: Database, engine: Engine): Search {
 
   return async (filter, before, limit, asker) => {
     const found: Request[] = [];
-    // The latter has the same with more work.
-    const table = (await mergeAll(engine, due)) ? "usage_hours" : "usage_hours_now";
     const { least, below: ends } = spanOf(filter, before);
     let below = ends;
     let hour = Number.POSITIVE_INFINITY;
+    const most = filter.isCharged ? hoursAtOnce : 1;
+    /** Those that are due, which are of late. */
+    let due: readonly Hour[] | undefined;
     for (; ; await setImmediate()) {
       const { id } = newest.get(filter.accountId, least, below) ?? {};
       if (!id || asker?.aborted) return found;
-      const hours = hoursBefore(table, filter, Math.min(hour, afterHourOf(id)));
+      const before = Math.min(hour, afterHourOf(id));
+      // After the look for an id, by which all is written.
+      due ??= hoursBefore("due_now", filter, Number.MAX_SAFE_INTEGER, hoursAtOnce);
+      const hours = lastOf(most, [...hoursBefore("usage_hours", filter, before, most), ...due], before);
       const last = hours.at(-1)?.hour;
       if (last === undefined) return found;
       const meant = filter.isCharged ? hours.find(({ cost }) => Number(cost) > 0)?.hour : last;
