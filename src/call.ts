@@ -76,6 +76,8 @@ export interface Arrival {
   readonly method: DescMethod;
   /** Returns a request header by its lower-case name. */
   readonly header: (name: string) => string | undefined;
+  /** The same object for call after call that a client sends with the very same headers; unset where that is not known. */
+  readonly sameHeaders?: object | undefined;
   readonly peer: Peer;
 }
 

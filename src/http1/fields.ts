@@ -41,10 +41,14 @@ const longestName = 40;
 const mostAlike = 16;
 
 /**
- * Reads the lines of a head from a place on. Calls `add` with each field. Returns false for what is no plain field: a line
- * that is folded, a name or a value with characters that none has.
+ * Reads the lines of a head from a place on. Calls `add` with each field, and with where its colon stands. Returns false for
+ * what is no plain field: a line that is folded, a name or a value with characters that none has.
  */
-export function readFields(head: string, from: number, add: (name: string, value: string) => void): boolean {
+export function readFields(
+  head: string,
+  from: number,
+  add: (name: string, value: string, colon: number) => void,
+): boolean {
   for (let at = from; at < head.length; ) {
     const found = head.indexOf(lineEnd, at);
     const to = found === -1 ? head.length : found;
@@ -53,7 +57,7 @@ export function readFields(head: string, from: number, add: (name: string, value
     const name = nameIn(head, at, colon);
     const value = valueIn(head, colon + 1, to);
     if (name === undefined || notInValue.test(value)) return false;
-    add(name, value);
+    add(name, value, colon);
     at = to + lineEnd.length;
   }
   return true;

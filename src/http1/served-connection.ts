@@ -7,8 +7,9 @@ import { channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { ComingBody } from "./coming-body.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { RepeatedHeads } from "./repeated-heads.ts";
 import { keptSeconds, PlainAnswer } from "./served-answer.ts";
-import { longestRequest, type PlainHead, type PlainRequest, plainRequest, readHead } from "./served-request.ts";
+import { longestRequest, type PlainHead, type PlainRequest, plainRequest } from "./served-request.ts";
 
 /** Who listens in on Node's own servers hears of these requests, too. */
 const requestStart = channel("http.server.request.start");
@@ -43,6 +44,7 @@ const lingerMs = 1_000;
 export class ServedConnection {
   readonly #socket: Socket;
   readonly #options: ServeOptions;
+  readonly #heads = new RepeatedHeads();
   #unfinished: Unfinished | undefined;
   /** A long body, before its end. Its answer may be over: then it is thrown away. */
   #coming: ComingBody | undefined;
@@ -72,7 +74,7 @@ export class ServedConnection {
   close(): void {
     this.#isClosing = true;
     if (this.#answer) this.#answer.isLast = true;
-    else if (this.#unfinished) this.#handOverUnfinished(this.#unfinished);
+    else if (this.#unfinished) this.#handOver(Buffer.concat(this.#unfinished.pieces));
     else if (this.#nextBytes === 0) this.#finish();
   }
 
@@ -100,7 +102,7 @@ export class ServedConnection {
   }
 
   #begin(bytes: Buffer): void {
-    const head = readHead(bytes);
+    const head = this.#heads.read(bytes);
     if (!head) this.#handOver(bytes);
     else if (head.to > longestRequest || head.to <= bytes.length) this.#serve(head, bytes);
     else {
@@ -189,7 +191,7 @@ export class ServedConnection {
   /** The socket's own timer runs while a body comes, or while somebody reads slowly: each piece sets it anew. */
   readonly #onTimeout = (): void => {
     if (this.#answer) return;
-    if (this.#unfinished) this.#handOverUnfinished(this.#unfinished);
+    if (this.#unfinished) this.#handOver(Buffer.concat(this.#unfinished.pieces));
     else this.#socket.destroy();
   };
 
@@ -226,10 +228,6 @@ export class ServedConnection {
     this.#coming?.leave();
     this.#options.onOver(this);
   };
-
-  #handOverUnfinished({ pieces }: Unfinished): void {
-    this.#handOver(Buffer.concat(pieces));
-  }
 
   #handOver(bytes: Buffer): void {
     const socket = this.#socket;

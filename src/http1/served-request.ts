@@ -13,6 +13,8 @@ export interface PlainRequest {
   /** With its query. */
   readonly url: string;
   readonly headers: Readonly<Fields>;
+  /** Whether the request before it on its connection had these very headers, but for the length. */
+  readonly isRepeated: boolean;
   readonly httpVersionMajor: 1;
   readonly socket: Socket;
   /** All of it; of a long one, what comes. */
@@ -23,6 +25,7 @@ export interface PlainRequest {
 export interface PlainHead {
   readonly url: string;
   readonly headers: Readonly<Fields>;
+  readonly isRepeated: boolean;
   /** Where the body begins, and where it ends, from the head's first byte on. */
   readonly from: number;
   readonly to: number;
@@ -36,24 +39,31 @@ const startBytes = Buffer.from(start);
 const version = " HTTP/1.1";
 const notInTarget = /[^\x21-\x7e]/;
 
+/** A head as it was read, and where the colon of its length stands. */
+export interface ReadHead extends PlainHead {
+  readonly headers: Fields;
+  readonly lengthColon: number;
+}
+
 /** Returns undefined for what is for somebody else, also for a head that has not come whole; most have. */
-export function readHead(bytes: Buffer): PlainHead | undefined {
+export function readHead(bytes: Buffer): ReadHead | undefined {
   if (bytes.length < startBytes.length || startBytes.compare(bytes, 0, startBytes.length) !== 0) return undefined;
   const end = bytes.indexOf(headEnd);
   if (end === -1 || end > maxHeaderSize) return undefined;
   const head = bytes.toString("latin1", 0, end);
   const lineEnd = head.indexOf("\r\n");
   const url = lineEnd === -1 ? undefined : targetIn(head, lineEnd);
-  const headers = url === undefined ? undefined : plainFields(head, lineEnd + 2);
-  const length = headers && lengthIn(headers["content-length"] ?? "");
-  if (url === undefined || !headers || length === undefined) return undefined;
+  const fields = url === undefined ? undefined : plainFields(head, lineEnd + 2);
+  const length = fields && lengthIn(fields.headers["content-length"] ?? "");
+  if (url === undefined || !fields || length === undefined) return undefined;
   const from = end + headEnd.length;
-  return { url, headers, from, to: from + length };
+  return { url, ...fields, isRepeated: false, from, to: from + length };
 }
 
 /** Puts a request together. */
-export function plainRequest({ url, headers }: PlainHead, body: Buffer | ComingBody, socket: Socket): PlainRequest {
-  return { method: "POST", url, headers, httpVersionMajor: 1, socket, body };
+export function plainRequest(head: PlainHead, body: Buffer | ComingBody, socket: Socket): PlainRequest {
+  const { url, headers, isRepeated } = head;
+  return { method: "POST", url, headers, isRepeated, httpVersionMajor: 1, socket, body };
 }
 
 function targetIn(head: string, lineEnd: number): string | undefined {
@@ -75,14 +85,16 @@ const others: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns undefined where a field comes twice, or asks for more. */
-function plainFields(head: string, from: number): Fields | undefined {
-  const fields: Fields = noFields();
+function plainFields(head: string, from: number): Pick<ReadHead, "headers" | "lengthColon"> | undefined {
+  const headers: Fields = noFields();
   let isOther = false;
-  const isPlain = readFields(head, from, (name, value) => {
-    if (fields[name] !== undefined || others.has(name)) isOther = true;
-    fields[name] = value;
+  let lengthColon = 0;
+  const isPlain = readFields(head, from, (name, value, colon) => {
+    if (headers[name] !== undefined || others.has(name)) isOther = true;
+    headers[name] = value;
+    if (name === "content-length") lengthColon = colon;
   });
-  const { connection = "keep-alive", host } = fields;
+  const { connection = "keep-alive", host } = headers;
   const isKept = connection === "keep-alive" || connection.toLowerCase() === "keep-alive";
-  return isPlain && !isOther && isKept && host !== undefined ? fields : undefined;
+  return isPlain && !isOther && isKept && host !== undefined ? { headers, lengthColon } : undefined;
 }

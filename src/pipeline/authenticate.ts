@@ -51,6 +51,12 @@ export interface Counted {
   readonly creditRemaining: number | undefined;
 }
 
+/** What may be a key, or the operator's. */
+interface Credential {
+  readonly secretHash: string;
+  readonly isOperators: boolean;
+}
+
 export interface Authenticated {
   readonly caller: Caller;
   /** Undefined for the operator key. */
@@ -66,6 +72,20 @@ const touchMs = 60_000;
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const { keys, knownKeys, authenticateSession, clock, tiers, onUsed } = options;
   const operatorHash = options.operatorKey === undefined ? undefined : Buffer.from(hashKeySecret(options.operatorKey));
+  const remembered = new WeakMap<object, readonly Credential[]>();
+
+  /** Who sends the same headers with each call has its secret hashed once. */
+  function credentialsIn({ header, sameHeaders }: Arrival): readonly Credential[] {
+    const known = sameHeaders && remembered.get(sameHeaders);
+    if (known) return known;
+    const credentials = secretsIn(header).map((secret) => {
+      const secretHash = hashKeySecret(secret);
+      const isOperators = operatorHash !== undefined && timingSafeEqual(Buffer.from(secretHash), operatorHash);
+      return { secretHash, isOperators };
+    });
+    if (sameHeaders) remembered.set(sameHeaders, credentials);
+    return credentials;
+  }
 
   function useKey(known: KnownKey, now: number): Authenticated {
     const { key, caller, tier } = known;
@@ -101,23 +121,23 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     }
   }
 
-  return ({ header, method, peer }) => {
+  return (arrival) => {
+    const { header, method, peer } = arrival;
     const least = accessOf(method).caller;
     if (least === Least.ANYONE) {
       if (isFromElsewhere(header)) throw crossSite();
       const counted = countedBy(`address ${networkOf(peer.address)}`, openTier);
       return { caller: whoever(header, peer), counted };
     }
-    const credentials = credentialsOf(header);
+    const credentials = credentialsIn(arrival);
     if (credentials.length === 0) {
       const session = authenticateSession({ header, peer });
       if (session) return bySession(session, header);
       throw missingApiKey();
     }
     const now = clock();
-    for (const secret of credentials) {
-      const secretHash = hashKeySecret(secret);
-      if (operatorHash && timingSafeEqual(Buffer.from(secretHash), operatorHash)) return operator;
+    for (const { secretHash, isOperators } of credentials) {
+      if (isOperators) return operator;
       const known = knownKeys.find(secretHash, now);
       if (known) return useKey(known, now);
     }
@@ -168,10 +188,10 @@ function refuseInvalid(key: KeyStanding, now: number): void {
 }
 
 /**
- * Returns what may be our key, in the forms that clients send: `Authorization: Bearer <key>`, the bare key in
+ * Returns what may be the secret of a key, in the forms that clients send: `Authorization: Bearer <key>`, the bare key in
  * `Authorization`, and `x-api-key`. Some send a foreign token in one and ours in the other: both are tried.
  */
-function credentialsOf(header: Arrival["header"]): string[] {
+function secretsIn(header: Arrival["header"]): string[] {
   const authorization = header("authorization")?.trim() ?? "";
   const bearer = /^bearer(?:\s+(.*))?$/is.exec(authorization);
   const first = bearer ? (bearer[1] ?? "") : authorization;

@@ -49,7 +49,8 @@ export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestO
     });
     try {
       const peer = peerOf(req);
-      const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header, peer };
+      const sameHeaders = "isRepeated" in req && req.isRepeated ? req.headers : undefined;
+      const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header, sameHeaders, peer };
       const admission = way.admit(arrival);
       const { caller, headers } = isLater(admission) ? await admission : admission;
       Object.assign(head, headers);
