@@ -920,7 +920,7 @@ describe("what a translation leaves out", () => {
     });
 
     test(`${name} is dropped where strictness is not asked for`, async () => {
-      for (const strict of ["false", "", "0"]) {
+      for (const strict of ["false", "FALSE", " false "]) {
         const headers = { "x-gateway-strict": strict };
         expect((await send(gateway(), path, { body: request, headers })).status).toBe(200);
       }
@@ -1017,6 +1017,19 @@ describe("what a translation leaves out", () => {
         expect(answer.headers["x-gateway-dropped"]).toBeUndefined();
         expect(JSON.parse(String(upstream().received[before]?.body))).toEqual(request);
       }
+    });
+  }
+
+  for (const [name, { gateway, upstream, path, request }] of Object.entries({ ...translations, ...relays })) {
+    test(`is guessed of no header that says neither: ${name} is refused, and nothing is sent`, async () => {
+      const before = upstream().received.length;
+      const { family } = paths[path] ?? { family: "openai" };
+      for (const strict of ["maybe", "", "1", "true, true"]) {
+        const answer = await send(gateway(), path, { body: request, headers: { "x-gateway-strict": strict } });
+        const message = "Invalid value for 'x-gateway-strict': expected true or false.";
+        expectRefusal(family, answer, { ...invalid, code: "invalid_value", param: "x-gateway-strict", message });
+      }
+      expect(upstream().received.length).toBe(before);
     });
   }
 });

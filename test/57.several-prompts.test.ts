@@ -136,7 +136,7 @@ afterEach(async () => {
 });
 
 const money = await openLedger({ postpaid: true });
-const { ledger } = money;
+const { inHand: ledger } = money.ledger;
 
 afterAll(async () => {
   await Promise.all(opened.map((provider) => provider.close()));

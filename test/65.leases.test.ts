@@ -4,10 +4,11 @@
  */
 import Sqlite from "better-sqlite3";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createLedger, holdMs } from "../src/ledger/ledger.ts";
+import { holdMs } from "../src/ledger/ledger.ts";
 import { noteFiles } from "../src/storage/note-files.ts";
 import { reconcile } from "../src/storage/reconcile.ts";
 import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited, wish } from "./support/ledger.ts";
+import { createLedger } from "./support/ledger-by-ids.ts";
 
 const ledgerOf = ledgersOfTests();
 

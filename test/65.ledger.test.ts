@@ -2,10 +2,11 @@
  * Holds and settlements: what no number of calls, processes and crashes may break.
  */
 import { describe, expect, test } from "vitest";
-import { createLedger, holdMs } from "../src/ledger/ledger.ts";
+import { holdMs } from "../src/ledger/ledger.ts";
 import type { Engine } from "../src/storage/database.ts";
 import { ledgerStore } from "../src/storage/ledger.ts";
 import { ledgersOfTests, over, type TestLedger, wish } from "./support/ledger.ts";
+import { createLedger } from "./support/ledger-by-ids.ts";
 
 const ledgerOf = ledgersOfTests();
 

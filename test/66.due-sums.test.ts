@@ -1,13 +1,13 @@
 /** Sums of keys and hours that are merged later: told whole at any time, merged once, and never where a limit decides. */
 import { expect, test, vi } from "vitest";
 import { newId } from "../src/ids.ts";
-import { createLedger } from "../src/ledger/ledger.ts";
 import { openDatabase } from "../src/storage/database.ts";
 import { keyStore } from "../src/storage/keys.ts";
 import { ledgerStore } from "../src/storage/ledger.ts";
 import { reconcile } from "../src/storage/reconcile.ts";
 import { requestStore } from "../src/storage/requests.ts";
 import { ledgersOfTests, over, type TestLedger, unlimited, wish } from "./support/ledger.ts";
+import { createLedger } from "./support/ledger-by-ids.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 

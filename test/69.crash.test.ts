@@ -8,12 +8,13 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Outcome } from "../gen/modelgateway/v1/usage_pb.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { startGateway } from "../src/gateway.ts";
-import { createLedger, holdMs } from "../src/ledger/ledger.ts";
+import { holdMs } from "../src/ledger/ledger.ts";
 import { crash } from "./crash/crash.ts";
 import { startLoad } from "./crash/load.ts";
 import { type Stage, setStage } from "./crash/stage.ts";
 import { mostOutput } from "./crash/upstream.ts";
 import { heldFaults, reconcileFaults, verify } from "./crash/verify.ts";
+import { createLedger } from "./support/ledger-by-ids.ts";
 
 // Processes by the dozen take seconds to start, and more on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });

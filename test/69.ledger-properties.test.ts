@@ -4,9 +4,9 @@
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { createLedger } from "../src/ledger/ledger.ts";
 import { ledgerStore } from "../src/storage/ledger.ts";
 import { openLedger, over, wish } from "./support/ledger.ts";
+import { createLedger } from "./support/ledger-by-ids.ts";
 import { moneyCommands } from "./support/money-commands.ts";
 import { newMoneyModel } from "./support/money-model.ts";
 import { openMoney, seedMoney } from "./support/real-money.ts";

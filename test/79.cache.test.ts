@@ -16,7 +16,7 @@ import { issueKey } from "../src/services/issue-key.ts";
 import { Wire } from "../src/wire/wire.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { hear } from "./support/hear.ts";
-import { answerAsAny, chat, type OneRequest, oneOfEach, streamed } from "./support/one-of-each.ts";
+import { answerAsAny, chat, type OneRequest, oneOfEach, responses, streamed } from "./support/one-of-each.ts";
 import { cost, paidModels } from "./support/paid-models.ts";
 import { type Books, openAccount, openBooks, type Payer } from "./support/payer.ts";
 import {
@@ -280,6 +280,35 @@ describe("Cache-Control of the request", () => {
     now += 30_000;
     expect((await told("only-if-cached, max-age=29"))[0]).toBe(504);
   });
+});
+
+describe("who wants only what is kept is refused with 504, and not charged,", () => {
+  const messages = [{ role: "user", content: "Hello" }];
+  const counted = { path: "/v1/messages/count_tokens", body: { model: "claude", messages } };
+  const onlyKept = { "cache-control": "only-if-cached" };
+
+  const expectNothingAsked = async (requests: Readonly<Record<string, OneRequest>>) => {
+    for (const [name, request] of Object.entries(requests)) {
+      const { status, text } = await ask(request, onlyKept);
+      expect([name, status, text]).toEqual([name, 504, expect.stringContaining("wants no other")]);
+      const explained = await ask(
+        { path: "/v1/explain", body: { path: request.path, request: request.body } },
+        onlyKept,
+      );
+      expect(JSON.parse(explained.text)).toMatchObject({ refusal: { status: 504, reason: "NOT_CACHED" } });
+    }
+    expect([upstream.received.length, books.of(payer).requests]).toEqual([0, []]);
+  };
+
+  test("where there is no cache", async () => {
+    await startAnother(undefined);
+    await expectNothingAsked({ ...oneOfEach, ...responses, counted });
+    const unknown = await ask({ ...chat, body: { ...chat.body, model: "nobody" } }, onlyKept);
+    expect(unknown.status).toBe(404);
+    expect((await ask(chat, { "cache-control": "no-cache" })).status).toBe(200);
+  });
+
+  test("where answers of that kind are not kept", () => expectNothingAsked({ ...responses, counted }));
 });
 
 describe("what is not kept", () => {

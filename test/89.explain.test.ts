@@ -266,9 +266,14 @@ describe("the refusal that a call would meet is told as it would be given", () =
 
   test("for a header of the call that is none", async () => {
     await start();
-    const headers = { "x-gateway-timeout": "soon" };
-    expect((await explain(undefined, chat(), {}, headers)).refusal).toMatchObject(
-      await refused("/v1/chat/completions", chat(), headers),
+    for (const name of ["x-gateway-timeout", "x-gateway-strict"]) {
+      const headers = { [name]: "soon" };
+      const { refusal } = await explain(undefined, chat(), {}, headers);
+      expect(refusal).toMatchObject({ status: 400, param: name });
+      expect(refusal).toMatchObject(await refused("/v1/chat/completions", chat(), headers));
+    }
+    expect(await explain(undefined, chat(), { strict: false }, { "x-gateway-strict": "soon" })).not.toHaveProperty(
+      "refusal",
     );
   });
 

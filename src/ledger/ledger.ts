@@ -11,17 +11,17 @@
  */
 import { newId } from "../ids.ts";
 import type { Soon } from "../soon.ts";
-import type { Charged, Entry, Held, LedgerStore, Settlement } from "../storage/ledger.ts";
+import type { Charged, Entry, LedgerStore, Settlement } from "../storage/ledger.ts";
 import { type Credit, createCredit } from "./credit.ts";
 import { createJournal } from "./journal.ts";
 import { createLeases, type Lease, leaseFor, type Payer } from "./leases.ts";
 import { createMerging } from "./merging.ts";
-import { holdOf, mayBeLimited, type Reserved, takenOf, type Wish } from "./reserved.ts";
+import { holdOf, mayBeLimited, type Reserved, type Short, takenOf, type Wish } from "./reserved.ts";
 import { retried } from "./retried.ts";
 import { createRunning } from "./running.ts";
 import { createTurns } from "./turns.ts";
 
-export type { Charged, Held, Settlement, Wish };
+export type { Charged, Reserved, Settlement, Short, Wish };
 
 export interface LedgerOptions {
   readonly store: LedgerStore;
@@ -32,13 +32,13 @@ export interface LedgerOptions {
 }
 
 export interface Ledger {
-  hold(wish: Wish): Soon<Held>;
+  hold(wish: Wish): Soon<Reserved | Short>;
   /** Gives back what a call has reserved, which may then reserve anew. */
-  free(requestId: string): Promise<void>;
+  free(reserved: Reserved): Promise<void>;
   /** Says that a call runs which will be settled. Returns what says that it has been. */
   begin(): () => void;
-  /** Charges a call and frees its hold, once; undefined where that was done before. */
-  settle(settlement: Settlement): Promise<Charged | undefined>;
+  /** Charges a call and frees what it has reserved, once; undefined where that was done before. */
+  settle(settlement: Settlement, reserved?: Reserved): Promise<Charged | undefined>;
   /** Notes that a key was used, at some time soon. */
   touch(keyId: string, now: number): void;
   /** Writes what is not written of this account's calls that are over, unless another process writes. Returns whether it did. */
@@ -63,7 +63,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   const credit = createCredit();
   const mayLease = ({ keyId, isLimited }: Payer) => store.leases.mayLease(keyId, isLimited);
   const leases = createLeases({ node, version: store.version, mayLease });
-  const calls = new Map<string, Reserved>();
+  const calls = new Set<Reserved>();
   /** Calls whose charge the database decides at this moment. */
   const settling = new Set<string>();
   /** Those that took from a lease since the journal was last written: none has a hold of its own. */
@@ -74,9 +74,8 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     if (young.length > 0) young = [];
     merging.start();
   };
-  const isOpen = (reserved: Reserved) => calls.get(reserved.wish.requestId) === reserved;
   /** The holds that calls are to get which have none of their own. */
-  const openHolds = () => young.filter(isOpen).flatMap((reserved) => holdOf(reserved) ?? []);
+  const openHolds = () => young.flatMap((reserved) => (calls.has(reserved) && holdOf(reserved)) || []);
   const journal = createJournal({ store, node, leases, credit, clock, holdMs, openHolds, onWritten, onError });
   const write = (accounts: ReadonlySet<string>) => journal.write(({ accountId }) => accounts.has(accountId));
   const turns = createTurns({ transact: store.transact, write, save: journal.save, onError });
@@ -86,19 +85,19 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   /** A process that stood still for long has lost its leases, and may not know it yet. */
   const isAwake = () => clock() - renewedAt < holdMs;
 
-  function hold(wish: Wish): Soon<Held> {
+  function hold(wish: Wish): Soon<Reserved | Short> {
     const lease = isAwake() ? leases.draw(wish, wish.wanted) : undefined;
     return lease ? takenFrom(lease, wish) : holdAnew(wish);
   }
 
-  function takenFrom(lease: Lease, wish: Wish): Held {
+  function takenFrom(lease: Lease, wish: Wish): Reserved {
     const { wanted: amount } = wish;
     credit.used(lease, amount);
-    const reserved: Reserved = { wish, amount, lease, isExact: false };
-    calls.set(wish.requestId, reserved);
+    const reserved: Reserved = { kind: "held", wish, amount, lease, isExact: false };
+    calls.add(reserved);
     young.push(reserved);
     journal.writeLater();
-    return { kind: "held", amount };
+    return reserved;
   }
 
   /** Resolves when it is noted. */
@@ -108,8 +107,8 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   }
 
   /** Asks the database: for a lease where credit is ample, and else for this call alone. */
-  function holdAnew(wish: Wish): Promise<Held> {
-    const { requestId, accountId, keyId, wanted, now } = wish;
+  function holdAnew(wish: Wish): Promise<Reserved | Short> {
+    const { accountId, keyId, wanted, now } = wish;
     // The call may have come long ago.
     const expiresAt = clock() + holdMs;
     const lease = { ...leases.namesOf(wish), node, now, expiresAt };
@@ -125,11 +124,13 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
         return { grown, held: undefined };
       },
       after({ grown, held }) {
-        if (held?.kind === "held") {
-          calls.set(requestId, { wish, amount: held.amount, lease: undefined, isExact: true });
+        if (held?.kind === "short") return held;
+        if (held) {
+          const reserved: Reserved = { ...held, wish, lease: undefined, isExact: true };
+          calls.add(reserved);
           credit.reserved(accountId, keyId, held.amount);
+          return reserved;
         }
-        if (held) return held;
         const own = leases.grow(wish, grown);
         credit.leased(own, grown);
         leases.use(own, wanted);
@@ -144,12 +145,10 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     journal.writeLater();
   }
 
-  async function free(requestId: string): Promise<void> {
-    const reserved = calls.get(requestId);
-    if (!reserved) return;
+  async function free(reserved: Reserved): Promise<void> {
+    if (!calls.delete(reserved)) return;
     const { amount, lease, isExact } = reserved;
-    const { accountId, keyId } = reserved.wish;
-    calls.delete(requestId);
+    const { requestId, accountId, keyId } = reserved.wish;
     if (isExact) {
       const step = { accountId, work: () => store.free(requestId), after: () => {} };
       const freed = retried(() => turns.step(step), onError);
@@ -170,10 +169,9 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     } else credit.reserved(wish.accountId, wish.keyId, amount);
   }
 
-  function settle(settlement: Settlement): Promise<Charged | undefined> {
+  function settle(settlement: Settlement, held?: Reserved): Promise<Charged | undefined> {
     const { id, cost } = settlement;
-    const reserved = calls.get(id);
-    calls.delete(id);
+    const reserved = held && calls.delete(held) ? held : undefined;
     const isCovered = reserved ? covers(reserved, cost) : cost === 0 && !settling.has(id);
     if (!isCovered) return settleAnew(settlement, reserved);
     if (reserved) adjust(reserved, cost - reserved.amount);
@@ -221,7 +219,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   /** Who stood still no longer knows what it has: leases and holds may have lapsed. */
   function beginAnew(): void {
     journal.write(() => true);
-    for (const reserved of calls.values()) reserved.isExact = true;
+    for (const reserved of calls) reserved.isExact = true;
   }
 
   async function sweep(): Promise<void> {

@@ -1,11 +1,13 @@
 /** What a call has reserved, as its process knows it. */
-import type { HoldEntry, HoldInit, Taken } from "../storage/ledger.ts";
+import type { Held, HoldEntry, HoldInit, Taken } from "../storage/ledger.ts";
 import type { Lease, Payer } from "./leases.ts";
 
 /** What a call asks to be held, and of whom. */
 export type Wish = Omit<HoldInit, "node" | "expiresAt"> & Payer;
 
+/** Whoever has it may settle its call, or free it: once. */
 export interface Reserved {
+  readonly kind: "held";
   readonly wish: Wish;
   readonly amount: number;
   /** Where it was taken from; undefined once it is a hold of its own. */
@@ -13,6 +15,9 @@ export interface Reserved {
   /** Whether the database decided: then it decides of the charge, too. */
   isExact: boolean;
 }
+
+/** Tells that nothing was reserved, and what is left of what. */
+export type Short = Extract<Held, { kind: "short" }>;
 
 /** Whether its key has a limit of its own, or may have been given one since it was read. */
 export function mayBeLimited({ isLimited, asOf }: Payer, version: number): boolean {

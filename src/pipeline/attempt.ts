@@ -33,6 +33,8 @@ export interface AttemptOptions<F extends Form> {
   readonly deadline: number;
   /** Bounds that the caller set for each attempt. */
   readonly timeouts: Partial<Timeouts>;
+  /** Whether the caller would rather be refused than have anything left out. */
+  readonly isStrict: boolean;
   /** Who goes first where calls wait for a place at an upstream: 0 (first) to 9. */
   readonly priority: number;
   /** Whether a stream's head is held back: what cannot be tried again need not wait. */
@@ -57,12 +59,12 @@ export async function attemptAt<O extends Operation, F extends Form>(
   isHedge: boolean,
   options: AttemptOptions<F>,
 ): Promise<Answered<O, F>> {
-  const { form, meter, reservation, deadline, priority, clock, onSent } = options;
+  const { form, meter, reservation, deadline, isStrict, priority, clock, onSent } = options;
   const { id, header } = part;
   const { operation, target } = lead;
   const translated = translate(lead, part, options);
   const { dropped } = translated;
-  if (dropped.length > 0 && isStrict(header("x-gateway-strict"))) throw wouldBeDropped(dropped);
+  if (dropped.length > 0 && isStrict) throw wouldBeDropped(dropped);
   const bounding = reservation.bound(lead.model, operation, translated.request);
   const request = isLater(bounding) ? await bounding : bounding;
   const facts = factsOf(lead, clock(), isHedge);
@@ -179,10 +181,6 @@ function passedTrace(header: Call["header"]): AnswerHeaders {
 
 /** The longest value of the header, in characters: some proxies refuse longer heads. */
 const longestHeader = 2048;
-
-export function isStrict(header: string | undefined): boolean {
-  return header?.trim().toLowerCase() === "true";
-}
 
 /** Names what was left out on the way to the upstream, and then what the upstream, another gateway, left out itself. */
 function droppedHeaders(dropped: readonly string[], further = ""): AnswerHeaders {

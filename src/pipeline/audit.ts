@@ -189,7 +189,12 @@ function messageOf(request: Wire): Message | undefined {
  */
 const longest = { done: 2000, refused: 200 };
 
-function detailsOf({ tells }: Plan, request: Wire, bound: number): string {
+/** What an act tells of such a request that was done: also where the command line does it itself. */
+export function detailsDone(method: DescMethod, request: Wire): string {
+  return detailsOf(accessOf(method).audit ?? { tells: [] }, request, longest.done);
+}
+
+function detailsOf({ tells }: Pick<Plan, "tells">, request: Wire, bound: number): string {
   const message = messageOf(request);
   if (!message) return "{}";
   const json = Wire.ofMessage(request.desc, message).json();

@@ -5,7 +5,7 @@
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call } from "../call.ts";
 import { formatDecimal } from "../decimal.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { Ledger, Reserved } from "../ledger/ledger.ts";
 import { nothingUsed, partOf } from "../ledger/price.ts";
 import { type Form, type Operation, operations } from "../providers/operations.ts";
 import type { KeptAnswer } from "./answer-cache.ts";
@@ -34,26 +34,28 @@ export function createCacheHit(options: CacheHitOptions): AnswerHit {
     const { facts, caller } = call;
     Object.assign(facts, { operation: asked, form, model: hit.model, replayed: "cache" });
     const cost = partOf(hit.cost, priceShare);
+    let reserved: Reserved | undefined;
     let isReserved = false;
     let isOver = false;
     const charge: Charge = async (outcome, endedAt, firstByteAt) => {
       if (!isReserved) return {};
       const hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
-      const charged = await ledger.settle({
+      const settlement = {
         ...{ id: call.id, account_id: caller.accountId, key_id: caller.keyId, operation: asked, model: hit.model },
         ...{ upstream: "", outcome, cached: 1, estimated: 0, cost: hasCost ? cost : 0 },
         ...{ input: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 },
         created_at: arrivedAt,
         duration_ms: Math.max(0, endedAt - arrivedAt),
         first_byte_ms: firstByteAt === undefined ? null : Math.max(0, firstByteAt - arrivedAt),
-      });
+      };
+      const charged = await ledger.settle(settlement, reserved);
       Object.assign(facts, { outcome, used: nothingUsed, cost: charged?.cost ?? 0, waived: charged?.waived ?? 0 });
       return { "x-gateway-cost": formatDecimal(charged?.cost ?? 0) };
     };
     return chargeOnce(
       { call, arrivedAt, meter: { isOver: () => isOver }, charge },
       async (): Promise<Answer> => {
-        if (cost > 0) await reserve(ledger, call, asked, hit.model, cost, arrivedAt);
+        if (cost > 0) reserved = await reserve(ledger, call, asked, hit.model, cost, arrivedAt);
         isReserved = true;
         const headers = headersOf(hit, arrivedAt, serverTiming(facts, begunAt));
         const desc = operations[asked][form];
@@ -75,11 +77,12 @@ async function reserve(
   model: string,
   cost: number,
   now: number,
-): Promise<void> {
+): Promise<Reserved> {
   const { accountId, keyId, isLimited, asOf } = caller;
   const names = { requestId: id, accountId, keyId, isLimited, asOf, operation, model };
   const held = await ledger.hold({ ...names, wanted: cost, least: cost, now });
   if (held.kind === "short") throw shortOf(cost, held);
+  return held;
 }
 
 function headersOf({ model, dropped, at }: KeptAnswer, now: number, timing: string): AnswerHeaders {

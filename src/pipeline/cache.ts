@@ -3,8 +3,9 @@
  * the configuration asks for it.
  *
  * What was answered in full is kept, whole or streamed, and told again as it was told at first; never what failed, broke off
- * or was left. Who may not use the model gets nothing from here, and `Cache-Control` of the request is honoured. Of two same
- * requests at once both are sent: neither waits for the other, which may take minutes and fail.
+ * or was left. Who may not use the model gets nothing from here, and `Cache-Control` of the request is honoured: who wants
+ * only what is kept would not pay for more, also where nothing is. Of two same requests at once both are sent: neither waits
+ * for the other, which may take minutes and fail.
  */
 import { createHash } from "node:crypto";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
@@ -22,7 +23,8 @@ import { modelsOf } from "./leads.ts";
 import { createRecording } from "./packed.ts";
 
 export interface CacheOptions extends CacheHitOptions {
-  readonly cache: AnswerCache;
+  /** Undefined where no answer is kept. */
+  readonly cache: AnswerCache | undefined;
   readonly catalog: Catalog;
 }
 
@@ -34,20 +36,21 @@ const headers = ["x-gateway-strict", "anthropic-version", "anthropic-beta"];
 
 export function withCache(complete: Complete, options: CacheOptions): Complete {
   const answerHit = createCacheHit(options);
-  return (async (asked: Operation, form: Form, call: Call) => {
-    const found = lookUp(asked, form, call, options);
-    if (!found) return forward(complete, asked, form, call);
-    const { hit, onlyKept, place } = found;
+  const answer = async ({ hit, model, place }: Found, asked: Operation, form: Form, call: Call) => {
     if (hit) {
       if (call.caller.mustPay && !hit.isPriced) throw modelUnpriced(hit.model);
       return answerHit(hit, asked, form, call);
     }
-    if (onlyKept) {
-      Object.assign(call.facts, { operation: asked, form, model: place.model });
+    if (!place) {
+      Object.assign(call.facts, { operation: asked, form, model });
       throw notCached();
     }
-    const answer = await forward(complete, asked, form, call);
-    return keeping(answer, call, options, place);
+    return keeping(await forward(complete, asked, form, call), call, options, place);
+  };
+  // Most calls have nothing to do with it, and wait for nothing here.
+  return ((asked: Operation, form: Form, call: Call) => {
+    const found = lookUp(asked, form, call, options);
+    return found ? answer(found, asked, form, call) : forward(complete, asked, form, call);
   }) as Complete;
 }
 
@@ -57,7 +60,7 @@ export function createCacheState(options: CacheOptions) {
     const found = lookUp(asked, form, call, options);
     if (!found) return "";
     if (found.hit) return "hit";
-    if (found.onlyKept) throw notCached();
+    if (!found.place) throw notCached();
     return "miss";
   };
 }
@@ -65,21 +68,24 @@ export function createCacheState(options: CacheOptions) {
 /** What the cache has for a call, and where an answer to it would stand. */
 interface Found {
   readonly hit: KeptAnswer | undefined;
-  /** Whether the caller wants no other. */
-  readonly onlyKept: boolean;
-  readonly place: Place;
+  /** The model that is asked first. */
+  readonly model: string;
+  /** Undefined where the caller wants no other answer. */
+  readonly place: Place | undefined;
 }
 
 /** Returns undefined for a call that the cache is not for. Throws a Refusal where its key may not use its models. */
 function lookUp(asked: Operation, form: Form, call: Call, { catalog, cache, clock }: CacheOptions): Found | undefined {
-  if (!kept.has(asked)) return undefined;
   const { mayRead, mayKeep, maxAgeMs, onlyKept } = cacheControlOf(call.header("cache-control"));
-  if (!mayKeep && !onlyKept) return undefined;
+  const within = kept.has(asked) ? cache : undefined;
+  if (!onlyKept && !(within && mayKeep)) return undefined;
   const models = modelsOf(asked, call as Call<Input<Operation>>, catalog);
-  const place = { key: keyOf(asked, form, call, models), model: models[0].id };
-  const found = mayRead ? cache.find(place.key) : undefined;
+  const model = models[0].id;
+  if (!within) return { hit: undefined, model, place: undefined };
+  const key = keyOf(asked, form, call, models);
+  const found = mayRead ? within.find(key) : undefined;
   const hit = found && isFresh(found, maxAgeMs, clock()) ? found : undefined;
-  return { hit, onlyKept, place };
+  return { hit, model, place: onlyKept ? undefined : { cache: within, key, model } };
 }
 
 function forward(complete: Complete, asked: Operation, form: Form, call: Call): Promise<Answer> {
@@ -108,8 +114,9 @@ function keyOf(
   return hash.update(request.bytes()).digest("base64");
 }
 
-/** Under which key an answer is kept, and the model that has to have given it. */
+/** Where and under which key an answer is kept, and the model that has to have given it. */
 interface Place {
+  readonly cache: AnswerCache;
   readonly key: string;
   readonly model: string;
 }
@@ -118,7 +125,8 @@ interface Place {
  * Passes the answer on, and keeps it if it is answered in full. What a further model answered, because the first one failed,
  * is not what callers get when that is well again.
  */
-function keeping(answer: Answer, call: Call, { cache, catalog, clock }: CacheOptions, place: Place): Answer {
+function keeping(answer: Answer, call: Call, { catalog, clock }: CacheOptions, place: Place): Answer {
+  const { cache } = place;
   const told: AnswerHeaders = { ...answer.headers, "x-gateway-cache": "miss" };
   const recording = createRecording(cache.mostBytes, cache.room);
   const keep = () => {

@@ -8,10 +8,11 @@ import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames } from "../call.ts";
 import { each, flow, noMore } from "../flow.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import type { Soon } from "../soon.ts";
 import type { CallMeter } from "./meter.ts";
 
 /** Charges a call, and returns what the answer tells of its cost. `firstByteAt` is when its caller got the first byte. */
-export type Charge = (outcome: Outcome, endedAt: number, firstByteAt: number | undefined) => Promise<AnswerHeaders>;
+export type Charge = (outcome: Outcome, endedAt: number, firstByteAt: number | undefined) => Soon<AnswerHeaders>;
 
 /** A call that will be charged. */
 export interface ToCharge {
@@ -86,17 +87,16 @@ class Charging {
 
   /** Charges the call, unless that was done. */
   end(outcome: Outcome): Promise<void> {
-    this.#ending ??= this.#running.charge(outcome, this.#options.clock(), this.#firstByteAt).then(
-      (headers) => {
-        this.#headers = headers;
-        this.#isDone();
-      },
-      (error: unknown) => {
-        this.#isDone();
-        throw error;
-      },
-    );
+    this.#ending ??= this.#charge(outcome);
     return this.#ending;
+  }
+
+  async #charge(outcome: Outcome): Promise<void> {
+    try {
+      this.#headers = await this.#running.charge(outcome, this.#options.clock(), this.#firstByteAt);
+    } finally {
+      this.#isDone();
+    }
   }
 
   /** Returns what the answer tells of its cost. */

@@ -22,6 +22,7 @@ import { createReservation } from "./reserve.ts";
 import type { Send } from "./send.ts";
 import { serverTiming } from "./server-timing.ts";
 import type { Settle } from "./settle.ts";
+import { isStrict } from "./strict.ts";
 
 export interface CompleteOptions {
   readonly leadsOf: LeadsOf;
@@ -50,6 +51,7 @@ export function createComplete({ leadsOf, send, ledger, settle, priorityOf, cloc
     facts.form = form;
     const timeouts = timeoutsOf(call.header);
     const deadline = deadlineOf(timeouts, arrivedAt);
+    const strict = isStrict(call.header);
     const leads = leadsOf(asked, call);
     const [first] = leads;
     facts.model = first.model.id;
@@ -67,6 +69,7 @@ export function createComplete({ leadsOf, send, ledger, settle, priorityOf, cloc
       arrivedAt,
       deadline,
       timeouts,
+      isStrict: strict,
       priority: priorityOf(call.caller),
       holdsHead: send.attempts > 1 || leads.length > 1,
       clock,
@@ -92,7 +95,7 @@ export function createComplete({ leadsOf, send, ledger, settle, priorityOf, cloc
       const headers = answer.headers ? { ...answer.headers, ...told } : told;
       return answer.kind === "whole" ? { kind: "whole", body: answer.body, headers } : { ...answer, headers };
     };
-    const running = { call, asked, meter, arrivedAt, reached: () => reached, isReserved: reservation.isMade };
+    const running = { call, asked, meter, arrivedAt, reached: () => reached, reservation };
     const hasQueue = leads.some((lead) => lead.hasQueue);
     return settle(running, () => eachPrompt(first.way, form, call, ask, hasQueue));
   };

@@ -13,13 +13,14 @@ import type { Translated } from "../families/translation.ts";
 import type { Form, Input, Operation } from "../providers/operations.ts";
 import type { LedgerStore } from "../storage/ledger.ts";
 import type { Targets } from "../targets/targets.ts";
-import { isStrict, translate } from "./attempt.ts";
+import { translate } from "./attempt.ts";
 import { timeoutsOf } from "./deadline.ts";
 import { firstPart } from "./each-prompt.ts";
 import type { Lead, LeadsOf } from "./leads.ts";
 import { boundWith, needOf } from "./need.ts";
 import { shortOf } from "./reserve.ts";
 import { courseOf, shortestRest } from "./send.ts";
+import { isStrict } from "./strict.ts";
 import type { Validate } from "./validate.ts";
 
 /** What is asked, and in which form. */
@@ -73,7 +74,7 @@ export interface ExplainOptions {
   readonly targets: Targets;
   readonly left: LedgerStore["left"];
   /** Says whether the answer is kept. Throws a Refusal where the caller wants only one that is. */
-  readonly cacheState?: ((asked: Operation, form: Form, call: Call) => CacheState) | undefined;
+  readonly cacheState: (asked: Operation, form: Form, call: Call) => CacheState;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -89,13 +90,14 @@ export function createExplain(options: ExplainOptions): Explain {
       validate(own.request);
       const call = await prepare(asked, own);
       timeoutsOf(call.header);
+      isStrict(call.header);
       const leads = leadsOf(asked, call as Call<Input<Operation>>);
       const course = courseOf(leads, targets);
       const resting = leads.filter((lead) => !course.includes(lead));
       const words = translator({ ...explaining, call, arrivedAt: clock() });
       const at = (lead: Lead) => explainedAt(lead, words, { ...explaining, call }, options);
       const found = [...course, ...resting].map(at);
-      const cache = cacheState?.(asked, form, call) ?? "";
+      const cache = cacheState(asked, form, call);
       const refusal = cache === "hit" ? undefined : refusalBefore(found, leads, targets);
       return { models: byModel(found), cache, refusal };
     } catch (error) {
@@ -139,7 +141,7 @@ function explainedAt(
     return { ...told, refusal: refusalOf(error) };
   }
   const { dropped, request } = translated;
-  if (dropped.length > 0 && isStrict(call.header("x-gateway-strict"))) {
+  if (dropped.length > 0 && isStrict(call.header)) {
     return { ...told, dropped, refusal: wouldBeDropped(dropped) };
   }
   const asking = { call, asked, model: lead.model, operation: lead.operation, request };

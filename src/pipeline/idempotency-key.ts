@@ -6,5 +6,5 @@ import { invalidValue } from "../errors.ts";
 export function idempotencyKeyOf(header: Call["header"]): string | undefined {
   const key = header("idempotency-key");
   if (key === undefined || /^[\x20-\x7e]{1,255}$/.test(key)) return key;
-  throw invalidValue("idempotency-key", "expected a header of 1 to 255 printable ASCII characters");
+  throw invalidValue("idempotency-key", "expected 1 to 255 printable ASCII characters");
 }

@@ -9,7 +9,7 @@ import type { Call } from "../call.ts";
 import type { Model } from "../catalog.ts";
 import { formatDecimal } from "../decimal.ts";
 import { insufficientCredit, type Refusal } from "../errors.ts";
-import type { Held, Ledger } from "../ledger/ledger.ts";
+import type { Ledger, Reserved, Short, Wish } from "../ledger/ledger.ts";
 import { withOutputBound } from "../ledger/worst-case.ts";
 import type { Operation } from "../providers/operations.ts";
 import { isLater, type Soon, whenThere } from "../soon.ts";
@@ -32,25 +32,38 @@ export interface Reservation {
    */
   bound<W extends Wire>(model: Model, operation: Operation, request: W): Soon<W>;
   isMade(): boolean;
+  /** Returns what is reserved at this moment; undefined where nothing is. */
+  held(): Reserved | undefined;
 }
 
 export function createReservation(ledger: Ledger, reserving: Reserving): Reservation {
   const { call, asked, arrivedAt } = reserving;
   let reserved: { readonly model: Model; readonly bound: Soon<Bound> } | undefined;
+  let held: Reserved | undefined;
   let isMade = false;
   /** Gives back what was reserved for another model, if anything was. */
   const freed = () => {
     if (!reserved) return undefined;
     const { bound } = reserved;
     const settled = isLater(bound) ? bound.catch(() => {}) : undefined;
-    return whenThere<unknown, void>(settled, () => ledger.free(call.id));
+    return whenThere<unknown, unknown>(settled, () => {
+      const last = held;
+      held = undefined;
+      return last && ledger.free(last);
+    });
   };
+  const hold = (wish: Wish) =>
+    whenThere(ledger.hold(wish), (made) => {
+      if (made.kind === "short") throw shortOf(wish.least, made);
+      held = made;
+      return made;
+    });
   return {
     bound(model, operation, request) {
       if (asked === "count_tokens") return request;
       if (reserved?.model !== model) {
         const asking = { call, asked, model, operation, request };
-        reserved = { model, bound: whenThere(freed(), () => reserve(ledger, asking, arrivedAt)) };
+        reserved = { model, bound: whenThere(freed(), () => reserve(hold, asking, arrivedAt)) };
       }
       return whenThere(reserved.bound, (bound) => {
         isMade = true;
@@ -58,6 +71,7 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
       });
     },
     isMade: () => isMade,
+    held: () => held,
   };
 }
 
@@ -66,7 +80,7 @@ type Bound = <W extends Wire>(operation: Operation, request: W) => W;
 
 const unbounded: Bound = (_, request) => request;
 
-function reserve(ledger: Ledger, asking: Asking, now: number): Soon<Bound> {
+function reserve(hold: (wish: Wish) => Soon<Reserved>, asking: Asking, now: number): Soon<Bound> {
   asking.call.facts.outputBound = undefined;
   const need = needOf(asking);
   if (!need) return unbounded;
@@ -85,16 +99,15 @@ function reserve(ledger: Ledger, asking: Asking, now: number): Soon<Bound> {
     least,
     now,
   };
-  return whenThere(ledger.hold(wish), (held) => {
-    if (held.kind === "short") throw shortOf(least, held);
-    const tokens = boundWith(held.amount, need, asking);
-    call.facts.outputBound = held.amount < wanted ? tokens : undefined;
+  return whenThere(hold(wish), ({ amount }) => {
+    const tokens = boundWith(amount, need, asking);
+    call.facts.outputBound = amount < wanted ? tokens : undefined;
     if (tokens === undefined) return unbounded;
     return (spoken, sent) => withOutputBound(spoken, sent, tokens, model.vendor);
   });
 }
 
 /** For credit that does not reach for the least that a call needs. */
-export function shortOf(least: number, left: Omit<Extract<Held, { kind: "short" }>, "kind">): Refusal {
+export function shortOf(least: number, left: Omit<Short, "kind">): Refusal {
   return insufficientCredit(left.of, formatDecimal(least), formatDecimal(left.available));
 }

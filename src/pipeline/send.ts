@@ -12,7 +12,7 @@ import type { Model, Target } from "../catalog.ts";
 import { cancelled, upstreamResting } from "../errors.ts";
 import { askedToWaitMs, faultOf, isBusy, isLasting, isOwnRefusal, isTelling } from "../providers/fault.ts";
 import { abortSignalOf, type Signal } from "../signal.ts";
-import type { Targets } from "../targets/targets.ts";
+import type { TargetState, Targets } from "../targets/targets.ts";
 import type { Hedge } from "./hedge.ts";
 
 export interface SendOptions {
@@ -64,23 +64,38 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
   /** The pause before a retry: twice as long each time, and anything between half of it and all. */
   const pauseOf = (retries: number) => firstPauseMs * 2 ** retries * (0.5 + random() / 2);
 
-  /** Asks at one target, and has it remembered how it fared there. */
-  async function askAt<L extends ToTarget, A>(lead: L, signal: Signal, work: () => Promise<A>): Promise<A> {
-    const { breaker, load } = targets.of(lead.target);
-    const begunAt = clock();
+  /** Notes that a target is asked. Returns what is told how it fared there. */
+  function begin({ target }: ToTarget): Trial {
+    const { breaker, load } = targets.of(target);
     breaker.began();
     load.began();
-    try {
-      const answer = await work();
-      breaker.ended("well");
-      load.ended(clock() - begunAt);
-      return answer;
-    } catch (error) {
-      const isFault = !signal.aborted && faultOf(error) !== undefined;
-      breaker.ended(isFault && isTelling(error) && !isBusy(error) ? "badly" : "unproved");
-      load.ended(undefined);
-      throw error;
-    }
+    return { breaker, load, begunAt: clock() };
+  }
+
+  function answered({ breaker, load, begunAt }: Trial): void {
+    breaker.ended("well");
+    load.ended(clock() - begunAt);
+  }
+
+  function failed({ breaker, load }: Trial, error: unknown, signal: Signal): void {
+    const isFault = !signal.aborted && faultOf(error) !== undefined;
+    breaker.ended(isFault && isTelling(error) && !isBusy(error) ? "badly" : "unproved");
+    load.ended(undefined);
+  }
+
+  /** For targets that may be asked at once, each of which fares by itself. */
+  function onTrial<L extends ToTarget, A>(ask: AskAt<L, A>): AskAt<L, A> {
+    return async (lead, signal, isHedge) => {
+      const trial = begin(lead);
+      try {
+        const answer = await ask(lead, signal, isHedge);
+        answered(trial);
+        return answer;
+      } catch (error) {
+        failed(trial, error, signal);
+        throw error;
+      }
+    };
   }
 
   async function send<L extends ToTarget, A>(leads: readonly L[], sending: Sending, ask: AskAt<L, A>): Promise<A> {
@@ -93,11 +108,18 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
     for (;;) {
       const at = lead;
       course.asked(at);
+      let trial: Trial | undefined;
       try {
-        if (!hedge || !mayHedge) return await askAt(at, signal, () => ask(at, signal, false));
-        const attempt = (to: L, given: Signal, isHedge: boolean) => askAt(to, given, () => ask(to, given, isHedge));
-        return await hedge.ask(attempt, { lead: at, other: () => course.beside(at), signal, mayAskAgain: mayHedge });
+        if (hedge && mayHedge) {
+          const hedging = { lead: at, other: () => course.beside(at), signal, mayAskAgain: mayHedge };
+          return await hedge.ask(onTrial(ask), hedging);
+        }
+        trial = begin(at);
+        const answer = await ask(at, signal, false);
+        answered(trial);
+        return answer;
       } catch (error) {
+        if (trial) failed(trial, error, signal);
         const isPassedOver = fault !== undefined && isOwnRefusal(error);
         if (signal.aborted || (faultOf(error) === undefined && !isPassedOver)) throw error;
         if (!isPassedOver) fault = error;
@@ -124,6 +146,12 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
   }
 
   return { attempts, send };
+}
+
+/** What is known of a target that is asked at this moment. */
+interface Trial extends Pick<TargetState, "breaker" | "load"> {
+  /** Milliseconds since 1970. */
+  readonly begunAt: number;
 }
 
 /** How far a call has come among its leads. Most calls ask once: what they need not know is not kept. */

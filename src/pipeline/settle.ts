@@ -11,11 +11,12 @@ import type { AttemptFacts } from "../facts.ts";
 import type { Charged, Ledger } from "../ledger/ledger.ts";
 import { type CallUsage, costOf } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
-import { isLater } from "../soon.ts";
+import { whenThere } from "../soon.ts";
 import { type Charge, chargeOnce } from "./charge-once.ts";
 import type { Lead } from "./leads.ts";
-import { type CallMeter, nothingMeasured } from "./meter.ts";
+import { type CallMeter, type Measured, nothingMeasured } from "./meter.ts";
 import { charactersOf } from "./need.ts";
+import type { Reservation } from "./reserve.ts";
 import { triedOf } from "./tried.ts";
 
 /** A call whose cost was reserved. */
@@ -27,8 +28,8 @@ export interface Running {
   readonly meter: CallMeter;
   /** Milliseconds since 1970. */
   readonly arrivedAt: number;
-  /** Whether it went as far as to be reserved: what was refused before is no matter of money. */
-  readonly isReserved: () => boolean;
+  /** Where nothing is made of it, it was refused before: that is no matter of money. */
+  readonly reservation: Pick<Reservation, "isMade" | "held">;
 }
 
 export interface SettleOptions {
@@ -51,50 +52,66 @@ export function createSettle(options: SettleOptions): Settle {
   };
 }
 
-function chargeOf(running: Running, { ledger, onUsed }: SettleOptions): Charge {
-  return async (outcome, endedAt, firstByteAt) => {
-    if (!running.isReserved()) return {};
+function chargeOf(running: Running, options: SettleOptions): Charge {
+  return (outcome, endedAt, firstByteAt) => {
+    if (!running.reservation.isMade()) return {};
     const isAnswered = outcome === Outcome.ANSWERED;
     const hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
     const measuring = hasCost ? running.meter.measure(isAnswered) : nothingMeasured;
-    const { used, estimated, isNothing, gaveUp } = isLater(measuring) ? await measuring : measuring;
-    const { call, asked, arrivedAt } = running;
-    const { lead, facts: last } = running.reached();
-    const { model, target } = lead;
-    const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = used;
-    const characters = hasCost ? charactersOf(asked, call.request) : 0;
-    const whole: CallUsage = { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters };
-    const cost = model.price && !isNothing ? costOf(model.price, whole) : 0;
-    const charged = await ledger.settle({
-      id: call.id,
-      account_id: call.caller.accountId,
-      key_id: call.caller.keyId,
-      operation: asked,
-      model: model.id,
-      upstream: target.upstream,
-      tried: triedOf(call.facts.attempts, last, { model: model.id, cost }),
-      outcome,
-      input,
-      cache_read: cacheRead,
-      cache_write: cacheWrite + cacheWriteHour,
-      output,
-      reasoning,
-      characters,
-      estimated: estimated ? 1 : 0,
-      cost,
-      created_at: arrivedAt,
-      duration_ms: Math.max(0, endedAt - arrivedAt),
-      first_byte_ms: firstByteAt === undefined ? null : Math.max(0, firstByteAt - arrivedAt),
-    });
+    const ended = { outcome, endedAt, firstByteAt, hasCost };
+    return whenThere(measuring, (measured) => chargeFor(running, ended, measured, options));
+  };
+}
+
+/** How a call ended, and when: in milliseconds since 1970. */
+interface Ended {
+  readonly outcome: Outcome;
+  readonly endedAt: number;
+  readonly firstByteAt: number | undefined;
+  readonly hasCost: boolean;
+}
+
+function chargeFor(running: Running, ended: Ended, measured: Measured, options: SettleOptions): Promise<AnswerHeaders> {
+  const { call, asked, arrivedAt } = running;
+  const { outcome, endedAt, firstByteAt, hasCost } = ended;
+  const { used, estimated, isNothing, gaveUp } = measured;
+  const { lead, facts: last } = running.reached();
+  const { model, target } = lead;
+  const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = used;
+  const characters = hasCost ? charactersOf(asked, call.request) : 0;
+  const whole: CallUsage = { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters };
+  const cost = model.price && !isNothing ? costOf(model.price, whole) : 0;
+  const settlement = {
+    id: call.id,
+    account_id: call.caller.accountId,
+    key_id: call.caller.keyId,
+    operation: asked,
+    model: model.id,
+    upstream: target.upstream,
+    tried: triedOf(call.facts.attempts, last, { model: model.id, cost }),
+    outcome,
+    input,
+    cache_read: cacheRead,
+    cache_write: cacheWrite + cacheWriteHour,
+    output,
+    reasoning,
+    characters,
+    estimated: estimated ? 1 : 0,
+    cost,
+    created_at: arrivedAt,
+    duration_ms: Math.max(0, endedAt - arrivedAt),
+    first_byte_ms: firstByteAt === undefined ? null : Math.max(0, firstByteAt - arrivedAt),
+  };
+  return options.ledger.settle(settlement, running.reservation.held()).then((charged) => {
     const { facts } = call;
     facts.outcome = outcome;
     facts.used = whole;
     facts.cost = charged?.cost ?? 0;
     facts.waived = charged?.waived ?? 0;
     if (gaveUp) facts.gaveUp = true;
-    onUsed(call.caller, tokensOf(whole));
+    options.onUsed(call.caller, tokensOf(whole));
     return headersOf(whole, estimated, charged);
-  };
+  });
 }
 
 function tokensOf({ input, cacheRead, cacheWrite, cacheWriteHour, output }: CallUsage): number {

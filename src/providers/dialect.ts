@@ -63,31 +63,41 @@ const maxErrorBytes = 64 * 1024;
 export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dialect, path: string): Speak<O> {
   return <F extends Form>(attempt: Attempt<O, F>) => {
     const desc = operations[attempt.operation][attempt.form] as Output<O, F>;
-    const answerOf = (reply: UpstreamReply): Soon<Answer<Output<O, F>>> => {
+    return ask(upstream, dialect, path, attempt, (reply): Soon<Answer<Output<O, F>>> => {
       if (attempt.form === "stream") return streamAnswer(reply, desc, dialect, attempt);
       const reading = readWhole(reply, maxAnswerBytes);
       const coming = isLater(reading) ? waited(attempt.facts, reading) : reading;
       return whenThere(coming, (bytes) => wholeAnswer(bytes, reply, desc, dialect, attempt));
-    };
-    return postAttempt(upstream, dialect, path, attempt).then(answerOf);
+    });
   };
 }
 
-/** Sends the request and sees it accepted. Throws, now or later; the refusal that the upstream answers with. */
-export function postAttempt(
+/**
+ * Sends the request, sees it accepted, and returns what is made of the reply. Throws the refusal that the upstream answers
+ * with. It is one function: of several each would be waited for.
+ */
+export async function ask<A>(
   upstream: Upstream,
   dialect: Dialect,
   path: string,
   attempt: Attempt,
-): Promise<UpstreamReply> {
+  answerOf: (reply: UpstreamReply) => Soon<A>,
+): Promise<A> {
   const { facts, signal, timeouts } = attempt;
   const strict = attempt.header("x-gateway-strict");
   const fields: Fields = { "x-request-id": attempt.id };
   if (strict !== undefined) fields["x-gateway-strict"] = strict;
   Object.assign(fields, attempt.traceHeaders, dialect.headers?.(attempt));
   const asking = { path, common: dialect.common[attempt.form], fields, body: dialect.body(attempt) };
-  const posting = waited(facts, upstream.post(asking, { signal, timeouts }));
-  return posting.then((reply) => (reply.status === 200 ? reply : refusedBy(reply, dialect, attempt)));
+  const begunAt = performance.now();
+  let reply: UpstreamReply;
+  try {
+    reply = await upstream.post(asking, { signal, timeouts });
+  } finally {
+    facts.waitedMs += performance.now() - begunAt;
+  }
+  if (reply.status !== 200) return refusedBy(reply, dialect, attempt);
+  return answerOf(reply);
 }
 
 async function refusedBy(reply: UpstreamReply, dialect: Dialect, { facts, model }: Attempt): Promise<never> {
@@ -137,25 +147,25 @@ function wholeAnswer<O extends DescMessage>(
   reply: UpstreamReply,
   desc: O,
   dialect: Dialect,
-  { meter }: Attempt,
+  { operation, meter }: Attempt,
 ): Answer<O> {
   const answer = Wire.ofBytes(desc, bytes, true);
-  dialect.measure(readJson(answer, dialect, true), meter);
+  dialect.measure(readJson(answer, dialect, operation === "embeddings"), meter);
   return { kind: "whole", body: answer, ...passedOn(reply) };
 }
 
-async function streamAnswer<O extends DescMessage>(
+function streamAnswer<O extends DescMessage>(
   reply: UpstreamReply,
   desc: O,
   dialect: Dialect,
   attempt: Attempt,
-): Promise<Answer<O>> {
-  const { headers, body } = reply;
-  const type = String(headers["content-type"] ?? "");
-  if (type.startsWith("text/event-stream"))
-    return { kind: "stream", frames: readFrames(body, desc, dialect, attempt), ...passedOn(reply) };
-  readJson(Wire.ofBytes(desc, await readWhole(reply, maxErrorBytes), true), dialect);
-  throw upstreamFailed("it did not answer with a stream");
+): Soon<Answer<O>> {
+  if (String(reply.headers["content-type"] ?? "").startsWith("text/event-stream"))
+    return { kind: "stream", frames: readFrames(reply.body, desc, dialect, attempt), ...passedOn(reply) };
+  return whenThere(readWhole(reply, maxErrorBytes), (bytes): never => {
+    readJson(Wire.ofBytes(desc, bytes, true), dialect);
+    throw upstreamFailed("it did not answer with a stream");
+  });
 }
 
 function readFrames<O extends DescMessage>(
@@ -222,11 +232,11 @@ function takeFrames<O extends DescMessage>(
   return undefined;
 }
 
-/** Of a whole answer no vector is read: it says nothing of errors or usage. */
-function readJson(answer: Wire, dialect: Dialect, isWhole = false): JsonObject {
+/** Vectors need not be read: they say nothing of errors or usage. */
+function readJson(answer: Wire, dialect: Dialect, isOfVectors = false): JsonObject {
   let json: JsonObject;
   try {
-    json = isWhole ? answer.outline() : answer.json();
+    json = isOfVectors ? answer.outline() : answer.json();
   } catch (error) {
     throw asFailure(error);
   }

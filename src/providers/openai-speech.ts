@@ -9,7 +9,7 @@ import { SpeechChunkSchema, SpeechSchema } from "../../gen/modelgateway/v1/speec
 import type { Answer, Frames } from "../call.ts";
 import type { Fields } from "../http1/fields.ts";
 import { Wire } from "../wire/wire.ts";
-import { commonFields, type Dialect, passedOn, postAttempt, waited } from "./dialect.ts";
+import { ask, commonFields, type Dialect, passedOn, waited } from "./dialect.ts";
 import type { UpstreamReply } from "./exchange.ts";
 import type { Attempt } from "./provider.ts";
 import type { Upstream } from "./upstream.ts";
@@ -21,16 +21,21 @@ const maxAudioBytes = 256 * 1024 * 1024;
 export function speakSpeech(upstream: Upstream, dialect: Dialect, credential: Readonly<Fields>) {
   const common = commonFields({ ...credential, accept: "application/octet-stream" });
   const spoken: Dialect = { ...dialect, common: { whole: common, stream: common }, body: requestBody };
-  return async (attempt: Attempt<"speech">): Promise<Answer<typeof SpeechSchema | typeof SpeechChunkSchema>> => {
-    const reply = await postAttempt(upstream, spoken, "/audio/speech", attempt);
-    const contentType = String(reply.headers["content-type"] ?? "application/octet-stream");
-    if (attempt.form === "stream") {
-      return { kind: "stream", frames: chunksOf(reply, contentType, attempt), ...passedOn(reply) };
-    }
-    const audio = await waited(attempt.facts, readWhole(reply, maxAudioBytes));
-    const body = Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType, audio }));
-    return { kind: "whole", body, ...passedOn(reply) };
-  };
+  return (attempt: Attempt<"speech">) =>
+    ask(upstream, spoken, "/audio/speech", attempt, (reply) => answerOf(reply, attempt));
+}
+
+async function answerOf(
+  reply: UpstreamReply,
+  attempt: Attempt<"speech">,
+): Promise<Answer<typeof SpeechSchema | typeof SpeechChunkSchema>> {
+  const contentType = String(reply.headers["content-type"] ?? "application/octet-stream");
+  if (attempt.form === "stream") {
+    return { kind: "stream", frames: chunksOf(reply, contentType, attempt), ...passedOn(reply) };
+  }
+  const audio = await waited(attempt.facts, readWhole(reply, maxAudioBytes));
+  const body = Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType, audio }));
+  return { kind: "whole", body, ...passedOn(reply) };
 }
 
 function requestBody({ request, model }: Attempt): Buffer {

@@ -3,14 +3,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
-import { createLedger, holdMs, type Ledger, type Settlement } from "../../src/ledger/ledger.ts";
+import { holdMs, type Settlement } from "../../src/ledger/ledger.ts";
 import { type Engine, openDatabase } from "../../src/storage/database.ts";
 import { type LedgerStore, ledgerStore } from "../../src/storage/ledger.ts";
+import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 
 export interface TestLedger {
   readonly path: string;
   readonly engine: Engine;
-  readonly ledger: Ledger;
+  readonly ledger: LedgerByIds;
   readonly store: LedgerStore;
   readonly errors: unknown[];
   /** Moves the clock on, by milliseconds. */

@@ -5,7 +5,8 @@
 import { strictEqual } from "node:assert";
 import { isDeepStrictEqual } from "node:util";
 import fc, { type AsyncCommand } from "fast-check";
-import { type Charged, type Held, holdMs } from "../../src/ledger/ledger.ts";
+import { type Charged, holdMs } from "../../src/ledger/ledger.ts";
+import type { Held } from "../../src/storage/ledger.ts";
 import {
   heldOf,
   leftOfBalance,

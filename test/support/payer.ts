@@ -62,10 +62,12 @@ export function openBooks(path: string, storage?: TestGateway["storage"]): Books
   const sums = sqlite.prepare<[string], Pick<Standing, "balance" | "held" | "spent" | "keyHeld" | "holds">>(
     `SELECT a.balance, a.held, k.spent, k.held AS keyHeld,
        (SELECT count(*) FROM holds WHERE account_id = a.id) AS holds
-     FROM accounts a JOIN api_keys k ON k.account_id = a.id WHERE k.id = ?`,
+     FROM accounts a JOIN api_keys_now k ON k.account_id = a.id WHERE k.id = ?`,
   );
   const requests = sqlite.prepare<[string], Selectable<RequestTable>>("SELECT * FROM requests WHERE account_id = ?");
-  const hours = sqlite.prepare<[string], Selectable<UsageHourTable>>("SELECT * FROM usage_hours WHERE account_id = ?");
+  const hours = sqlite.prepare<[string], Selectable<UsageHourTable>>(
+    "SELECT * FROM usage_hours_now WHERE account_id = ?",
+  );
   const read = sqlite.transaction(({ keyId, accountId }: Payer): Standing => {
     const standing = sums.get(keyId);
     if (!standing) throw new Error(`there is no key ${keyId}`);

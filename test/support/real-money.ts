@@ -3,16 +3,17 @@ import { deepStrictEqual } from "node:assert";
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLedger, type Ledger, type Settlement } from "../../src/ledger/ledger.ts";
+import type { Settlement } from "../../src/ledger/ledger.ts";
 import { openDatabase } from "../../src/storage/database.ts";
 import type { Recorded } from "../../src/storage/entries.ts";
 import { reconcile } from "../../src/storage/reconcile.ts";
 import type { Claimed } from "../../src/storage/redeem-codes.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
+import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 import { heldOf, type MoneyModel } from "./money-model.ts";
 
 export interface MoneyProcess {
-  readonly ledger: Ledger;
+  readonly ledger: LedgerByIds;
   readonly storage: Storage;
 }
 

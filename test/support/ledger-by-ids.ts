@@ -1,0 +1,41 @@
+/** A ledger that remembers what calls have reserved, by their ids: a test says which call it speaks of, and has nothing in hand. */
+
+import type { Wish } from "../../src/ledger/ledger.ts";
+import {
+  createLedger as create,
+  type Ledger,
+  type LedgerOptions,
+  type Reserved,
+  type Settlement,
+} from "../../src/ledger/ledger.ts";
+import { whenThere } from "../../src/soon.ts";
+import type { Held } from "../../src/storage/ledger.ts";
+
+export interface LedgerByIds extends Omit<Ledger, "hold" | "free" | "settle"> {
+  /** What calls have that have it in hand. */
+  readonly inHand: Ledger;
+  hold(wish: Wish): Promise<Held> | Held;
+  free(requestId: string): Promise<void>;
+  settle(settlement: Settlement): ReturnType<Ledger["settle"]>;
+}
+
+export function createLedger(options: LedgerOptions): LedgerByIds {
+  const ledger = create(options);
+  const reserved = new Map<string, Reserved>();
+  return {
+    ...ledger,
+    inHand: ledger,
+    hold: (wish) =>
+      whenThere(ledger.hold(wish), (held): Held => {
+        if (held.kind === "short") return held;
+        reserved.set(wish.requestId, held);
+        return { kind: "held", amount: held.amount };
+      }),
+    async free(requestId) {
+      const held = reserved.get(requestId);
+      if (held) await ledger.free(held);
+    },
+    // Also what is settled already: to settle again is safe.
+    settle: (settlement) => ledger.settle(settlement, reserved.get(settlement.id)),
+  };
+}
