@@ -62,7 +62,7 @@ const alwaysWritten = new Set(["id", "object", "created", "model", "choices", "i
 for (const key of ["prompt_tokens", "completion_tokens", "total_tokens"]) alwaysWritten.add(key);
 
 const faultTexts =
-  /^(expected (a|an|one of|true or false|Unicode)\b[\w ,.-]*|nested deeper than 100 levels|the key `__proto__` is not allowed)$/;
+  /^(expected (a|an|one of|true or false|Unicode)\b[\w ,.+-]*|nested deeper than 100 levels|the key `__proto__` is not allowed)$/;
 
 describe.each(kinds)("%s made from its descriptor", (_, desc) => {
   test("comes back the same from a strict and from a lenient reader", () => {
@@ -97,7 +97,7 @@ describe.each(kinds)("%s made at random", (_, desc, kind) => {
         const written = refusedOr(json, () => throughBinary(desc, json, false));
         if (written !== undefined) sameJson(withoutAdded(written, json), json);
       }),
-      { numRuns: 1000 },
+      { numRuns: 1000, examples: [[{ n: 1e21 }], [{ index: 1e21, choices: [{ index: 1e21 }] }]] },
     );
   });
 

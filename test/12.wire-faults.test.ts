@@ -1,7 +1,7 @@
 /**
  * What is refused in a request, with the path that clients are told; and that no refusal quotes the request.
  */
-import { ok, strictEqual } from "node:assert";
+import { deepStrictEqual, ok, strictEqual } from "node:assert";
 import type { DescMessage } from "@bufbuild/protobuf";
 import { describe, test, vi } from "vitest";
 import {
@@ -75,14 +75,8 @@ describe("a value of the wrong type is refused with its path", () => {
     ["stream", '{"stream":"true"}', "expected true or false, got a string"],
     ["stream", '{"stream":1}', "expected true or false, got a number"],
     ["temperature", '{"temperature":"0.5"}', "expected a number, got a string"],
-    ["max_tokens", '{"max_tokens":1.5}', "expected a whole number from 0 to 4294967295, got a number"],
-    ["max_tokens", '{"max_tokens":-1}', "expected a whole number from 0 to 4294967295, got a number"],
-    ["max_tokens", '{"max_tokens":4294967296}', "expected a whole number from 0 to 4294967295, got a number"],
-    [
-      "seed",
-      '{"seed":9007199254740992}',
-      "expected a whole number from -9007199254740991 to 9007199254740991, got a number",
-    ],
+    ["max_tokens", '{"max_tokens":"-1"}', "expected a whole number from 0 to 4294967295, got a string"],
+    ["max_tokens", '{"max_tokens":1e400}', "expected a number that a double can hold"],
     ["modalities[0]", '{"modalities":[{}]}', "expected a string, got an object"],
     [
       "reasoning_effort",
@@ -105,6 +99,21 @@ describe("a value of the wrong type is refused with its path", () => {
     strictEqual(fault.path, "messages[0].role");
     strictEqual(fault.message, "expected one of system, developer, user, assistant, tool, function");
     strictEqual(fault.kind, "value");
+  });
+
+  const whole = "expected a whole number from 0 to 4294967295";
+  const long = "expected a whole number from -9007199254740991 to 9007199254740991";
+
+  test.each([
+    ["max_tokens", '{"max_tokens":-1}', `${whole}, got -1`],
+    ["max_tokens", '{"max_tokens":1e21}', `${whole}, got 1e+21`],
+    ["max_tokens", '{"max_tokens":1.5}', `${whole}, got 1.5`],
+    ["max_tokens", '{"max_tokens":4294967296}', `${whole}, got 4294967296`],
+    ["seed", '{"seed":9007199254740992}', `${long}, got 9007199254740992`],
+    ["seed", '{"seed":-1e300}', `${long}, got -1e+300`],
+  ])("so is a number that is not among those allowed, and it is told: %s in %s", (path, body, message) => {
+    const { path: at, message: words, kind } = faultOf(body);
+    deepStrictEqual([at, words, kind], [path, message, "value"]);
   });
 
   test("also in an answer, where the reader is strict", () => {

@@ -1,5 +1,5 @@
 /**
- * What is wrong with a JSON document, and where. It never quotes the document.
+ * What is wrong with a JSON document, and where. It never quotes the document, but for a number that is out of bounds.
  */
 export class WireFault extends Error {
   override readonly name = "WireFault";

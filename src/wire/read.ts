@@ -175,7 +175,7 @@ function readValue(plan: ValuePlan, value: JsonValue, depth: number, options: Re
       return value;
     case "integer":
       if (!Number.isInteger(value) || (value as number) < plan.min || (value as number) > plan.max) {
-        throw expected(`a whole number from ${plan.min} to ${plan.max}`, value);
+        throw expectedInteger(`a whole number from ${plan.min} to ${plan.max}`, value);
       }
       return plan.big ? BigInt(value as number) : value;
     case "decimal": {
@@ -224,4 +224,11 @@ function article(type: string): string {
 function expected(what: string, got: JsonValue): WireFault {
   const type = jsonType(got);
   return new WireFault("type", `expected ${what}, got ${type === "null" ? "null" : article(type)}`);
+}
+
+/** A number is of the right type, and told as it is: none is private. */
+function expectedInteger(what: string, got: JsonValue): WireFault {
+  if (typeof got !== "number") return expected(what, got);
+  checkNumber(got);
+  return new WireFault("value", `expected ${what}, got ${got}`);
 }
