@@ -232,7 +232,7 @@ describe("what is done under an idempotency key", () => {
     let made = 0;
     const make = () => `res_${++made}`;
     expect(once(occasion, 1000, make)).toEqual({ kind: "done", resultId: "res_1" });
-    expect(once(occasion, 1000 + dayMs - 1, make)).toEqual({ kind: "done", resultId: "res_1" });
+    expect(once(occasion, 1000 + dayMs - 1, make)).toEqual({ kind: "replayed", resultId: "res_1" });
     expect(once({ ...occasion, fingerprint: "g" }, 2000, make)).toEqual({ kind: "conflict" });
     expect(once({ ...occasion, scope: "acc_2 X" }, 2000, make)).toEqual({ kind: "done", resultId: "res_2" });
     expect(once({ ...occasion, key: "twice" }, 2000, make)).toEqual({ kind: "done", resultId: "res_3" });

@@ -76,6 +76,7 @@ interface Expected {
 
 const malformed: Expected = { status: 400, code: null };
 const wrongType = (param: string): Expected => ({ status: 400, code: "invalid_type", param });
+const wrongValue = (param: string): Expected => ({ status: 400, code: "invalid_value", param });
 const noKey: Expected = { status: 401, code: "invalid_api_key", headers: { "www-authenticate": "Bearer" } };
 const wrongMedia: Expected = { status: 415, code: "unsupported_media_type" };
 const unknownUrl: Expected = { status: 404, code: "unknown_url" };
@@ -138,7 +139,8 @@ describe("REST", () => {
     ],
     "a text as stream": [chat({ stream: "true" }), wrongType("stream")],
     "a text as temperature": [chat({ temperature: "1" }), wrongType("temperature")],
-    "a fraction as max_tokens": [chat({ max_tokens: 1.5 }), wrongType("max_tokens")],
+    "a fraction as max_tokens": [chat({ max_tokens: 1.5 }), wrongValue("max_tokens")],
+    "a negative number as max_tokens": [chat({ max_tokens: -1 }), wrongValue("max_tokens")],
     "a number beyond every bound": [chat({ temperature: 0 }).replace(":0", ":1e999"), wrongType("temperature")],
     "an unknown role": [
       chat({ messages: [{ role: marker, content: "hi" }] }),

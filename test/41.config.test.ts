@@ -301,6 +301,21 @@ models:
     );
   });
 
+  test("of what is neither true nor false, and of what has no keys, in words of its own", async () => {
+    const [flag, keys] = [
+      "expected true or false, unquoted",
+      "expected keys and values, as gateway.example.yaml has them",
+    ];
+    expect(await faultsOf("embedded_models: yes\n")).toEqual([`1: embedded_models: ${flag}`]);
+    expect(await faultsOf('metrics:\n  enabled: "true"\n')).toEqual([`2: metrics.enabled: ${flag}`]);
+    expect(await faultsOf("- port: 1\n")).toEqual([`1: ${keys}`]);
+    expect(await faultsOf("port\n")).toEqual([`1: ${keys}`]);
+    expect(await faultsOf("cache: 5\nbreaker: [3]\n")).toEqual([`1: cache: ${keys}`, `2: breaker: ${keys}`]);
+    const telemetry = '{ endpoint: "http://127.0.0.1:1", headers: [a] }';
+    expect(await faultsOf(`telemetry: ${telemetry}\n`)).toEqual([`1: telemetry.headers: ${keys}`]);
+    expect(await faultsOf("")).toEqual([]);
+  });
+
   test("of a key that is given twice, beside the rest", async () => {
     expect(await faultsOf("port: 1\nport: 2\nhost: 3\n")).toEqual([
       "2: Map keys must be unique",

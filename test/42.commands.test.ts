@@ -59,8 +59,8 @@ describe("accounts and keys", () => {
 
     const list = await modelGateway(["keys", "list", "--account", "Acme Ltd"], env);
     const [head, web, batch, ...more] = list.stdout.trimEnd().split("\n");
-    expect(head).toMatch(/^ID +ACCOUNT +SECRET +STATUS +ADMIN +CREATED +SPENT +LIMIT +NAME$/);
-    expect(web).toMatch(new RegExp(`^${keyId}  ${accountId}  sk-.….{4}  revoked  no +\\S+Z  0.00 +- +web$`));
+    expect(head).toMatch(/^ID +ACCOUNT +SECRET +STATUS +ADMIN +CREATED +EXPIRES +SPENT +LIMIT +MODELS +NAME$/);
+    expect(web).toMatch(new RegExp(`^${keyId}  ${accountId}  sk-.….{4}  revoked  no +\\S+Z +- +0.00 +- +- +web$`));
     expect(batch).toMatch(/ active +no .* batch$/);
     expect(more).toEqual([]);
     for (const secret of [byName.stdout.trim(), byId.stdout.trim()]) {
@@ -116,9 +116,17 @@ describe("money", () => {
     expect(first.stderr).toBe(
       `Recorded the recharge of 20.50 JPY for m (${account}). Its balance is 25.50, its tier VIP.\n`,
     );
-    expect(await modelGateway(recharge, own())).toEqual(first);
+    const again = await modelGateway(recharge, own());
+    expect(again).toMatchObject({ code: 0, stdout: first.stdout });
+    expect(again.stderr).toMatch(
+      /^Nothing was moved: the recharge of 20\.50 JPY for m \(acc_\w+\) was recorded under this key at \S+Z\. Its balance is 25\.50, its tier VIP\.\n$/,
+    );
     const other = await modelGateway([...recharge, "--amount", "21"], own());
-    expect(other).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("Idempotency-Key") });
+    expect(other).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining("This `--idempotency-key` was used"),
+    });
     const refund = await modelGateway(["refund", "--account", account, "--amount", "0.500001"], own());
     expect(refund.stderr).toContain("Recorded the refund of 0.500001 JPY for m ");
     expect(refund.stderr).toContain("Its balance is 24.999999, its tier Free.");
@@ -142,6 +150,7 @@ describe("money", () => {
 
   test("on paper is written once, listed masked, and taken back", async () => {
     const env = { DATA_DIR: join(folder.path, "codes") };
+    await modelGateway(["accounts", "create", "--name", "first"], env);
     const made = await modelGateway(["codes", "create", "--amount", "5", "--count", "3"], env);
     const codes = made.stdout.trimEnd().split("\n");
     expect(codes).toHaveLength(3);
@@ -167,7 +176,12 @@ describe("money", () => {
     expect(made.code, made.stderr).toBe(0);
     const [id = ""] = /key_\w+/.exec(made.stderr) ?? [];
     const list = async () => (await modelGateway(["keys", "list", "--account", "bounded"], env)).stdout;
-    expect(await list()).toMatch(/ active .* 0\.00 +2\.50 +k\n/);
+    expect(await list()).toMatch(/ active .* 2089-12-31T15:00:00\.000Z +0\.00 +2\.50 +family:embedded, tts-1 +k\n/);
+    const models = ["embedded-chat", "embedded-embedding", "tts-1", "family:embedded"];
+    const many = models.flatMap((model) => ["--model", model]);
+    const of = await modelGateway(["keys", "create", "--account", "bounded", "--name", "many", ...many], env);
+    expect(of.code, of.stderr).toBe(0);
+    expect(await list()).toMatch(/Z +- +0\.00 +- +embedded-chat, embedded-embedding, tts-1, and 1 more +many\n$/);
     expect((await modelGateway(["keys", "disable", id], env)).stderr).toBe(
       `Disabled ${id}. It is refused from now on.\n`,
     );
@@ -175,25 +189,33 @@ describe("money", () => {
     expect((await modelGateway(["keys", "enable", id], env)).code).toBe(0);
     expect(await list()).toContain(" active ");
     const storage = await openStorage(join(env.DATA_DIR, "gateway.db"));
-    const models = '["family:embedded","tts-1"]';
     const expires_at = Date.UTC(2089, 11, 31, 15);
     const key = storage.keys.findStanding(id);
-    expect(key).toMatchObject({ credit_limit: 2_500_000, models, expires_at, is_admin: 0 });
-    // What was done stands in the audit log, the latest first.
-    const acts = storage.acts.page({ accountId: key?.account_id, limit: 3 });
+    const bounds = { credit_limit: 2_500_000, models: '["family:embedded","tts-1"]', expires_at };
+    expect(key).toMatchObject({ ...bounds, is_admin: 0 });
+    // What was done stands in the audit log as the RPCs tell it, the latest first.
+    const permitted = { models: ["family:embedded", "tts-1"], expires_at: "2089-12-31T15:00:00.000Z" };
+    const acts = storage.acts.page({ accountId: key?.account_id, limit: 4 });
     expect(acts.map(({ action, subject, details, actor_kind }) => [action, subject, details, actor_kind])).toEqual([
       ["KeyService.UpdateKey", id, '{"disabled":false}', "command_line"],
       ["KeyService.UpdateKey", id, '{"disabled":true}', "command_line"],
-      ["KeyService.CreateKey", id, '{"name":"k"}', "command_line"],
+      ["KeyService.CreateKey", expect.any(String), JSON.stringify({ name: "many", models }), "command_line"],
+      ["KeyService.CreateKey", id, JSON.stringify({ name: "k", credit_limit: "2.50", ...permitted }), "command_line"],
     ]);
     await storage.close();
   });
 
   test("is no matter while an account is suspended", async () => {
     await modelGateway(["accounts", "create", "--name", "late"], env);
-    expect((await modelGateway(["accounts", "suspend", "late"], env)).code).toBe(0);
+    const suspended = await modelGateway(["accounts", "suspend", "late"], env);
+    expect(suspended).toMatchObject({ code: 0, stdout: "" });
+    expect(suspended.stderr).toMatch(
+      /^Suspended late \(acc_\w+\)\. Its calls are refused from now on, and its users are signed out\.\n$/,
+    );
     expect((await modelGateway(["accounts", "list"], env)).stdout).toMatch(/ suspended +late\n/);
-    expect((await modelGateway(["accounts", "reinstate", "late"], env)).code).toBe(0);
+    const reinstated = await modelGateway(["accounts", "reinstate", "late"], env);
+    expect(reinstated).toMatchObject({ code: 0, stdout: "" });
+    expect(reinstated.stderr).toContain("Its calls are answered from now on; its users sign in anew.");
     expect((await modelGateway(["accounts", "list"], env)).stdout).toMatch(/ prepaid +late\n/);
   });
 });
@@ -278,6 +300,9 @@ describe("users", () => {
     const { code, stdout, stderr } = await modelGateway(["users", "invite", "--config", file], env);
     expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:8123\/dashboard\/register#\S+\n$/);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("registration is closed") });
+    const elsewhere = { ...env, HOST: "192.0.2.1", PORT: "8124" };
+    const led = await modelGateway(["users", "invite", "--config", file], elsewhere);
+    expect(led.stdout).toMatch(/^http:\/\/192\.0\.2\.1:8124\/dashboard\/register#\S+\n$/);
   });
 });
 
@@ -295,7 +320,10 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
     "a key without an account": [["keys", "create", "--name", "k"], "--account is needed"],
     "a key without a name": [["keys", "create", "--account", "taken"], "--name is needed"],
     "a key of an unknown account": [["keys", "create", "--account", "nobody", "--name", "k"], "accounts create --name"],
-    "the keys of an unknown account": [["keys", "list", "--account", "nobody"], 'there is no account "nobody"'],
+    "the keys of an unknown account": [
+      ["keys", "list", "--account", "nobody"],
+      'there is no account "nobody"; `accounts list` shows those that there are',
+    ],
     "the keys of an empty name": [["keys", "list", "--account", ""], "--account is needed"],
     "a revocation of nothing": [["keys", "revoke"], "keys revoke needs KEY_ID"],
     "a revocation of two keys": [["keys", "revoke", "key_a", "key_b"], "an argument too many"],
@@ -318,8 +346,11 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
     ],
     "a recharge of nobody": [["recharge", "--account", "nobody", "--amount", "5"], "There is no account 'nobody'"],
     "a refund of what never came": [["refund", "--account", "taken", "--amount", "5"], "0.00 may be refunded"],
-    "a note that is too long": [["grant", "--account", "taken", "--amount", "5", "--note", "x".repeat(501)], "'note'"],
-    "too many codes": [["codes", "create", "--amount", "5", "--count", "1001"], "'count'"],
+    "a note that is too long": [
+      ["grant", "--account", "taken", "--amount", "5", "--note", "x".repeat(501)],
+      ": --note: ",
+    ],
+    "too many codes": [["codes", "create", "--amount", "5", "--count", "1001"], ": --count: "],
     "codes of no amount": [["codes", "create"], "--amount is needed"],
     "codes that have expired": [
       ["codes", "create", "--amount", "5", "--expires", "2020-01-01T00:00:00Z"],
@@ -329,12 +360,23 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
       ["codes", "create", "--amount", "5", "--expires", "2090-01-01T00:00:00"],
       "expected a time with its offset",
     ],
-    "an unknown batch": [["codes", "revoke", "bat_none"], "There is no batch 'bat_none'"],
+    "an unknown batch": [
+      ["codes", "revoke", "bat_none"],
+      "There is no batch 'bat_none'. `model-gateway codes list` shows",
+    ],
     "codes without an action": [["codes"], "codes needs one of: create, list, revoke"],
-    "an account that cannot be suspended": [["accounts", "suspend", "nobody"], "There is no account 'nobody'"],
+    "an account that cannot be suspended": [
+      ["accounts", "suspend", "nobody"],
+      "There is no account 'nobody'. `model-gateway accounts list` shows those that there are.",
+    ],
+    "an account without a name to suspend": [["accounts", "suspend", ""], "accounts suspend needs ACCOUNT"],
+    "a recharge under an empty key": [
+      ["recharge", "--account", "taken", "--amount", "5", "--idempotency-key", ""],
+      ": --idempotency-key: expected 1 to 255 printable ASCII characters",
+    ],
     "a key for a model that there is not": [
       ["keys", "create", "--account", "taken", "--name", "k", "--model", "nope"],
-      "there is no model `nope` here",
+      ": --model: there is no model `nope` here",
     ],
     "a key with a limit of nothing": [
       ["keys", "create", "--account", "taken", "--name", "k", "--credit-limit", "0"],
@@ -348,7 +390,7 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
       ["users", "invite", "--account", "nobody"],
       "no account 'nobody'",
     ],
-    "an invitation to what is no address": [["users", "invite", "--email", "nobody"], "'email'"],
+    "an invitation to what is no address": [["users", "invite", "--email", "nobody"], ": --email: "],
     "an unknown option": [["keys", "list", "--acount", "x"], "Unknown option '--acount'"],
     "an option of another command": [["accounts", "list", "--name", "x"], "Unknown option '--name'"],
     "an option without its value": [["keys", "list", "--account"], "argument missing"],
@@ -391,6 +433,63 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
   });
 });
 
+describe("where there is no database", () => {
+  const email = "a@example.com";
+  const looking: readonly (readonly string[])[] = [
+    ["reconcile"],
+    ...[
+      ["accounts", "list"],
+      ["accounts", "suspend", "a"],
+      ["accounts", "reinstate", "a"],
+    ],
+    ...[["keys", "list"], ...["disable", "enable", "revoke"].map((action) => ["keys", action, "key_a"])],
+    ...[
+      ["users", "list"],
+      ["users", "set-up"],
+    ],
+    ...["reset-password", "no-second-factor", "operator", "no-operator"].map((action) => ["users", action, email]),
+    ...["recharge", "refund", "grant"].map((command) => [command, "--account", "a", "--amount", "5"]),
+    ...[
+      ["codes", "create", "--amount", "5"],
+      ["codes", "list"],
+      ["codes", "revoke", "bat_a"],
+    ],
+  ];
+
+  for (const args of looking) {
+    test.concurrent(`\`${args.join(" ")}\` names where it looked, and makes none`, async () => {
+      const DATA_DIR = join(folder.path, `no ${args.join(" ")}`);
+      const { code, stdout, stderr } = await modelGateway(args, { DATA_DIR });
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      const words = `there is no database ${join(DATA_DIR, "gateway.db")}. Set DATA_DIR, or data_dir of the configuration file`;
+      expect(stderr).toMatch(/^model-gateway: .*\n$/);
+      expect(stderr).toContain(words);
+      expect(existsSync(DATA_DIR)).toBe(false);
+    });
+  }
+
+  test("it is told by its whole path", async () => {
+    const { code, stderr } = await modelGateway(["reconcile"], { DATA_DIR: "lost" }, { cwd: folder.path });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining(`there is no database ${join(folder.path, "lost/gateway.db")}.`),
+    });
+  });
+
+  test("one may begin with an account, a key or an invitation", async () => {
+    const beginning = async (args: readonly string[]) => {
+      const DATA_DIR = join(folder.path, `new ${args.join(" ")}`);
+      const { stderr } = await modelGateway(args, { DATA_DIR });
+      expect(existsSync(join(DATA_DIR, "gateway.db")), stderr).toBe(true);
+      return stderr;
+    };
+    expect(await beginning(["accounts", "create", "--name", "acme"])).toBe("");
+    expect(await beginning(["users", "invite", "--email", email])).toContain("may register as");
+    // Which says how to go on.
+    expect(await beginning(["keys", "create", "--account", "acme", "--name", "k"])).toContain("accounts create --name");
+  });
+});
+
 describe("help and version", () => {
   for (const args of [["help"], ["--help"], ["-h"], ["keys", "--help"], ["serve", "-h"]]) {
     test(`are written for ${args.join(" ")}, with every command`, async () => {
@@ -399,7 +498,8 @@ describe("help and version", () => {
       const words = ["serve", "demo", "accounts create", "accounts list", "keys create", "keys list", "keys revoke"];
       words.push("recharge", "refund", "grant", "codes create", "codes list", "codes revoke", "reconcile");
       words.push("users list", "users invite", "users reset-password", "users operator|no-operator", "users set-up");
-      for (const word of [...words, "--config", "GATEWAY_CONFIG", "DATA_DIR"]) expect(stdout).toContain(word);
+      for (const word of [...words, "--config", "GATEWAY_CONFIG", "DATA_DIR", "Links lead to HOST and PORT"])
+        expect(stdout).toContain(word);
     });
   }
 
@@ -505,6 +605,15 @@ describe("a server that cannot start says why in one line, with exit code 1, whe
       expect(await refused({ DATA_DIR }, ["keys", "list"])).toContain("cannot be opened");
     }
   });
+
+  test("its data folder is where none can be made", async () => {
+    const path = "/proc/nowhere/data";
+    const { code, stderr } = await modelGateway(["serve"], { ...env, DATA_DIR: path }, { timeout: 20_000 });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining(`${path}/gateway.db cannot be opened`),
+    });
+  }, 30_000);
 
   test("its database is something else", async () => {
     const DATA_DIR = join(folder.path, "odd");

@@ -6,7 +6,7 @@ import OpenAI from "openai";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LinkKind } from "../gen/modelgateway/v1/sessions_pb.ts";
-import { issueSetUpLink, linkUrl } from "../src/services/links.ts";
+import { issueLink, issueSetUpLink, linkUrl } from "../src/services/links.ts";
 import { chromiumPath, launchBrowser, type Visitor, visit } from "./support/browser.ts";
 import { pricedModels, regions } from "./support/furnished.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
@@ -245,6 +245,20 @@ describe.skipIf(chromiumPath === undefined)("the dashboard in Chromium", { timeo
     await bob.page.goto(dashboard("/keys"));
     await bob.page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
     await bob.context.close();
+  });
+
+  test("who is invited to an account that is suspended is told so in the form", async () => {
+    const { accounts, links, users } = gateway.storage;
+    const invitation = { kind: LinkKind.INVITATION, accountId: accounts.find("Globex")?.id, email: "eve@example.com" };
+    const { token } = issueLink(links, { ...invitation, validMs: 60_000, now: Date.now() });
+    const eve = await visit(browser);
+    await eve.page.goto(linkUrl(gateway.rootUrl, LinkKind.INVITATION, token));
+    await eve.page.getByLabel("Password", { exact: true }).fill("one more good password");
+    await eve.page.getByRole("button", { name: "Register" }).click();
+    await eve.page.getByRole("alert").getByText("Your account is suspended.").waitFor();
+    await eve.page.getByRole("heading", { level: 1, name: "Create your account" }).waitFor();
+    expect(users.findByEmail("eve@example.com")).toBeUndefined();
+    await eve.context.close();
   });
 
   test("nothing of it broke a page", () => {

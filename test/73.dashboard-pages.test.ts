@@ -5,6 +5,7 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { issueKey } from "../src/services/issue-key.ts";
 import { chromiumPath, desktop, launchBrowser, phone, type Visitor, visit } from "./support/browser.ts";
 import { type Furnished, startFurnished } from "./support/furnished.ts";
 
@@ -62,6 +63,9 @@ async function faults(page: Page): Promise<string[]> {
   if (scrollWidth > innerWidth) found.push(`wider than the window: ${scrollWidth} of ${innerWidth}`);
   return found;
 }
+
+/** Where a box ends on its right, in pixels. */
+const ends = (box: { readonly x: number; readonly width: number } | null) => (box ? box.x + box.width : Number.NaN);
 
 describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
   let gateway: Furnished;
@@ -123,6 +127,22 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
     }
     // Asking who is signed in is no fault where nobody is.
     expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test("have room for every column of the calls on a wide screen, however long a key's name is", async () => {
+    const { storage, accountId, baseUrl } = gateway;
+    const named = { accountId, name: "the nightly evaluation of all models", admin: false, now: Date.now() };
+    const { secret } = issueKey(storage.keys, named);
+    const model = "embedded-embedding";
+    const call = { method: "POST", headers: { authorization: `Bearer ${secret}` } };
+    await (await fetch(`${baseUrl}/embeddings`, { ...call, body: JSON.stringify({ model, input: "Hello" }) })).text();
+    const { page, context } = await signedIn();
+    await open(page, gateway, "/usage");
+    await page.getByRole("cell", { name: named.name }).first().waitFor();
+    const around = await page.getByRole("region", { name: "Requests" }).boundingBox();
+    const last = await page.getByRole("columnheader", { name: "Duration" }).boundingBox();
+    expect(ends(last)).toBeLessThanOrEqual(ends(around));
     await context.close();
   });
 

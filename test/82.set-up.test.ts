@@ -2,7 +2,7 @@
  * How one comes to be a user: by the link of the first start, by an invitation, or freely; and to a new password. Each link
  * is good once, and for a while.
  */
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LinkKind } from "../gen/modelgateway/v1/sessions_pb.ts";
 import type { Config } from "../src/config/config.ts";
 import { hashToken } from "../src/secrets.ts";
@@ -188,6 +188,33 @@ describe("registration", () => {
     expect(ended.filter((outcome) => outcome === "done")).toHaveLength(1);
     expect(ended.filter((outcome) => outcome === "LINK_INVALID")).toHaveLength(7);
     expect(gateway.storage.users.page({ limit: 100 })).toHaveLength(1);
+  });
+
+  test("makes no user of an account that is suspended, and the invitation is good again when that is over", async () => {
+    const { accounts, users } = gateway.storage;
+    const link = invite({ accountId: gateway.accountId });
+    accounts.update(gateway.accountId, { suspended_at: now });
+    expect(await refusalOf(session().register({ link, ...newcomer }))).toMatchObject({
+      reason: "ACCOUNT_SUSPENDED",
+      status: 403,
+      message: expect.stringContaining("Your account is suspended"),
+    });
+    expect(users.page({ limit: 100 })).toHaveLength(0);
+    accounts.update(gateway.accountId, { suspended_at: null });
+    await session().register({ link, ...newcomer });
+  });
+
+  test("makes none either of an account that is suspended while the password is hashed", async () => {
+    const { accounts, users } = gateway.storage;
+    const { find } = accounts;
+    vi.spyOn(accounts, "find").mockImplementationOnce((id) => {
+      const found = find(id);
+      accounts.update(id, { suspended_at: now });
+      return found;
+    });
+    const link = invite({ accountId: gateway.accountId });
+    expect((await refusalOf(session().register({ link, ...newcomer }))).reason).toBe("ACCOUNT_SUSPENDED");
+    expect(users.page({ limit: 100 })).toHaveLength(0);
   });
 
   test("is for the e-mail address that was invited alone", async () => {

@@ -15,12 +15,13 @@ export async function accounts([action, ...args]: readonly string[]): Promise<vo
       const { values } = readOptions("accounts create", args, options);
       const name = readName("--name", values.name);
       const grant = values.grant === undefined ? undefined : BigInt(readAmount("--grant", values.grant));
-      return withOperator(values.config, async (ask) => {
+      const make = async (ask: Ask) => {
         const made = await ask(createAccount, { name, postpaid: values.postpaid ?? false });
         const account = made.account?.id ?? "";
         if (grant !== undefined) await ask(recordEntry, { account, kind: EntryKind.GRANT, amount: grant });
         console.log(account);
-      });
+      };
+      return withOperator(values.config, make, "nothing");
     }
     case "list": {
       const { values } = readOptions("accounts list", args, {});
@@ -32,8 +33,10 @@ export async function accounts([action, ...args]: readonly string[]): Promise<vo
       const suspended = action === "suspend";
       return withOperator(values.config, async (ask) => {
         const { account } = await ask(updateAccount, { account: positionals[0] as string, suspended });
-        const [did, then] = suspended ? ["Suspended", "are refused"] : ["Reinstated", "are answered"];
-        console.error(`${did} ${account?.name} (${account?.id}). Its calls ${then} from now on.`);
+        const [did, then] = suspended
+          ? ["Suspended", "refused from now on, and its users are signed out"]
+          : ["Reinstated", "answered from now on; its users sign in anew"];
+        console.error(`${did} ${account?.name} (${account?.id}). Its calls are ${then}.`);
       });
     }
   }

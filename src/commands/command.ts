@@ -1,7 +1,8 @@
 /**
  * What every command line shares: its options, its configuration, and how it tells of a mistake.
  */
-import { join } from "node:path";
+import { statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { type Config, loadConfig } from "../config/config.ts";
@@ -9,6 +10,7 @@ import { parseDecimal } from "../decimal.ts";
 import { Refusal } from "../errors.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { readTimestamp } from "../wire/timestamp.ts";
+import { typedWords } from "./typed-words.ts";
 
 /** A mistake of the person at the keyboard: told in one line, without a stack. */
 export class UsageError extends Error {
@@ -30,7 +32,7 @@ export function readOptions<T extends NonNullable<ParseArgsConfig["options"]>>(
   argumentNames: readonly string[] = [],
 ) {
   const { values, positionals } = parse(command, args, options);
-  const [missing] = argumentNames.slice(positionals.length);
+  const missing = argumentNames.find((_, i) => !positionals[i]);
   if (missing) throw new UsageError(`${command} needs ${missing}. ${helpHint}`);
   const surplus = positionals[argumentNames.length];
   // It is not shown: somebody may have pasted a secret.
@@ -85,19 +87,38 @@ export function readFuture(option: string, text: string): Timestamp {
   return moment;
 }
 
+/** Whether a command needs a database that is there, or may be the first, and make it. */
+export type Needs = "database" | "nothing";
+
 /** Runs `work` on the storage of this configuration, and closes it. What is refused is the person's mistake. */
 export async function withStorage(
   configFile: string | undefined,
   work: (storage: Storage, config: Config) => Promise<void>,
+  needs: Needs = "database",
 ): Promise<void> {
   const config = loadConfig(configFile);
+  if (needs === "database") findDatabase(databasePath(config));
   const storage = await openStorage(databasePath(config), config.durability);
   try {
     await work(storage, config);
   } catch (error) {
-    throw error instanceof Refusal && error.status < 500 ? new UsageError(error.message, { cause: error }) : error;
+    throw error instanceof Refusal && error.status < 500 ? new UsageError(typedWords(error), { cause: error }) : error;
   } finally {
     await storage.close();
+  }
+}
+
+/** A new database in place of the one that was meant would say that all is well. Throws a UsageError. */
+function findDatabase(path: string): void {
+  try {
+    statSync(path);
+  } catch (error) {
+    // Anything else is told of by who opens it.
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") return;
+    throw new UsageError(
+      `there is no database ${resolve(path)}. Set DATA_DIR, or data_dir of the configuration file, to the gateway's data ` +
+        "folder; `model-gateway serve` and `accounts create` make a new one",
+    );
   }
 }
 

@@ -4,21 +4,25 @@
  * `create` writes the secret alone to standard output, so that a script can take it; nothing shows it again. What is done
  * stands in the audit log as what the RPCs do.
  */
-import { create } from "@bufbuild/protobuf";
+import { create, type DescMessage, type DescMethod, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { ModelPermissionsSchema } from "../../gen/modelgateway/v1/keys_pb.ts";
+import { KeyService, ModelPermissionsSchema } from "../../gen/modelgateway/v1/keys_pb.ts";
 import { createCatalog } from "../catalog.ts";
 import type { Config } from "../config/config.ts";
 import { discoverModels } from "../config/discover.ts";
 import { formatDecimal } from "../decimal.ts";
 import { newId } from "../ids.ts";
+import { detailsDone } from "../pipeline/audit.ts";
 import { embeddedModels } from "../providers/index.ts";
 import { readPermissions } from "../services/key-permissions.ts";
 import { issueKey } from "../services/keys.ts";
 import type { ApiKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
+import { Wire } from "../wire/wire.ts";
 import { helpHint, readAmount, readFuture, readName, readOptions, table, UsageError, withStorage } from "./command.ts";
 import { openLog } from "./log-lines.ts";
+
+const { createKey: creating, updateKey: updating, deleteKey: deleting } = KeyService.method;
 
 export async function keys([action, ...args]: readonly string[]): Promise<void> {
   switch (action) {
@@ -56,39 +60,51 @@ async function createKey(args: readonly string[]): Promise<void> {
   const account = readName("--account", values.account);
   const name = readName("--name", values.name);
   const { "credit-limit": limit, model: models, expires } = values;
-  const bounds = {
-    creditLimit: limit === undefined ? null : readAmount("--credit-limit", limit),
-    expiresAt: expires === undefined ? null : timestampMs(readFuture("--expires", expires)),
+  const creditLimit = limit === undefined ? undefined : readAmount("--credit-limit", limit);
+  const expiresAt = expires === undefined ? undefined : readFuture("--expires", expires);
+  const bounds = { creditLimit, expiresAt: expiresAt && timestampMs(expiresAt) };
+  const request = {
+    name,
+    ...(creditLimit === undefined ? {} : { creditLimit: { amount: BigInt(creditLimit) } }),
+    ...(models === undefined ? {} : { models: listOf(models) }),
+    ...(expiresAt === undefined ? {} : { expiresAt: { at: expiresAt } }),
   };
-  await withStorage(values.config, async (storage, config) => {
+  const make = async (storage: Storage, config: Config) => {
     const permitted = { models: models === undefined ? null : await permissions(models, config) };
     const owner = { accountId: accountIdOf(storage, account), maxKeys: config.maxKeysPerAccount };
     const init = { ...owner, name, admin: false, now: Date.now(), ...bounds, ...permitted };
     const { key, secret } = storage.transact(() => {
       const issued = issueKey(storage.keys, init);
-      writeAct(storage, "CreateKey", issued.key, { name });
+      writeAct(storage, creating, issued.key, request);
       return issued;
     });
     console.error(`Created ${key.id}. Copy the secret now: it is not shown again.`);
     console.log(secret);
-  });
+  };
+  await withStorage(values.config, make, "nothing");
 }
 
 /** Checks the names against the models that the gateway serves. Throws a Refusal. */
 async function permissions(entries: string[], config: Config): Promise<string | null> {
   const { models } = await discoverModels(config, openLog("warn"));
   const catalog = createCatalog(config.embeddedModels ? [...models, ...embeddedModels] : models);
-  const list = { case: "list", value: { entries } } as const;
-  return readPermissions(create(ModelPermissionsSchema, { models: list }), catalog);
+  return readPermissions(create(ModelPermissionsSchema, listOf(entries)), catalog);
+}
+
+/** Models as a request names them. */
+function listOf(entries: string[]) {
+  return { models: { case: "list", value: { entries } } } as const;
 }
 
 function listKeys(storage: Storage, account: string | undefined): void {
   const list = storage.keys.list(account === undefined ? undefined : accountIdOf(storage, account));
   const rows = list.map((key) => [
-    ...[key.id, key.account_id, key.secret_mask, statusOf(key), adminOf(key), created(key)],
-    ...[formatDecimal(key.spent), key.credit_limit === null ? "-" : formatDecimal(key.credit_limit), key.name],
+    ...[key.id, key.account_id, key.secret_mask, statusOf(key), adminOf(key), moment(key.created_at)],
+    ...[key.expires_at === null ? "-" : moment(key.expires_at), formatDecimal(key.spent)],
+    ...[key.credit_limit === null ? "-" : formatDecimal(key.credit_limit), modelsOf(key), key.name],
   ]);
-  console.log(table(["ID", "ACCOUNT", "SECRET", "STATUS", "ADMIN", "CREATED", "SPENT", "LIMIT", "NAME"], rows));
+  const head = ["ID", "ACCOUNT", "SECRET", "STATUS", "ADMIN", "CREATED", "EXPIRES", "SPENT", "LIMIT", "MODELS", "NAME"];
+  console.log(table(head, rows));
 }
 
 function switchKey(storage: Storage, id: string, disabled: boolean): void {
@@ -97,7 +113,7 @@ function switchKey(storage: Storage, id: string, disabled: boolean): void {
   storage.transact(() => {
     const { kind } = storage.keys.update(key.account_id, id, { disabled: Number(disabled) });
     if (kind === "absent") throw new UsageError(`${id} was revoked before`);
-    writeAct(storage, "UpdateKey", key, { disabled });
+    writeAct(storage, updating, key, { id, disabled });
   });
   console.error(disabled ? `Disabled ${id}. It is refused from now on.` : `Enabled ${id}. It works from now on.`);
 }
@@ -107,17 +123,24 @@ function revokeKey(storage: Storage, id: string): void {
   if (!key) throw unknownKey(id);
   storage.transact(() => {
     if (!storage.keys.revoke(id, Date.now())) throw new UsageError(`${id} was revoked before`);
-    writeAct(storage, "DeleteKey", key, {});
+    writeAct(storage, deleting, key, { id });
   });
   console.error(`Revoked ${id}. It is refused from now on.`);
 }
 
-function writeAct({ acts }: Storage, rpc: string, key: ApiKey, details: object): void {
+/** Tells what the RPC would of such a request. */
+function writeAct<I extends DescMessage>(
+  { acts }: Storage,
+  method: DescMethod & { readonly input: I },
+  key: ApiKey,
+  request: MessageInitShape<I>,
+): void {
   const now = Date.now();
+  const asked = Wire.ofMessage<DescMessage>(method.input, create<DescMessage>(method.input, request));
   acts.insert({
-    ...{ id: newId("act", now), created_at: now, action: `KeyService.${rpc}` },
+    ...{ id: newId("act", now), created_at: now, action: `KeyService.${method.name}` },
     ...{ actor_kind: "command_line", actor_id: "", account_id: key.account_id, subject: key.id },
-    ...{ details: JSON.stringify(details), refused: "", address: "" },
+    ...{ details: detailsDone(method, asked), refused: "", address: "" },
   });
 }
 
@@ -128,7 +151,8 @@ function unknownKey(id: string): UsageError {
 function accountIdOf({ accounts }: Storage, idOrName: string): string {
   const account = accounts.find(idOrName);
   if (account) return account.id;
-  throw new UsageError(`there is no account "${idOrName}"; \`model-gateway accounts create --name …\` makes one`);
+  const remedy = "`accounts list` shows those that there are, `accounts create --name …` makes one";
+  throw new UsageError(`there is no account "${idOrName}"; ${remedy}`);
 }
 
 function statusOf(key: ApiKey): string {
@@ -141,6 +165,16 @@ function adminOf(key: ApiKey): string {
   return key.is_admin ? "yes" : "no";
 }
 
-function created(key: ApiKey): string {
-  return new Date(key.created_at).toISOString();
+/** How many models stand in a row: a key may have a thousand, and one row makes all as wide. */
+const mostShown = 3;
+
+function modelsOf({ models }: ApiKey): string {
+  if (models === null) return "-";
+  const names = JSON.parse(models) as string[];
+  const further = names.length - mostShown;
+  return [...names.slice(0, mostShown), ...(further > 0 ? [`and ${further} more`] : [])].join(", ");
+}
+
+function moment(ms: number): string {
+  return new Date(ms).toISOString();
 }

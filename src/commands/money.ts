@@ -1,8 +1,9 @@
 /**
  * `model-gateway recharge|refund|grant`: what came in, what was given back, and credit without money.
  *
- * The entry's id alone goes to standard output.
+ * The entry's id alone goes to standard output, also that of one that was recorded before under the same key.
  */
+import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../decimal.ts";
@@ -24,14 +25,17 @@ async function move(command: string, kind: EntryKind, args: readonly string[]): 
   const { values } = readOptions(command, args, options);
   const account = readName("--account", values.account);
   const amount = readAmount("--amount", values.amount);
-  const { config, note } = values;
+  const { config, note, "idempotency-key": key } = values;
   await withOperator(config, async (ask, { unit }) => {
     const init = { account, kind, amount: BigInt(amount), ...(note === undefined ? {} : { note }) };
-    const answer = await ask(OperatorService.method.recordEntry, init, values["idempotency-key"]);
-    const { id, name, balance = 0n, tier } = answer.account ?? {};
+    let isBefore = false;
+    const once = key === undefined ? undefined : { key, onReplayed: () => (isBefore = true) };
+    const { entry, account: of } = await ask(OperatorService.method.recordEntry, init, once);
     // As it was asked for: the entry of a refund is negative.
-    const what = `${command} of ${formatDecimal(amount)} ${unit.code} for ${name} (${id})`;
-    console.error(`Recorded the ${what}. Its balance is ${formatDecimal(balance)}, its tier ${tier?.name}.`);
-    console.log(answer.entry?.id);
+    const what = `the ${command} of ${formatDecimal(amount)} ${unit.code} for ${of?.name} (${of?.id})`;
+    const before = entry?.createdAt ? timestampDate(entry.createdAt).toISOString() : "before";
+    const did = isBefore ? `Nothing was moved: ${what} was recorded under this key at ${before}` : `Recorded ${what}`;
+    console.error(`${did}. Its balance is ${formatDecimal(of?.balance ?? 0n)}, its tier ${of?.tier?.name}.`);
+    console.log(entry?.id);
   });
 }

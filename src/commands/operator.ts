@@ -19,21 +19,28 @@ import { createHandle, serve } from "../pipeline/serve.ts";
 import { operatorService } from "../services/operator.ts";
 import type { Storage } from "../storage/storage.ts";
 import { Wire } from "../wire/wire.ts";
-import { withStorage } from "./command.ts";
+import { type Needs, withStorage } from "./command.ts";
+
+/** Under which key a request is repeated, and who is told that it was made before and nothing was done now. */
+export interface Once {
+  readonly key: string;
+  readonly onReplayed: () => void;
+}
 
 /** Asks an RPC of OperatorService. Throws a Refusal. */
 export type Ask = <I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
-  idempotencyKey?: string,
+  once?: Once,
 ) => Promise<MessageShape<O>>;
 
 /** Runs `work` on the storage of this configuration, and closes it. */
 export function withOperator(
   configFile: string | undefined,
   work: (ask: Ask, config: Config) => Promise<void>,
+  needs?: Needs,
 ): Promise<void> {
-  return withStorage(configFile, (storage, config) => work(askerOf(storage, config), config));
+  return withStorage(configFile, (storage, config) => work(askerOf(storage, config), config), needs);
 }
 
 /** What is asked is in the audit log, as calls over the network are. */
@@ -47,7 +54,7 @@ export function askerOf(storage: Storage, config: Config): Ask {
   return async <I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     init: MessageInitShape<I>,
-    idempotencyKey?: string,
+    once?: Once,
   ) => {
     const request = Wire.ofMessage(method.input, create(method.input, init));
     // Only what is asked is compiled, which takes its time.
@@ -55,7 +62,7 @@ export function askerOf(storage: Storage, config: Config): Ask {
     const answer = await handle({
       id: newId("req"),
       method,
-      header: (name) => (name === "idempotency-key" ? idempotencyKey : undefined),
+      header: (name) => (name === "idempotency-key" ? once?.key : undefined),
       caller: operatorCaller,
       facts: newFacts(),
       peer: here,
@@ -63,6 +70,7 @@ export function askerOf(storage: Storage, config: Config): Ask {
       signal: new AbortController().signal,
     });
     if (answer.kind !== "whole") throw new Error(`${method.name} was answered with a stream`);
+    if (answer.headers?.["x-gateway-replayed"]) once?.onReplayed();
     return answer.body.message() as MessageShape<O>;
   };
 }

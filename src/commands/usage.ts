@@ -6,7 +6,7 @@ export const usage = `usage: model-gateway [COMMAND] [--config FILE]
   accounts create --name NAME [--postpaid]     make an account; writes its id
     [--grant AMOUNT]                           with credit to begin with
   accounts list                                list the accounts, with tier and balance
-  accounts suspend|reinstate ACCOUNT           refuse its calls from now on, or no longer
+  accounts suspend|reinstate ACCOUNT           refuse its calls and sign its users out, or refuse no longer
   keys create --account ACCOUNT --name NAME    make an API key; writes its secret, once
     [--credit-limit AMOUNT] [--expires TIME]   what it may spend in its life, and until when
     [--model MODEL|family:NAME]…               what it may use; all models without it
@@ -23,7 +23,7 @@ export const usage = `usage: model-gateway [COMMAND] [--config FILE]
   recharge --account ACCOUNT --amount AMOUNT   record money that came in; it counts for the tier
   refund   --account ACCOUNT --amount AMOUNT   record money that was given back
   grant    --account ACCOUNT --amount AMOUNT   give credit; it does not count for the tier
-    [--note TEXT] [--idempotency-key KEY]      a key, so that repeating the command moves nothing again
+    [--note TEXT] [--idempotency-key KEY]      repeated under its key within a day, the command moves nothing again
   codes create --amount AMOUNT [--count N]     make redeem codes; writes them, once
     [--expires TIME] [--note TEXT]
   codes list [--batch BATCH_ID]                list the codes, claimed ones too
@@ -34,4 +34,5 @@ export const usage = `usage: model-gateway [COMMAND] [--config FILE]
 The configuration is the file of --config or GATEWAY_CONFIG; gateway.example.yaml has every key. Without one the
 embedded models are served, and those of the vendors whose keys are set, as OPENAI_API_KEY. HOST, PORT, DATA_DIR
 and LOG_LEVEL win over the file. Accounts, keys and money are in the data folder: ./data, unless the
-configuration has another. Amounts are decimals in units, as 12.50; times are as 2030-01-31T12:00:00Z.`;
+configuration has another. Links lead to HOST and PORT: set them as for \`serve\`, or public_urls.root in the file.
+Amounts are decimals in units, as 12.50; times are as 2030-01-31T12:00:00Z.`;

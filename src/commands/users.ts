@@ -24,13 +24,14 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
       const { values } = readOptions("users invite", args, { account: { type: "string" }, email: { type: "string" } });
       const { account, email } = values;
       const init = { ...(account === undefined ? {} : { account }), ...(email === undefined ? {} : { email }) };
-      return withOperator(values.config, async (ask, config) => {
+      const invite = async (ask: Ask, config: Config) => {
         const { url } = await ask(createLink, init);
         show(`Whoever opens this address within 3 days may register${email === undefined ? "" : ` as ${email}`}.`);
         if (config.registration === "closed")
           show("But registration is closed: the configuration must allow it first.");
         console.log(publicRoot(config) + url);
-      });
+      };
+      return withOperator(values.config, invite, "nothing");
     }
     case "reset-password": {
       const { values, positionals } = readOptions("users reset-password", args, {}, ["ADDRESS"]);
@@ -75,7 +76,7 @@ async function setUp(storage: Storage, config: Config): Promise<void> {
   console.log(linkUrl(publicRoot(config), LinkKind.SET_UP, link.token));
 }
 
-/** The address under which the gateway is reached: the command line has come to none. */
+/** The address under which the gateway is reached, as it is configured here: the command line has come to none. */
 function publicRoot(config: Config): string {
   return config.publicUrls.root ?? rootUrl(config);
 }

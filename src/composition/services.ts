@@ -73,10 +73,10 @@ function createModelCalls({ config, storage, clock, random }: Parts, shared: Sha
   const priority = ({ tier }: Caller) => priorityOf(config.tiers, tier);
   const { left } = storage.ledger;
   const complete = createComplete({ leadsOf, send, ledger, settle, priorityOf: priority, clock });
-  const caching = cache && { cache, catalog, ledger, clock, onError, priceShare: config.cache?.priceShare ?? 0 };
-  const cacheState = caching && createCacheState(caching);
+  const caching = { cache, catalog, ledger, clock, onError, priceShare: config.cache?.priceShare ?? 0 };
+  const cacheState = createCacheState(caching);
   return {
-    complete: caching ? withCache(complete, caching) : complete,
+    complete: withCache(complete, caching),
     // Rules are compiled when somebody asks: the way of calls has its own.
     explain: createExplain({ validate: createValidate([]), leadsOf, targets, left, cacheState, clock }),
   };

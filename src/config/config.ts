@@ -203,10 +203,26 @@ function faultsOf(issue: z.core.$ZodIssue, file: string, document: YamlDocument)
     });
   }
   if (document.isUnset(path)) return [];
-  const absent = issue.code === "invalid_type" && issue.message.endsWith("received undefined");
-  const message = issue.code === "invalid_key" ? issue.issues[0]?.message : absent ? "is missing" : issue.message;
-  return [{ file, line: document.lineOf(path), message: `${pathText(path)}${message}` }];
+  return [{ file, line: document.lineOf(path), message: `${pathText(path)}${wordsOf(issue)}` }];
 }
+
+/** The parser's words, but for those that would not help. */
+function wordsOf(issue: z.core.$ZodIssue): string | undefined {
+  if (issue.code === "invalid_key") return issue.issues[0]?.message;
+  if (issue.code !== "invalid_type") return issue.message;
+  if (issue.message.endsWith("received undefined")) return "is missing";
+  return typeWords[issue.expected] ?? issue.message;
+}
+
+const keysAndValues = "expected keys and values, as gateway.example.yaml has them";
+
+/** What is said of a value that is of another type than these. */
+const typeWords: Readonly<Record<string, string>> = {
+  // YAML's other words for them are texts since its version 1.2.
+  boolean: "expected true or false, unquoted",
+  object: keysAndValues,
+  record: keysAndValues,
+};
 
 function pathText(path: Path): string {
   const text = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");

@@ -71,7 +71,7 @@ export function keyService(parts: KeyParts): ServiceImplementation<typeof KeySer
       const now = clock();
       let secret: string | undefined;
       // What is refused is refused within: a repeated request is as good as it was when it was first made.
-      const id = makeOnce(parts.idempotency, call, now, () => {
+      const { id, headers } = makeOnce(parts.idempotency, call, now, () => {
         refuseUnknown(extra);
         const made = issueKey(keys, {
           ...{ accountId, name, admin: false, now, maxKeys },
@@ -82,7 +82,8 @@ export function keyService(parts: KeyParts): ServiceImplementation<typeof KeySer
         secret = made.secret;
         return made.key.id;
       });
-      return whole(CreateKeyResponseSchema, { key: keyMessage(known(keys.find(accountId, id), id), now, secret) });
+      const key = keyMessage(known(keys.find(accountId, id), id), now, secret);
+      return whole(CreateKeyResponseSchema, { key }, headers);
     },
     async updateKey({ request, caller }) {
       const { id = "" } = request.message();

@@ -30,19 +30,17 @@ export function operatorMoney({ storage, config, clock }: OperatorParts): Rpcs {
   const { accounts, entries, redeemCodes, idempotency } = storage;
   return {
     async recordEntry(call) {
-      const { account = "", kind = EntryKind.UNSPECIFIED, amount = 0n, note } = call.request.message();
+      const { account: named = "", kind = EntryKind.UNSPECIFIED, amount = 0n, note } = call.request.message();
       const now = clock();
-      const id = makeOnce(idempotency, call, now, () => {
-        const { id: accountId } = knownAccount(accounts, account);
+      const { id, headers } = makeOnce(idempotency, call, now, () => {
+        const { id: accountId } = knownAccount(accounts, named);
         const init = { accountId, kind, amount: Number(amount), note: note || null, now };
         return recordEntry(entries, init).id;
       });
       const entry = entries.find(id);
       if (!entry) throw internal(new Error(`there is no ledger entry ${id}`));
-      return whole(RecordEntryResponseSchema, {
-        entry: entryMessage(entry),
-        account: accountMessage(knownAccount(accounts, entry.account_id), config.tiers),
-      });
+      const account = accountMessage(knownAccount(accounts, entry.account_id), config.tiers);
+      return whole(RecordEntryResponseSchema, { entry: entryMessage(entry), account }, headers);
     },
     async listEntries({ request, signal }) {
       const message = request.message();

@@ -14,7 +14,7 @@ import {
   SetUpResponseSchema,
 } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import type { AnswerHeaders, Call, ServiceImplementation } from "../call.ts";
-import { internal, invalidValue, linkInvalid, registrationClosed } from "../errors.ts";
+import { internal, invalidValue, linkInvalid, registrationClosed, userSuspended } from "../errors.ts";
 import { hashPassword, hashToken } from "../secrets.ts";
 import type { LinkRow } from "../storage/links.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -40,7 +40,7 @@ type RegistrationRpcs = Pick<
 >;
 
 export function registrationRpcs({ storage, attempts, registration, clock }: RegistrationParts): RegistrationRpcs {
-  const { users, sessions, links } = storage;
+  const { accounts, users, sessions, links } = storage;
 
   /** Refuses a link that is not good before anything is done for it. */
   function find(token: string, kind?: LinkKind): LinkRow {
@@ -54,6 +54,12 @@ export function registrationRpcs({ storage, attempts, registration, clock }: Reg
     const done = links.use(hashToken(token), kind, now, (link) => ({ result: work(link) }));
     if (!done) throw linkInvalid();
     return done.result;
+  }
+
+  /** Refuses who may not use an invitation, or would be refused every sign-in after it. */
+  function checkGuest({ email, account_id }: LinkRow, asked: string): void {
+    if (email !== null && email !== asked) throw invalidValue("email", "this invitation is for another e-mail address");
+    if (account_id !== null && accounts.find(account_id)?.suspended_at !== null) throw userSuspended();
   }
 
   /** Begins the session of a user who was just made. */
@@ -94,13 +100,16 @@ export function registrationRpcs({ storage, attempts, registration, clock }: Reg
       if (registration === "closed") throw registrationClosed(false);
       if (!token && registration !== "open") throw registrationClosed(true);
       const email = lower(written);
-      if (token) refuseOthers(find(token, LinkKind.INVITATION), email);
+      if (token) checkGuest(find(token, LinkKind.INVITATION), email);
       const passwordHash = await hashPassword(password);
       const now = clock();
       const join = (accountId: string | null) =>
         addUser(storage, { email, passwordHash, accountId, accountName, operator: false, now });
       const id = token
-        ? use(token, LinkKind.INVITATION, now, (link) => join(link.account_id))
+        ? use(token, LinkKind.INVITATION, now, (link) => {
+            checkGuest(link, email);
+            return join(link.account_id);
+          })
         : storage.transact(() => join(null));
       const { user, headers } = welcome(call, id, now);
       return { ...whole(RegisterResponseSchema, { user }), headers };
@@ -125,10 +134,6 @@ export function registrationRpcs({ storage, attempts, registration, clock }: Reg
 
 function lower(email: string): string {
   return email.toLowerCase();
-}
-
-function refuseOthers({ email }: LinkRow, asked: string): void {
-  if (email !== null && email !== asked) throw invalidValue("email", "this invitation is for another e-mail address");
 }
 
 function made(user: UserRow | undefined): UserRow {

@@ -4,12 +4,13 @@
  * SQLite in WAL mode: readers do not wait for the writer, and a second process (the command line) may work on the
  * same file. What is committed survives the death of the process.
  */
-import { closeSync, mkdirSync, openSync, realpathSync } from "node:fs";
+import { closeSync, openSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { type Compilable, Kysely, SqliteDialect } from "kysely";
 import { Migrator } from "kysely/migration";
+import { makeFolder } from "./folder.ts";
 import { migrations } from "./migrations/all.ts";
 import { type NoteFiles, noteFiles } from "./note-files.ts";
 import type { Tables } from "./schema.ts";
@@ -83,7 +84,7 @@ export async function openDatabase(
 ): Promise<{ db: Database; engine: Engine }> {
   let sqlite: Sqlite.Database | undefined;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     // SQLite gives its own new files the mode of this one.
     closeSync(openSync(path, "a", 0o600));
     sqlite = new Sqlite(path, { timeout: lockTimeoutMs });

@@ -14,7 +14,8 @@ export interface Occasion {
 }
 
 export type Outcome =
-  | { readonly kind: "done"; readonly resultId: string }
+  /** Now, or before: then nothing was done. */
+  | { readonly kind: "done" | "replayed"; readonly resultId: string }
   /** The key was used with another request. */
   | { readonly kind: "conflict" };
 
@@ -48,7 +49,7 @@ export function idempotencyStore(engine: Engine): IdempotencyStore {
       engine.transact(() => {
         const before = find.get(scope, key, now - keptMs);
         if (before && before.fingerprint !== fingerprint) return { kind: "conflict" };
-        if (before) return { kind: "done", resultId: before.result_id };
+        if (before) return { kind: "replayed", resultId: before.result_id };
         const resultId = make();
         note.run(scope, key, fingerprint, resultId, now);
         forget.run(now - keptMs);

@@ -47,6 +47,8 @@ export interface RequestColumn {
   readonly name: string;
   readonly head: string;
   readonly numeric?: true;
+  /** Whether it gives way where the table has not enough room for all: what it holds may be long. */
+  readonly clipped?: true;
   readonly ended: (request: Request) => ReactNode;
   readonly running: (running: Running) => ReactNode;
 }
@@ -82,10 +84,11 @@ export function useRequestColumns({
       running: ({ createdAt }) => createdAt && format.exactly(createdAt),
     },
     { name: "outcome", head: t.outcome, ended: (request) => <OutcomeMark of={request} />, running: underWay },
-    { name: "model", head: t.model, ...both(({ model }) => <Clipped text={model} />) },
+    { name: "model", head: t.model, clipped: true, ...both(({ model }) => <Clipped text={model} />) },
     {
       name: "key",
       head: t.key,
+      clipped: true,
       ...both(({ keyId }) => <Clipped text={keyNames?.get(keyId) ?? keyId} title={keyId} />),
     },
     { name: "operation", head: t.operation, ...both(({ operation }) => operation) },

@@ -57,7 +57,7 @@ function Wide({ columns, rows }: ListProps) {
           {rows.map(({ id, isRunning, cell }) => (
             <Table.Tr key={id} className={isRunning ? classes.running : undefined}>
               {columns.map((column) => (
-                <Table.Td key={column.name} className={column.numeric ? text.number : text.nowrap}>
+                <Table.Td key={column.name} className={cellClass(column)}>
                   {cell(column)}
                 </Table.Td>
               ))}
@@ -67,6 +67,11 @@ function Wide({ columns, rows }: ListProps) {
       </WideTable>
     </Paper>
   );
+}
+
+function cellClass({ numeric, clipped }: RequestColumn): string | undefined {
+  if (clipped) return classes.clipped;
+  return numeric ? text.number : text.nowrap;
 }
 
 const headlines = ["time", "outcome"];

@@ -982,7 +982,8 @@ export const SessionService: GenService<{
   },
   /**
    * Makes a user, and an account where the invitation names none; and begins a session. Refuses with REGISTRATION_CLOSED,
-   * LINK_INVALID, and CONFLICT (ALREADY_EXISTS) for an e-mail address or an account's name that is taken.
+   * LINK_INVALID, ACCOUNT_SUSPENDED where the invitation is to such an account, and CONFLICT (ALREADY_EXISTS) for an
+   * e-mail address or an account's name that is taken.
    *
    * @generated from rpc modelgateway.v1.SessionService.Register
    */
