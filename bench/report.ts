@@ -2,6 +2,7 @@
 import { cpus } from "node:os";
 import type { Results } from "./results.ts";
 import { type Row, rows, verdictOf } from "./rows.ts";
+import { median } from "./statistics.ts";
 
 export interface ReportInit {
   readonly results: Results;
@@ -31,20 +32,25 @@ export function report(init: ReportInit): string {
 /** What each row comes to, for the JSON. */
 export function valuesOf(results: Results) {
   return rows.map((row) => {
-    const value = row.value(results);
+    const values = row.values(results);
+    const value = median(values);
     const { work, against, must, aim, unit } = row;
-    return { work, against, value, unit, must, aim, verdict: verdictOf(row, value) };
+    return { work, against, value, values, unit, must, aim, verdict: verdictOf(row, value) };
   });
 }
 
 function verdicts(results: Results): string {
   const lines = rows.map((row) => {
-    const value = row.value(results);
-    const told = Number.isNaN(value) ? "–" : written(row, value);
-    const cells = [row.work, row.against, told, bound(row, row.must), bound(row, row.aim), verdictOf(row, value)];
-    return `| ${cells.join(" | ")} |`;
+    const values = row.values(results);
+    const value = median(values);
+    const told = values.length === 0 ? "–" : `${written(row, value)} ${row.unit}`;
+    const spread =
+      values.length < 2 ? "–" : `${written(row, Math.min(...values))} … ${written(row, Math.max(...values))}`;
+    const bounds = [bound(row, row.must), bound(row, row.aim)];
+    return `| ${[row.work, row.against, told, spread, ...bounds, verdictOf(row, value)].join(" | ")} |`;
   });
-  return ["| work | against | measured | must | aim | verdict |", "|---|---|---|---|---|---|", ...lines].join("\n");
+  const head = "| work | against | measured | its rounds | must | aim | verdict |";
+  return [head, "|---|---|---|---|---|---|---|", ...lines].join("\n");
 }
 
 function bound(row: Row, value: number): string {
@@ -52,7 +58,7 @@ function bound(row: Row, value: number): string {
 }
 
 function written({ unit }: Row, value: number): string {
-  return `${value.toFixed(unit === "%" || unit === "kB" ? 1 : 2)} ${unit}`;
+  return value.toFixed(unit === "%" || unit === "kB" ? 1 : 2);
 }
 
 function figuresTable(results: Results, loads: ReportInit["loads"]): string {

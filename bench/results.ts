@@ -1,4 +1,4 @@
-/** What was measured, and what is read from it: medians over rounds, and of the ratios within each round. */
+/** What was measured, and what is read from it: medians over rounds, and the ratios within each. */
 import type { Figures } from "./loads.ts";
 import { median } from "./statistics.ts";
 
@@ -17,22 +17,20 @@ export interface Results {
   /** The median over rounds; NaN where it was not measured. */
   of(name: Name): number;
   /**
-   * The median over rounds of what is made of figures that were measured side by side: the machine, which is never as fast
-   * in the next round, is the same for all of them. NaN where any of them is missing.
+   * Of each round what is made of figures that were measured side by side: the machine, which is never as fast in the next
+   * round, is the same for all of them. Rounds in which any of them is missing are left out.
    */
-  together(names: readonly Name[], make: (...values: number[]) => number): number;
+  together(names: readonly Name[], make: (...values: number[]) => number): readonly number[];
 }
 
 export function resultsOf(pieces: readonly Piece[]): Results {
   const rounds = [...new Set(pieces.map(({ round }) => round))];
   const at = (round: number, [load, target, figure]: Name) =>
     pieces.find((piece) => piece.round === round && piece.load === load && piece.target === target)?.figures[figure];
-  const together: Results["together"] = (names, make) => {
-    const made = rounds.flatMap((round) => {
+  const together: Results["together"] = (names, make) =>
+    rounds.flatMap((round) => {
       const values = names.map((name) => at(round, name));
       return values.every((value) => value !== undefined) ? [make(...values)] : [];
     });
-    return median(made);
-  };
-  return { together, of: (name) => together([name], (value) => value) };
+  return { together, of: (name) => median(together([name], (value) => value)) };
 }

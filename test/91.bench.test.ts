@@ -6,6 +6,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { has } from "../bench/processes.ts";
+import { report } from "../bench/report.ts";
+import { resultsOf } from "../bench/results.ts";
 import { rows } from "../bench/rows.ts";
 import { root, run, temporaryFolder } from "./support/command.ts";
 
@@ -27,13 +29,24 @@ test.skipIf(!has("wrk"))("a short run tells of every row, and of each target", {
   expect(code, stderr).toBe(0);
   for (const { work } of rows) expect(stdout).toContain(`| ${work} |`);
   expect(stdout).toMatch(
-    /\| chat 1 kB.*requests\/s \| bare \| \d+\.\d\d × \| ≥ 0.75 × \| ≥ 0.9 × \| (?:reached|must|SHORT) \|/,
+    /\| chat 1 kB.*requests\/s \| bare \| \d+\.\d\d × \| – \| ≥ 0.75 × \| ≥ 0.9 × \| (?:reached|must|SHORT) \|/,
   );
   expect(stdout).toMatch(/\| chat-1k: .* \| bare \| [\d,.]+ \|/);
   expect(stdout).toMatch(/\| chat-1k: .* \| gateway \| [\d,.]+ \|/);
   const { rows: values, pieces } = JSON.parse(await readFile(json, "utf8"));
   expect(values).toHaveLength(rows.length);
   expect(pieces.map(({ target }: { target: string }) => target).sort()).toEqual(["bare", "gateway"]);
+});
+
+test("a row is the median of its rounds, and says between what they lie", () => {
+  const figures = (rate: number) => ({ "requests/s": rate });
+  const pieces = [40, 80, 60].flatMap((rate, round) => [
+    { load: "chat-1k", target: "gateway", round, figures: figures(rate) },
+    { load: "chat-1k", target: "bare", round, figures: figures(100) },
+  ]);
+  const told = report({ results: resultsOf(pieces), loads: [], notes: [], command: "c", rounds: 3, date: new Date(0) });
+  expect(told).toContain("| chat 1 kB, priced, durable, all on: requests/s | bare | 0.60 × | 0.40 … 0.80 | ≥ 0.75 × |");
+  expect(told).toContain("| one connection, added p50 | nginx | – | – |");
 });
 
 test("a load that does not exist is told, with those that do", async () => {
