@@ -4,7 +4,6 @@
  * While nobody operates the gateway it prints the link by which its first user is made. That goes to standard output
  * alone, never to the log.
  */
-import { setFlagsFromString } from "node:v8";
 import type { Logger } from "pino";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { type Config, loadConfig } from "../config/config.ts";
@@ -13,6 +12,7 @@ import { type Gateway, startGateway } from "../gateway.ts";
 import { issueSetUpLink, linkUrl } from "../services/links.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { databasePath, readOptions, rootUrl, StartError } from "./command.ts";
+import { setEngine } from "./engine.ts";
 import { openLog } from "./log-lines.ts";
 
 export async function serve(args: readonly string[]): Promise<void> {
@@ -38,7 +38,7 @@ export async function runGateway(
   config: Config,
   ready: (gateway: Gateway, storage: Storage) => Promise<void>,
 ): Promise<void> {
-  setFlagsFromString(countBodies);
+  setEngine();
   const log = openLog(config.logLevel);
   const storage = await openStorage(databasePath(config), config.durability);
   try {
@@ -58,12 +58,6 @@ export async function runGateway(
     await storage.close();
   }
 }
-
-/**
- * Bodies are kept outside of the engine's heap. Unless they count for when it is collected, each 64 MB of them have all of it
- * looked through, whether they are free again or not: with large requests that took more time than everything else.
- */
-const countBodies = "--external-memory-accounted-in-global-limit";
 
 const noModel =
   "no model is served: the configuration names none that an upstream of its has. " +

@@ -1,0 +1,38 @@
+/** How the engine is set in a gateway that serves: a real process of it, as the kernel sees it. */
+import { deepStrictEqual, ok } from "node:assert";
+import { readdirSync, readFileSync } from "node:fs";
+import { getPriority } from "node:os";
+import { describe, test } from "vitest";
+import { bin, Running, temporaryFolder } from "./support/command.ts";
+
+interface Thread {
+  readonly name: string;
+  readonly nice: number;
+}
+
+function threadsOf(pid: number): Thread[] {
+  const folder = `/proc/${pid}/task`;
+  return readdirSync(folder).map((thread) => {
+    // proc_pid_stat(5): the second field, in brackets, is the name, and the nineteenth how nice it is.
+    const [, name = "", rest = ""] = /\((.*)\) (.*)/s.exec(readFileSync(`${folder}/${thread}/stat`, "utf8")) ?? [];
+    return { name, nice: Number(rest.split(" ")[16]) };
+  });
+}
+
+describe.skipIf(process.platform !== "linux")("on Linux", () => {
+  test("the threads that collect and compile are behind the one that answers, and no other is", async () => {
+    const folder = await temporaryFolder();
+    const gateway = new Running(process.execPath, [bin, "serve"], { PORT: "0", DATA_DIR: folder.path });
+    try {
+      await gateway.shows(/serves at (\S+)/);
+      const threads = threadsOf(gateway.child.pid as number);
+      const [workers, others] = [true, false].map((is) => threads.filter(({ name }) => /V8Worker/.test(name) === is));
+      ok(workers && workers.length > 0 && others && others.length > 0);
+      deepStrictEqual(new Set(workers.map(({ nice }) => nice)), new Set([getPriority() + 10]));
+      deepStrictEqual(new Set(others.map(({ nice }) => nice)), new Set([getPriority()]));
+    } finally {
+      await gateway.stop();
+      await folder.remove();
+    }
+  });
+});
