@@ -7,9 +7,9 @@
 import type { Socket } from "node:net";
 import { ChunkedReader } from "./chunked.ts";
 import type { Deadlines } from "./deadlines.ts";
-import { headEnd } from "./fields.ts";
 import { ClosedError, type PartTimeouts, type Replies } from "./replies.ts";
-import { checkBeginning, type Framing, framingOf, notUnderstood, type ReplyFields, readReplyHead } from "./reply.ts";
+import { type Framing, framingOf, notUnderstood, usuallyKeptMs } from "./reply.ts";
+import { ReplyHeads } from "./reply-heads.ts";
 import { writeMessage } from "./write.ts";
 
 /** Connects to the server, and has what it sends called back with. */
@@ -28,17 +28,12 @@ export interface ConnectionOptions {
   readonly onClosed: (connection: Connection) => void;
 }
 
-const longestHead = 32_768;
-/** How long a connection is kept that nobody uses, where the server does not say. */
-const usuallyKeptMs = 4_000;
-/** A server that says how long it keeps one may be a little quicker than its word. */
-const earlierMs = 1_000;
-const longestKeptMs = 600_000;
 const empty = Buffer.alloc(0);
 
 export class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
+  readonly #heads = new ReplyHeads();
   #replies: Replies | undefined;
   #isConnected = false;
   /** What is sent as soon as there is a connection. */
@@ -139,28 +134,20 @@ export class Connection {
   /** Returns what came behind the head; undefined while that is not whole. */
   #readHead(bytes: Buffer): Buffer | undefined {
     const all = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
-    const end = all.indexOf(headEnd);
-    if (end === -1 ? all.length > longestHead : end > longestHead) throw notUnderstood("its head is too long");
-    this.#held = end === -1 ? all : empty;
-    if (end === -1) return void checkBeginning(all);
-    const { status, fields, isOld } = readReplyHead(all.toString("latin1", 0, end));
-    const rest = all.subarray(end + headEnd.length);
+    const beginning = this.#heads.read(all);
+    this.#held = beginning ? empty : all;
+    if (!beginning) return undefined;
+    const { head, from } = beginning;
+    const { status, fields, isOld } = head;
+    const rest = all.subarray(from);
     if (status === 101) throw notUnderstood("it changed to another protocol");
     // What comes before the answer itself says nothing that anybody waits for.
     if (status < 200) return rest.length > 0 ? this.#readHead(rest) : undefined;
-    this.#keepAs(fields, isOld);
+    this.#keptMs = head.keptMs;
     this.#framing = framingOf(status, fields, isOld);
     this.#expect("idleMs");
     this.#replies?.head(status, fields);
     return rest;
-  }
-
-  #keepAs({ connection = "", "keep-alive": kept = "" }: ReplyFields, isOld: boolean): void {
-    const words = String(connection).toLowerCase();
-    const isKept = isOld ? words.includes("keep-alive") : !words.includes("close");
-    const seconds = /timeout=(\d{1,6})/.exec(String(kept))?.[1];
-    const told = seconds === undefined ? usuallyKeptMs : Number(seconds) * 1000 - earlierMs;
-    this.#keptMs = isKept ? Math.min(told, longestKeptMs) : 0;
   }
 
   #readBody(bytes: Buffer): void {

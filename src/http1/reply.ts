@@ -7,10 +7,20 @@ export type ReplyFields = Readonly<Record<string, string | string[] | undefined>
 
 export interface ReplyHead {
   readonly status: number;
-  readonly fields: ReplyFields;
+  readonly fields: Record<string, string | string[]>;
   /** Whether it is of HTTP/1.0. */
   readonly isOld: boolean;
+  /** How long its connection is kept after the answer, in milliseconds; 0 where it is not. */
+  readonly keptMs: number;
+  /** Where the colon of its length stands; undefined where it tells none, or several. */
+  readonly lengthColon: number | undefined;
 }
+
+/** How long a connection is kept that nobody uses, where the server does not say. */
+export const usuallyKeptMs = 4_000;
+/** A server that says how long it keeps one may be a little quicker than its word. */
+const earlierMs = 1_000;
+const longestKeptMs = 600_000;
 
 /** How the end of a body is told: by a length, by chunks, by the connection's end. */
 export type Framing = number | ChunkedReader | "close";
@@ -22,14 +32,25 @@ export function readReplyHead(head: string): ReplyHead {
   const [, minor, digits] = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/.exec(line) ?? [];
   if (digits === undefined) throw notUnderstood("it does not begin with a status");
   const fields = noFields<string | string[]>();
-  const isPlain = readFields(head, end === -1 ? head.length : end + 2, (name, value) => {
+  let lengthColon: number | undefined;
+  const isPlain = readFields(head, end === -1 ? head.length : end + 2, (name, value, colon) => {
     const known = fields[name];
+    if (name === "content-length") lengthColon = known === undefined ? colon : undefined;
     if (known === undefined) fields[name] = value;
     else if (typeof known === "string") fields[name] = [known, value];
     else known.push(value);
   });
   if (!isPlain) throw notUnderstood("a field of its head is none");
-  return { status: Number(digits), fields, isOld: minor === "0" };
+  const isOld = minor === "0";
+  return { status: Number(digits), fields, isOld, keptMs: keptMsOf(fields, isOld), lengthColon };
+}
+
+function keptMsOf({ connection = "", "keep-alive": kept = "" }: ReplyFields, isOld: boolean): number {
+  const words = String(connection).toLowerCase();
+  const isKept = isOld ? words.includes("keep-alive") : !words.includes("close");
+  const seconds = /timeout=(\d{1,6})/.exec(String(kept))?.[1];
+  const told = seconds === undefined ? usuallyKeptMs : Number(seconds) * 1000 - earlierMs;
+  return isKept ? Math.min(told, longestKeptMs) : 0;
 }
 
 const beginning = Buffer.from("HTTP/1.");

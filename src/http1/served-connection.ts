@@ -7,7 +7,7 @@ import { channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { ComingBody } from "./coming-body.ts";
 import type { Deadlines } from "./deadlines.ts";
-import { RepeatedHeads } from "./repeated-heads.ts";
+import { RequestHeads } from "./request-heads.ts";
 import { keptSeconds, PlainAnswer } from "./served-answer.ts";
 import { longestRequest, type PlainHead, type PlainRequest, plainRequest } from "./served-request.ts";
 
@@ -44,7 +44,7 @@ const lingerMs = 1_000;
 export class ServedConnection {
   readonly #socket: Socket;
   readonly #options: ServeOptions;
-  readonly #heads = new RepeatedHeads();
+  readonly #heads = new RequestHeads();
   #unfinished: Unfinished | undefined;
   /** A long body, before its end. Its answer may be over: then it is thrown away. */
   #coming: ComingBody | undefined;

@@ -3,7 +3,7 @@ import { Agent, request } from "node:http";
 import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { RepeatedHeads } from "../src/http1/repeated-heads.ts";
+import { RequestHeads } from "../src/http1/request-heads.ts";
 import { readHead } from "../src/http1/served-request.ts";
 import { issueKey } from "../src/services/keys.ts";
 import { openStorage } from "../src/storage/storage.ts";
@@ -19,7 +19,7 @@ function readAlone(bytes: Buffer) {
 }
 
 test("the first head keeps nothing, the second is remembered, and those after it are not read", () => {
-  const heads = new RepeatedHeads();
+  const heads = new RequestHeads();
   const [first, second, third] = [heads.read(head(" 4")), heads.read(head(" 4")), heads.read(head(" 1234"))];
   expect([first, second, third].map((read) => read?.isRepeated)).toEqual([false, false, true]);
   expect(second?.headers).not.toBe(first?.headers);
@@ -39,7 +39,7 @@ test("each is read to the same, whichever came before it on its connection", () 
   let repeated = 0;
   fc.assert(
     fc.property(fc.array(fc.tuple(whole, harm), { minLength: 3, maxLength: 8 }), (requests) => {
-      const heads = new RepeatedHeads();
+      const heads = new RequestHeads();
       for (const [[ownLength, ownMore], harmed] of requests) {
         let bytes = head(ownLength, ownMore);
         if (harmed && harmed.at < bytes.length) {
