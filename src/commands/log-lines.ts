@@ -13,7 +13,7 @@ import { type Logger, pino } from "pino";
 /** How long a line is kept, in milliseconds. */
 const keepMs = 100;
 /** So many characters go out at once. */
-const batch = 16 * 1024;
+const batch = 64 * 1024;
 /** So many are kept for a slow reader. */
 const most = 16 * 1024 * 1024;
 /** How long the end of the process waits for one who reads nothing, in milliseconds. */
