@@ -126,6 +126,8 @@ async function sideBySide(load: string, members: readonly Member[], context: Lar
   const pieces: Piece[] = [];
   for (let round = 0; round < rounds; round++) {
     for (const { target, program, run } of gateways) {
+      for (const other of gateways) other.program.pause();
+      program.resume();
       // What runs often is compiled, and every key has called once.
       await wrk({ ...run, seconds: round === 0 ? 12 * seconds : seconds / 4 });
       const before = program.cpu();

@@ -98,9 +98,16 @@ async function warmUp(chosen: readonly Load[], stage: Stage, seconds: number): P
     for (const target of targetsOf(load, stage)) {
       if (!target.program || target.name === "nginx") continue;
       tell(`warming ${target.name}, ${load.name}`);
+      letRun(target, stage);
       await load.measure(target, context).catch(() => {}); // What fails fails again when it is measured.
     }
   }
+}
+
+/** All others stand still meanwhile: what an engine clears up after its load would be felt by the next, on the same core. */
+function letRun(target: Target, { targets }: Stage): void {
+  for (const { program } of targets.values()) program?.pause();
+  target.program?.resume();
 }
 
 function contextOf({ upstreams }: Stage, seconds: number): MeasureContext {
@@ -114,6 +121,7 @@ async function measure(load: Load, stage: Stage, round: number, seconds: number)
   const pieces: Piece[] = [];
   const context = contextOf(stage, seconds);
   for (const target of turned) {
+    letRun(target, stage);
     try {
       const figures = await load.measure(target, context);
       pieces.push({ load: load.name, target: target.name, round, figures });

@@ -18,6 +18,9 @@ export interface Program {
   cpu(): number;
   /** Bytes of memory, each page shared with others by its part. */
   memory(): number;
+  /** Has it stand still with all its threads, or go on. */
+  pause(): void;
+  resume(): void;
   /** Ends it, and resolves when it is gone. */
   stop(): Promise<void>;
 }
@@ -113,6 +116,8 @@ export async function start({ command, core, port, log, env, cwd }: ProgramInit)
   return {
     cpu: () => sum(pids, cpuOf),
     memory: () => sum(pids, memoryOf),
+    pause: () => signalAll(pids, "SIGSTOP"),
+    resume: () => signalAll(pids, "SIGCONT"),
     stop: () => stopChild(child),
   };
 }
@@ -121,9 +126,21 @@ async function stopChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
   child.kill("SIGTERM");
+  // Who stands still takes no signal.
+  signalAll([child.pid as number, ...childrenOf(child.pid as number)], "SIGCONT");
   const hard = setTimeout(() => child.kill("SIGKILL"), 10_000);
   await ended;
   clearTimeout(hard);
+}
+
+function signalAll(pids: readonly number[], signal: "SIGSTOP" | "SIGCONT"): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It has just ended: whoever asks it next says so.
+    }
+  }
 }
 
 function listens(port: number): Promise<boolean> {
