@@ -4,9 +4,10 @@
  */
 import type { Outcome } from "../gen/modelgateway/v1/usage_pb.ts";
 import type { CallUsage } from "./ledger/price.ts";
+import type { Placed } from "./present.ts";
 
 /** Everything here is of the call as far as it came. Durations are in milliseconds, moments in milliseconds since 1970. */
-export interface Facts {
+export interface Facts extends Placed {
   /** What was asked of a model: an operation of `providers/operations.ts`. Unset: the call is about no model. */
   operation?: string;
   form?: "whole" | "stream";

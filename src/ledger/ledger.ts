@@ -10,6 +10,7 @@
  * whatever process looks first, and free what they reserved.
  */
 import { newId } from "../ids.ts";
+import { Present } from "../present.ts";
 import type { Soon } from "../soon.ts";
 import type { Charged, Entry, LedgerStore, Settlement } from "../storage/ledger.ts";
 import { type Credit, createCredit } from "./credit.ts";
@@ -63,7 +64,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   const credit = createCredit();
   const mayLease = ({ keyId, isLimited }: Payer) => store.leases.mayLease(keyId, isLimited);
   const leases = createLeases({ node, version: store.version, mayLease });
-  const calls = new Set<Reserved>();
+  const calls = new Present<Reserved>();
   /** Calls whose charge the database decides at this moment. */
   const settling = new Set<string>();
   /** Those that took from a lease since the journal was last written: none has a hold of its own. */
@@ -219,7 +220,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   /** Who stood still no longer knows what it has: leases and holds may have lapsed. */
   function beginAnew(): void {
     journal.write(() => true);
-    for (const reserved of calls) reserved.isExact = true;
+    for (const reserved of calls.all()) reserved.isExact = true;
   }
 
   async function sweep(): Promise<void> {

@@ -1,4 +1,5 @@
 /** What a call has reserved, as its process knows it. */
+import type { Placed } from "../present.ts";
 import type { Held, HoldEntry, HoldInit, Taken } from "../storage/ledger.ts";
 import type { Lease, Payer } from "./leases.ts";
 
@@ -6,7 +7,7 @@ import type { Lease, Payer } from "./leases.ts";
 export type Wish = Omit<HoldInit, "node" | "expiresAt"> & Payer;
 
 /** Whoever has it may settle its call, or free it: once. */
-export interface Reserved {
+export interface Reserved extends Placed {
   readonly kind: "held";
   readonly wish: Wish;
   readonly amount: number;

@@ -8,6 +8,7 @@ import { Gauge, type Registry } from "prom-client";
 import { Reason, reasonWord } from "../errors.ts";
 import type { Facts } from "../facts.ts";
 import type { Ended, Observer } from "../pipeline/observe.ts";
+import { Present } from "../present.ts";
 import { createAttemptMetrics } from "./attempt-metrics.ts";
 import { durationSeconds, firstByteSeconds, ownSeconds, seconds, units } from "./quantities.ts";
 import { createCounter, createHistogram } from "./series.ts";
@@ -17,7 +18,7 @@ export function createMetrics(registry: Registry): Observer {
   const countAttempts = createAttemptMetrics(registry);
   const running = createRunning(registry);
   return {
-    began: ({ facts }) => void running.add(facts),
+    began: ({ facts }) => running.add(facts),
     ended(call) {
       running.delete(call.facts);
       count(call);
@@ -128,8 +129,8 @@ function createMoneyCounters(registry: Registry): (facts: Facts) => void {
 }
 
 /** Those that run are looked at when somebody asks how many there are. */
-function createRunning(registry: Registry): Set<Facts> {
-  const running = new Set<Facts>();
+function createRunning(registry: Registry): Present<Facts> {
+  const running = new Present<Facts>();
   const gauge = new Gauge({
     name: "model_gateway_requests_running",
     help: "Calls of models that are under way, whole or streamed.",
@@ -137,7 +138,7 @@ function createRunning(registry: Registry): Set<Facts> {
     registers: [registry],
     collect() {
       const counts = { whole: 0, stream: 0 };
-      for (const { form } of running) if (form !== undefined) counts[form]++;
+      for (const { form } of running.all()) if (form !== undefined) counts[form]++;
       for (const [form, count] of Object.entries(counts)) gauge.set({ form }, count);
     },
   });
