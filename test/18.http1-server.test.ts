@@ -68,6 +68,7 @@ describe("a request", () => {
     ["an expectation", head("host: h\r\ncontent-length: 4\r\nexpect: 100-continue")],
     ["an upgrade", head("host: h\r\ncontent-length: 4\r\nconnection: upgrade\r\nupgrade: h2c")],
     ["an end of the connection", head("host: h\r\ncontent-length: 4\r\nconnection: close")],
+    ["such an end, as it is told to a proxy", head("host: h\r\ncontent-length: 4\r\nProxy-Connection: close")],
     ["a folded line", head("host: h\r\nx-one: a\r\n b\r\ncontent-length: 4")],
     ["a space before the colon", head("host: h\r\ncontent-length : 4")],
     ["a line without a colon", head("host: h\r\nx-one\r\ncontent-length: 4")],

@@ -73,11 +73,12 @@ function targetIn(head: string, lineEnd: number): string | undefined {
   return notInTarget.test(target) ? undefined : target;
 }
 
-/** Fields that have Node's server do more than read a body, or read it otherwise; the last it loses. */
+/** Fields that have Node's server do more than read a body, or read it otherwise, or end the connection; the last it loses. */
 const others: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "expect",
   "upgrade",
+  "proxy-connection",
   "trailer",
   "te",
   "http2-settings",
