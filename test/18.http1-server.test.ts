@@ -47,6 +47,7 @@ describe("a request", () => {
   });
 
   const head = (lines: string, line = "POST /x HTTP/1.1") => `${line}\r\n${lines}\r\n\r\nbody`;
+  const manyFields = (count: number) => Array.from({ length: count }, (_, i) => `x${i}:`).join("\r\n");
   test.each([
     ["another method", head("host: h\r\ncontent-length: 4", "PUT /x HTTP/1.1")],
     ["HTTP/1.0", head("host: h\r\ncontent-length: 4", "POST /x HTTP/1.0")],
@@ -78,6 +79,7 @@ describe("a request", () => {
     ["a bare CR", head("host: h\r\nx-one: a\rb\r\ncontent-length: 4")],
     ["a bare LF", head("host: h\nx-one: a\r\ncontent-length: 4")],
     ["a head that is longer than Node takes", head(`host: h\r\nx-one: ${"a".repeat(17_000)}\r\ncontent-length: 4`)],
+    ["more fields than Node takes", head(`host: h\r\n${manyFields(1001)}\r\ncontent-length: 4`)],
   ])("with %s is for Node's own server", (_, text) => {
     expect(read(text)).toBe("other");
   });

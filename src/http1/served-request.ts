@@ -85,13 +85,17 @@ const others: ReadonlySet<string> = new Set([
   "__proto__",
 ]);
 
-/** Returns undefined where a field comes twice, or asks for more. */
+/** Node's server refuses more than a thousand. Nobody plain has nearly as many, and each takes memory. */
+const mostFields = 100;
+
+/** Returns undefined where a field comes twice, or asks for more, or where they are too many. */
 function plainFields(head: string, from: number): Pick<ReadHead, "headers" | "lengthColon"> | undefined {
   const headers: Fields = noFields();
   let isOther = false;
   let lengthColon = 0;
+  let count = 0;
   const isPlain = readFields(head, from, (name, value, colon) => {
-    if (headers[name] !== undefined || others.has(name)) isOther = true;
+    if (headers[name] !== undefined || others.has(name) || ++count > mostFields) isOther = true;
     headers[name] = value;
     if (name === "content-length") lengthColon = colon;
   });
