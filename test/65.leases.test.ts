@@ -161,6 +161,21 @@ describe("what a process that died has noted", () => {
     expect(t.key()).toEqual({ spent: 10, held: 0 });
   });
 
+  test("is charged where its process slept, and then had it reserve anew for another model", async () => {
+    const t = await dead();
+    await sweptByAnother(ledgerOf({}, t.path));
+    t.pass(holdMs);
+    await t.ledger.sweep();
+    await t.ledger.free("running");
+    expect(await t.ledger.hold(unlimited("running", 10, t.now()))).toEqual({ kind: "held", amount: 10 });
+    expect(await t.ledger.settle(over("running", 6, t.now()))).toEqual({ cost: 6, waived: 0 });
+    const rows = t.engine.prepare("SELECT outcome, cost FROM requests WHERE id = 'running'").all();
+    expect(rows).toEqual([{ outcome: 1, cost: 6 }]);
+    expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
+    expect(t.key()).toEqual({ spent: 10, held: 0 });
+    expect(reconcile(t.engine).differences).toEqual([]);
+  });
+
   test("is charged by what is left, once its process knows that it slept", async () => {
     const t = await dead();
     const other = await sweptByAnother(ledgerOf({}, t.path));

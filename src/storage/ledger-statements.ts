@@ -5,6 +5,9 @@ import type { RequestRow, UsageRow } from "./ledger-rows.ts";
 /** What may be held of an account before a call, and by one, at most: both together can be counted exactly. */
 export const mostHeld = 4e15;
 
+/** A number of the proto's Outcome, which storage does not import. */
+export const lost = 5;
+
 interface FreedHold {
   readonly amount: number;
   readonly key_id: string;
@@ -60,6 +63,8 @@ export function ledgerStatements(books: Connection) {
          output, reasoning, characters, estimated, cost, waived, created_at, duration_ms, first_byte_ms, tried, cached)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
     ),
+    /** Forgets that a call was taken for lost; changes nothing where it was not. */
+    deleteLost: books.prepare<[id: string]>(`DELETE FROM requests WHERE id = ? AND outcome = ${lost}`),
     addToHour: books.prepare<UsageRow>(
       `INSERT INTO usage_hours (account_id, hour, key_id, model, requests, input, cache_read, cache_write, output,
          reasoning, characters, cost)

@@ -14,7 +14,7 @@ import { type DueSums, dueSums } from "./due-sums.ts";
 import { type HoldEntry, type JournalStore, journalStore } from "./journal.ts";
 import { type LeaseStore, leaseStore } from "./leases.ts";
 import { requestRow, usageRow } from "./ledger-rows.ts";
-import { ledgerStatements, mostHeld } from "./ledger-statements.ts";
+import { ledgerStatements, lost, mostHeld } from "./ledger-statements.ts";
 import { createPost, type Post } from "./posting.ts";
 import { release, reserve } from "./reserving.ts";
 import type { RequestTable } from "./schema.ts";
@@ -53,9 +53,6 @@ export interface Charged {
   /** What it should have been charged beyond that: there was no credit left for it. */
   readonly waived: number;
 }
-
-/** A number of the proto's Outcome, which storage does not import. */
-const lost = 5;
 
 export interface LedgerStore {
   readonly transact: Engine["transact"];
@@ -101,15 +98,14 @@ export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFa
   const statements = ledgerStatements(books);
   const due = dueSums(books, statements);
   const { insertHold, freeKey, freeAccount, deleteHold } = statements;
-  const { insertRequest, addToHour } = statements;
+  const { insertRequest, deleteLost, addToHour } = statements;
   // A bare parameter would have the join planned anew at each call, for its value.
   const selectLeft = books.prepare<[keyId: string], LeftRow>(
     `SELECT k.credit_limit - k.spent - k.held AS ofLimit,
        CASE a.postpaid WHEN 1 THEN NULL ELSE a.balance - a.held END AS ofBalance
      FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = (SELECT ?)`,
   );
-  const outcomeOf = books.prepare<[id: string], { outcome: number }>("SELECT outcome FROM requests WHERE id = ?");
-  const deleteRequest = books.prepare<[id: string]>("DELETE FROM requests WHERE id = ?");
+  const selectKnown = books.prepare<[id: string], { readonly id: string }>("SELECT id FROM requests WHERE id = ?");
   const renewHolds = books.prepare<[expiresAt: number, node: string]>("UPDATE holds SET expires_at = ? WHERE node = ?");
   const lapsed = books.prepare<[now: number, except: string], LapsedHold>(
     `SELECT request_id, account_id, key_id, operation, model, created_at FROM holds
@@ -143,9 +139,7 @@ export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFa
 
   function settle(call: Settlement): Charged | undefined {
     const { id, account_id, key_id } = call;
-    const before = outcomeOf.get(id);
-    if (before && before.outcome !== lost) return undefined;
-    if (before) deleteRequest.run(id);
+    if (selectKnown.get(id) && deleteLost.run(id) === 0) return undefined;
     const released = deleteHold.get(id)?.amount ?? 0;
     // What it costs beyond its own hold is taken from what is left besides.
     const cost = call.cost <= released ? call.cost : Math.min(call.cost, released + leftOf(key_id).available);
@@ -162,7 +156,7 @@ export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFa
     for (const { request_id, account_id, key_id, operation, model, created_at } of holds) {
       release(statements, request_id);
       // A lease is no call.
-      if (operation === "" || outcomeOf.get(request_id)) continue;
+      if (operation === "" || selectKnown.get(request_id)) continue;
       const call = { id: request_id, account_id, key_id, operation, model, outcome: lost, created_at };
       const duration_ms = now - created_at;
       const settlement = { ...call, ...nothing, duration_ms };

@@ -36,7 +36,7 @@ interface Sum {
 }
 
 export function createPost({ statements, due, settleAlone, holdAlone }: PostingParts): Post {
-  const { drawLease, deleteHold, insertHold, freeKey, freeAccount, insertRequest, addToHour } = statements;
+  const { drawLease, deleteHold, insertHold, freeKey, freeAccount, insertRequest, deleteLost, addToHour } = statements;
 
   return (entries, node, expiresAt, mayStayDue = false) => {
     const { young, freed, settled, drawn } = grouped(entries);
@@ -48,7 +48,10 @@ export function createPost({ statements, due, settleAlone, holdAlone }: PostingP
 
     function charge({ call, isLimited = true }: SettleEntry, freedOfKey: number, freedOfAccount: number): void {
       // One that is known already costs nothing more, and what it held is freed all the same.
-      const isNew = insertRequest.run(...requestRow(call, call.cost, 0)) === 1;
+      const row = requestRow(call, call.cost, 0);
+      // Another process may have taken it for lost, and it has reserved anew since then.
+      const isNew =
+        insertRequest.run(...row) === 1 || (deleteLost.run(call.id) === 1 && insertRequest.run(...row) === 1);
       const cost = isNew ? call.cost : 0;
       accounts.add(call.account_id, freedOfAccount, cost);
       const isAtOnce = isLimited || !isNew;
