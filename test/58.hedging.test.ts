@@ -4,6 +4,8 @@
  */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Outcome } from "../gen/modelgateway/v1/usage_pb.ts";
+import { createHedge } from "../src/pipeline/hedge.ts";
+import type { Signal } from "../src/signal.ts";
 import { scrape } from "./support/scrape.ts";
 import { answerWell, at, openStage, type Stage, served } from "./support/two-upstreams.ts";
 
@@ -97,6 +99,21 @@ test("a stream is never made twice, nor a call whose caller has left", async () 
   answerWell(slow);
   expect(told(await streaming)).toEqual([200, "first", "1"]);
   expect(stage.second.received).toHaveLength(0);
+});
+
+test("where both answer at the same moment the one that is taken is not given up", async () => {
+  const hedge = createHedge({ afterMs: 1, share: 1 });
+  const { promise: both, resolve } = Promise.withResolvers<void>();
+  const signals: Signal[] = [];
+  const ask = async (lead: string, signal: Signal, isHedge: boolean) => {
+    if (signals.push(signal) === 2) setTimeout(resolve, 1);
+    await both;
+    return `${lead} ${isHedge}`;
+  };
+  const { signal } = new AbortController();
+  const hedging = { lead: "first", other: () => "second", signal, mayAskAgain: () => true };
+  expect(await hedge.ask(ask, hedging)).toBe("first false");
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
 });
 
 test("only a part of calls is made twice", async () => {

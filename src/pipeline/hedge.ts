@@ -63,8 +63,11 @@ async function firstOf<A>(
   leaveOne: AbortController,
   leaveOther: AbortController,
 ): Promise<A> {
+  let hasWon = false;
   const won = (leave: AbortController) => (answer: A) => {
-    leave.abort();
+    // Who answers all the same that was given up does not give up the one that was taken.
+    if (!hasWon) leave.abort();
+    hasWon = true;
     return answer;
   };
   try {
