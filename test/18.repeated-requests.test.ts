@@ -28,6 +28,13 @@ test("the first head keeps nothing, the second is remembered, and those after it
   expect(heads.read(head(" 4", "x-a: c"))).toMatchObject({ isRepeated: false, headers: { "x-a": "c" } });
 });
 
+test("of a long head nothing is kept, nor of the one before it", () => {
+  const heads = new RequestHeads();
+  const [short, long] = [head(" 4"), head(" 4", `x-a: ${"b".repeat(4_096)}`)];
+  const repeated = [short, short, short, long, long, short, short].map((bytes) => heads.read(bytes)?.isRepeated);
+  expect(repeated).toEqual([false, false, true, false, false, false, true]);
+});
+
 test("each is read to the same, whichever came before it on its connection", () => {
   const length = fc.constantFrom(" 4", "4", "  4 ", "\t04", " 0", " 70000", " 99999999999999", " 1234567890123456");
   const bad = fc.constantFrom(" ", "", " x", " 4x", " -4", " 4 4", " +4", " 4\r\nx-b: c");

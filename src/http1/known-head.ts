@@ -18,6 +18,9 @@ const mostDigits = 15;
 /** Another head hardly differs by more than so many bytes: it is remembered in the place of the one before. */
 const spare = 64;
 
+/** Of a longer head nothing is kept: whoever has no key might have many connections hold it. In bytes. */
+const longestKept = 4_096;
+
 export class KnownHead {
   /** Memory of its own: of a piece of what many share it would keep all, for as long as the connection lasts. */
   #bytes: Buffer | undefined;
@@ -26,8 +29,15 @@ export class KnownHead {
   #digitsTo = 0;
   #to = 0;
 
-  /** Remembers a head that was read: where it ends, with its empty line, and where the colon of its length stands. */
-  remember(bytes: Buffer, to: number, lengthColon: number): void {
+  /**
+   * Remembers a head that was read: where it ends, with its empty line, and where the colon of its length stands. Returns
+   * false where it is too long, and then knows none.
+   */
+  remember(bytes: Buffer, to: number, lengthColon: number): boolean {
+    if (to > longestKept) {
+      this.#bytes = undefined;
+      return false;
+    }
     if (!this.#bytes || this.#bytes.length < to) this.#bytes = Buffer.allocUnsafeSlow(to + spare);
     bytes.copy(this.#bytes, 0, 0, to);
     // What stands between the colon and the digits belongs to what comes before them.
@@ -37,11 +47,12 @@ export class KnownHead {
     while (digitAt(bytes, at) !== undefined) at++;
     this.#digitsTo = at;
     this.#to = to;
+    return true;
   }
 
   /** Returns undefined where these bytes do not begin with that very head. */
   repetitionIn(bytes: Buffer): Repetition | undefined {
-    if (!this.#standsAt(0, this.#digitsFrom, bytes, 0)) return undefined;
+    if (!this.#bytes || !this.#standsAt(0, this.#digitsFrom, bytes, 0)) return undefined;
     let at = this.#digitsFrom;
     let length = 0;
     for (let digit = digitAt(bytes, at); digit !== undefined; digit = digitAt(bytes, ++at))

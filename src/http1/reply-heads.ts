@@ -45,7 +45,6 @@ export class ReplyHeads {
     // What tells no length, or no good one, is read each time.
     if (lengthColon === undefined || lengthIn(fields["content-length"] as string) === undefined) return;
     this.#known ??= new KnownHead();
-    this.#known.remember(bytes, from, lengthColon);
-    this.#last = head;
+    this.#last = this.#known.remember(bytes, from, lengthColon) ? head : undefined;
   }
 }

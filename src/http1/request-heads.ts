@@ -25,7 +25,6 @@ export class RequestHeads {
 
   #remember(head: ReadHead, bytes: Buffer): void {
     this.#known ??= new KnownHead();
-    this.#known.remember(bytes, head.from, head.lengthColon);
-    this.#last = head;
+    this.#last = this.#known.remember(bytes, head.from, head.lengthColon) ? head : undefined;
   }
 }
