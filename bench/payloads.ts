@@ -14,6 +14,8 @@ export const models = {
   late: "late-50",
   /** Streams 300 chunks as fast as they are taken. */
   flat: "flat",
+  /** Streams one chunk at once, and its end 5 ms later. */
+  brief: "brief-5",
   /** Stream a chunk each so many milliseconds until they are told to end. */
   paced: (ms: number) => `paced-${ms}`,
 } as const;

@@ -66,7 +66,7 @@ function configuration({ folder, port, upstreams, free = false, moreModels = 0 }
     ...{ id, family: "bench", kind, price: kind === "embedding" ? { input: price.input } : price },
     targets: [{ upstream, model: id }],
   });
-  const ofStub = [models.long, models.late, models.flat, ...pacings.map(models.paced)];
+  const ofStub = [models.long, models.late, models.flat, models.brief, ...pacings.map(models.paced)];
   const served = [
     model(models.chat, "chat", "whole"),
     model(models.embeddings, "embedding", "whole"),

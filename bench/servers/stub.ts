@@ -76,6 +76,7 @@ function answer(socket: Socket, head: string, body: Buffer): void {
   const [kind, number] = model.split("-");
   if (kind === "late") setTimeout(() => socket.write(chat), Number(number));
   else if (kind === "flat") flat(socket, withUsage);
+  else if (kind === "brief") brief(socket, Number(number), withUsage);
   else if (kind === "paced") begin(socket, Number(number), withUsage);
   else socket.write(chat);
 }
@@ -91,6 +92,11 @@ function flat(socket: Socket, withUsage: boolean): void {
   const chunk = flatPiece[Number(withUsage)] as Buffer;
   for (let i = 0; i < chunksPerStream - 1; i++) socket.write(chunk);
   socket.write(piece(lastFrames(withUsage)) + lastPiece);
+}
+
+function brief(socket: Socket, endsAfterMs: number, withUsage: boolean): void {
+  socket.write(streamHead + piece(stampedFrame(withUsage)));
+  setTimeout(() => socket.write(piece(lastFrames(withUsage)) + lastPiece), endsAfterMs);
 }
 
 function begin(socket: Socket, everyMs: number, withUsage: boolean): void {
