@@ -267,7 +267,7 @@ function toldCost({ headers, trailers }: HeardAnswer): Json {
 }
 
 async function tokensOf(text: string): Promise<number> {
-  return (await loadTokenizer()).countLong(text, new AbortController().signal);
+  return (await loadTokenizer()).countAll([text], new AbortController().signal);
 }
 
 /** What this gateway counts where the upstream tells nothing. */

@@ -59,7 +59,16 @@ function partOf(path: string): string {
 const arrows: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["commands", "config", "storage/database.ts"],
   commands: [
-    ...["gateway.ts", "config", "services", "storage", "pipeline/audit.ts", "pipeline/serve.ts", "providers/index.ts"],
+    ...[
+      "gateway.ts",
+      "background.ts",
+      "config",
+      "services",
+      "storage",
+      "pipeline/audit.ts",
+      "pipeline/serve.ts",
+      "providers/index.ts",
+    ],
     ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "facts.ts", "ids.ts", "secrets.ts", "wire"],
   ],
   "gateway.ts": ["composition", "transport", "retention.ts", "catalog.ts (types)", "errors.ts"],
@@ -98,7 +107,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["call.ts", "errors.ts", "facts.ts (types)", "flow.ts", "signal.ts", "soon.ts", "wire"],
   ],
   http1: [],
-  tokens: ["errors.ts", "signal.ts (types)", "wire"],
+  tokens: ["background.ts", "errors.ts", "signal.ts (types)", "wire"],
   ledger: [
     ...["storage/ledger.ts (types)", "providers/provider.ts (types)", "providers/operations.ts (types)"],
     ...["ids.ts", "present.ts", "soon.ts (types)", "wire (types)"],
@@ -110,6 +119,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   config: ["limits/tiers.ts", "decimal.ts"],
   "call.ts": ["facts.ts (types)", "limits/tiers.ts (types)", "signal.ts (types)", "soon.ts (types)", "wire"],
   "signal.ts": [],
+  "background.ts": [],
   "soon.ts": [],
   "present.ts": [],
   "facts.ts": ["ledger/price.ts (types)", "present.ts (types)"],

@@ -7,8 +7,8 @@ import type { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v
 import type { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import { messagesToChat } from "../families/messages-to-chat/index.ts";
 import type { Operation } from "../providers/operations.ts";
+import { counter } from "../tokens/counter.ts";
 import { estimatePromptTokens, promptTokens } from "../tokens/prompt.ts";
-import { loadTokenizer, type Tokenizer } from "../tokens/tokenizer.ts";
 import type { Wire } from "../wire/wire.ts";
 
 const context = {
@@ -27,14 +27,14 @@ const never = new AbortController().signal;
 export async function countInput(operation: Operation, request: Wire): Promise<number> {
   if (request.bytes().length > longest) return estimate(request);
   try {
-    const tokenizer = await loadTokenizer();
-    if (operation === "chat") return await promptTokens(request as ChatRequest, tokenizer, never);
+    if (operation === "chat") return await promptTokens(request as ChatRequest, counter, never);
     if (operation === "messages") {
       const translated = messagesToChat.translate(request as Wire<typeof CreateMessageRequestSchema>, context);
-      return await promptTokens(translated.request, tokenizer, never);
+      return await promptTokens(translated.request, counter, never);
     }
     const { prompt, input } = request.json();
-    return await countTexts(prompt ?? input, tokenizer);
+    const { texts, tokens } = partsOf(prompt ?? input);
+    return tokens + (await counter.countAll(texts, never));
   } catch {
     return estimate(request);
   }
@@ -49,12 +49,9 @@ function estimate(request: Wire): number {
 
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
-/** A text, a list of tokens, or a list of either. */
-async function countTexts(value: unknown, tokenizer: Tokenizer): Promise<number> {
-  if (typeof value === "string") return tokenizer.countLong(value, never);
-  if (typeof value === "number") return 1;
-  if (!Array.isArray(value)) return 0;
-  let total = 0;
-  for (const item of value) total += typeof item === "number" ? 1 : await countTexts(item, tokenizer);
-  return total;
+/** Of a text, a list of tokens, or a list of either: the texts, and how many tokens there are beside. */
+function partsOf(value: unknown): { readonly texts: readonly string[]; readonly tokens: number } {
+  const parts = [value].flat(2);
+  const texts = parts.filter((part) => typeof part === "string");
+  return { texts, tokens: parts.filter((part) => typeof part === "number").length };
 }

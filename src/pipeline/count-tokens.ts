@@ -7,8 +7,8 @@ import { CreateMessageRequestSchema, MessageTokenCountSchema } from "../../gen/m
 import type { Answer } from "../call.ts";
 import { messagesToChat } from "../families/messages-to-chat/index.ts";
 import type { Attempt, Provider, Speak } from "../providers/provider.ts";
+import { counter } from "../tokens/counter.ts";
 import { estimatePromptTokens as estimateTokens, promptTokens } from "../tokens/prompt.ts";
-import { loadTokenizer } from "../tokens/tokenizer.ts";
 import { Wire } from "../wire/wire.ts";
 
 /** Lets a provider count here where it does not itself. */
@@ -28,8 +28,6 @@ async function countTokens({
   const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0, estimateTokens } as const;
   const { request: conversation } = messagesToChat.translate(asked, context);
   const isLong = request.bytes().length > longest;
-  const input_tokens = isLong
-    ? estimateTokens(conversation)
-    : await promptTokens(conversation, await loadTokenizer(), signal);
+  const input_tokens = isLong ? estimateTokens(conversation) : await promptTokens(conversation, counter, signal);
   return { kind: "whole", body: Wire.ofJson(MessageTokenCountSchema, { input_tokens }) };
 }

@@ -8,7 +8,7 @@ import { type CallUsage, nothingUsed } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
 import type { Meter, ToldUsage } from "../providers/provider.ts";
 import { type Soon, whenThere } from "../soon.ts";
-import { loadTokenizer } from "../tokens/tokenizer.ts";
+import { counter } from "../tokens/counter.ts";
 import type { Wire } from "../wire/wire.ts";
 import { KeptText } from "./kept-text.ts";
 
@@ -187,7 +187,7 @@ async function countOutput(kept: KeptText): Promise<number> {
 /** What cannot be counted is guessed: no call loses its settlement by it. */
 async function countText(text: string): Promise<number> {
   try {
-    return await (await loadTokenizer()).countLong(text, never);
+    return await counter.countAll([text], never);
   } catch {
     return Math.ceil(text.length / charactersPerToken);
   }

@@ -9,7 +9,7 @@ import type { ChatMessage, CreateChatCompletionRequestSchema } from "../../gen/m
 import type { Signal } from "../signal.ts";
 import type { Wire } from "../wire/wire.ts";
 import { attachmentsOf, textOf } from "./content.ts";
-import type { Tokenizer } from "./tokenizer.ts";
+import type { TextCounter } from "./tokenizer.ts";
 
 const perMessage = 3;
 const perName = 1;
@@ -21,10 +21,8 @@ const bytesPerToken = 4;
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
 /** Throws a Refusal when the caller leaves. */
-export async function promptTokens(request: ChatRequest, tokenizer: Tokenizer, signal: Signal): Promise<number> {
-  let total = frameTokens(request);
-  for (const text of textsOf(request)) total += await tokenizer.countLong(text, signal);
-  return total;
+export async function promptTokens(request: ChatRequest, counter: TextCounter, signal: Signal): Promise<number> {
+  return frameTokens(request) + (await counter.countAll(textsOf(request), signal));
 }
 
 /** Returns about as many, from the length of the texts alone. */

@@ -21,11 +21,14 @@ export interface Cut {
   readonly whole: boolean;
 }
 
-export interface Tokenizer {
+export interface TextCounter {
+  /** Counts texts of any length, letting other work have its turn. Throws a Refusal when the caller leaves. */
+  countAll(texts: readonly string[], signal: Signal): Promise<number>;
+}
+
+export interface Tokenizer extends TextCounter {
   /** Counts a short text. */
   count(text: string): number;
-  /** Counts a text of any length, letting other work have its turn. Throws a Refusal when the caller leaves. */
-  countLong(text: string, signal: Signal): Promise<number>;
   /** Returns the pieces of a text that fit into this many tokens. */
   cut(text: string, limit: number): Cut;
 }
@@ -40,7 +43,7 @@ const asText = { disallowedSpecial: new Set<string>() };
 
 let loaded: Promise<Tokenizer> | undefined;
 
-/** Loads the tokenizer at the first call: its ranks are megabytes that other providers do without. */
+/** Loads the tokenizer at the first call, for a third of a second: its ranks are megabytes that other providers do without. */
 export function loadTokenizer(): Promise<Tokenizer> {
   loaded ??= load();
   return loaded;
@@ -64,16 +67,18 @@ async function load(): Promise<Tokenizer> {
     return total;
   }
 
-  async function countLong(text: string, signal: Signal): Promise<number> {
+  async function countAll(texts: readonly string[], signal: Signal): Promise<number> {
     let total = 0;
     let since = 0;
-    for (const slice of slices(text)) {
-      total += encoding.countTokens(slice, asText);
-      since += slice.length;
-      if (since < breath) continue;
-      since = 0;
-      await setImmediate();
-      if (signal.aborted) throw cancelled();
+    for (const text of texts) {
+      for (const slice of slices(text)) {
+        total += encoding.countTokens(slice, asText);
+        since += slice.length;
+        if (since < breath) continue;
+        since = 0;
+        await setImmediate();
+        if (signal.aborted) throw cancelled();
+      }
     }
     return total;
   }
@@ -96,7 +101,7 @@ async function load(): Promise<Tokenizer> {
     return { pieces, tokens: total, whole: true };
   }
 
-  return { count, countLong, cut };
+  return { count, countAll, cut };
 }
 
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -40,10 +40,11 @@ export async function embed(attempt: Attempt<"embeddings">): Promise<Answer<type
 }
 
 async function tokensIn(inputs: readonly EmbeddedInput[], signal: Signal): Promise<number> {
-  const tokenizer = await loadTokenizer();
-  let total = 0;
+  const texts: string[] = [];
+  let tokens = 0;
   for (const input of inputs) {
-    total += typeof input === "string" ? await tokenizer.countLong(input, signal) : input.length;
+    if (typeof input === "string") texts.push(input);
+    else tokens += input.length;
   }
-  return total;
+  return tokens + (await (await loadTokenizer()).countAll(texts, signal));
 }
