@@ -70,6 +70,13 @@ describe("left to the parser is", () => {
     ["what nests too deep", `${"[".repeat(100_000)}"${image}"${"]".repeat(100_000)}`],
   ])("%s", (_, text) => strictEqual(read(text), undefined));
 
+  test("a text with a control character, wherever it stands", () => {
+    for (let at = 0; at < 64; at++) {
+      const text = `{"a":"${image.slice(0, 40_000 + at)}\u001f${image}"}`;
+      strictEqual(read(text), undefined, `at ${at}`);
+    }
+  });
+
   test("what is no UTF-8", () => {
     const text = Buffer.from(`{"a":"${image}","b":"é"}`, "latin1");
     strictEqual(readPastLongTexts(text), undefined);

@@ -52,6 +52,37 @@ describe("a long body", () => {
     expect(await until("two")).toContain("one");
   });
 
+  test("that is too long to have its memory before it has come is read whole, too", async () => {
+    const { client, next } = await startPort();
+    const { socket } = client();
+    const long = Buffer.concat([body, body, body, body]);
+    socket.write(headOf(long.length));
+    socket.write(long);
+    expect((await taken(await next()))?.equals(long)).toBe(true);
+  });
+
+  test("gives back what it copied, and nothing that stands in memory of others", () => {
+    const asked = new ComingBody(100_000, { isPaused: () => false } as Socket);
+    const [before, own, beside, small, rest] = [
+      Buffer.alloc(20_000, "a"),
+      Buffer.alloc(20_000, "b"),
+      Buffer.alloc(40_000, "c").subarray(0, 20_000),
+      Buffer.alloc(10, "d"),
+      Buffer.alloc(50_000, "e"),
+    ];
+    asked.add(before);
+    let whole: Buffer | undefined;
+    asked.take((bytes) => {
+      whole = bytes;
+    });
+    const sent = Buffer.concat([before, own, beside, small, rest]).subarray(0, 100_000);
+    const takes = [own, beside, small, rest].map((piece) => asked.add(piece));
+    expect(takes).toEqual([20_000, 20_000, 10, 39_990]);
+    expect(whole?.equals(sent)).toBe(true);
+    // What came before somebody wanted it may be known to whoever read the head.
+    expect([before, own, beside, small, rest].map(({ length }) => length)).toEqual([20_000, 0, 20_000, 10, 50_000]);
+  });
+
   test("begins with one byte more than is held for anybody", async () => {
     const { client, next } = await startPort();
     const { socket } = client();

@@ -1,13 +1,24 @@
 /**
  * A long body, which comes piece by piece: it is held only once somebody wants it, who has looked at the credential first.
  * Until then its connection is not read on.
+ *
+ * A piece is copied to its place as soon as it has come, and its memory given back: the collector would find it much later, and
+ * what is read meanwhile would take memory that nobody has touched yet.
  */
 import type { Socket } from "node:net";
+
+/** In bytes. A longer one is put together at its end: it may be told of and never come. */
+const longestAtOnce = 1_048_576;
+/** In bytes. What is smaller may stand in memory that others use. */
+const leastGivenBack = 16_384;
 
 export class ComingBody {
   readonly #socket: Socket;
   readonly #length: number;
+  /** What came before somebody wanted it; all of one that is not put together at once. */
   #pieces: Buffer[] = [];
+  /** Where it is put together, as far as it has come. */
+  #whole: Buffer | undefined;
   #bytes = 0;
   /** Whether nobody is told of it any more. */
   #isOver = false;
@@ -33,8 +44,8 @@ export class ComingBody {
   /** Takes what has come of it. Returns how many bytes that were. */
   add(bytes: Buffer): number {
     const taken = Math.min(bytes.length, this.#length - this.#bytes);
+    if (!this.#isOver) this.#hold(taken < bytes.length ? bytes.subarray(0, taken) : bytes);
     this.#bytes += taken;
-    if (!this.#isOver) this.#pieces.push(taken < bytes.length ? bytes.subarray(0, taken) : bytes);
     if (this.isWhole) this.#end();
     return taken;
   }
@@ -43,6 +54,7 @@ export class ComingBody {
   take(tell: (body: Buffer | undefined) => void): void {
     if (this.#isOver) return void tell(undefined);
     this.#tell = tell;
+    if (this.#length <= longestAtOnce) this.#putTogether();
     if (this.isWhole) this.#end();
     else this.#readOn();
   }
@@ -60,17 +72,35 @@ export class ComingBody {
     this.#letGo();
   }
 
+  #hold(piece: Buffer): void {
+    if (!this.#whole) return void this.#pieces.push(piece);
+    this.#whole.set(piece, this.#bytes);
+    giveBack(piece);
+  }
+
+  #putTogether(): Buffer {
+    this.#whole = Buffer.allocUnsafeSlow(this.#length);
+    let at = 0;
+    for (const piece of this.#pieces) {
+      this.#whole.set(piece, at);
+      at += piece.length;
+    }
+    this.#pieces = [];
+    return this.#whole;
+  }
+
   #letGo(): void {
     this.#isOver = true;
     this.#pieces = [];
+    this.#whole = undefined;
     this.#tell = undefined;
   }
 
-  /** Its pieces are let go: whoever asked remembers the request for as long as it is answered. */
+  /** It is let go: whoever asked remembers the request for as long as it is answered. */
   #end(): void {
     const tell = this.#tell;
     if (!tell) return;
-    const body = Buffer.concat(this.#pieces);
+    const body = this.#whole ?? this.#putTogether();
     this.#letGo();
     tell(body);
   }
@@ -78,4 +108,11 @@ export class ComingBody {
   #readOn(): void {
     if (this.#socket.isPaused()) this.#socket.resume();
   }
+}
+
+/** Only of what has its memory for itself, as all has that a socket reads at once. */
+function giveBack(piece: Buffer): void {
+  const { buffer } = piece;
+  if (piece.length < leastGivenBack || piece.length !== buffer.byteLength) return;
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
