@@ -1,5 +1,5 @@
 /**
- * Counts texts in a thread of its own: the tokenizer takes a third of a second before it counts its first word, and half a
+ * Counts texts in a thread of its own: the tokenizer takes a sixth of a second before it counts its first word, and half a
  * millisecond for a thousand characters, in which nobody else would be answered.
  *
  * The thread is started when the first texts come, and kept. Where it dies, what it had to count is refused, and what comes

@@ -43,7 +43,7 @@ const asText = { disallowedSpecial: new Set<string>() };
 
 let loaded: Promise<Tokenizer> | undefined;
 
-/** Loads the tokenizer at the first call, for a third of a second: its ranks are megabytes that other providers do without. */
+/** Loads the tokenizer at the first call, for a sixth of a second: its ranks are megabytes that other providers do without. */
 export function loadTokenizer(): Promise<Tokenizer> {
   loaded ??= load();
   return loaded;
