@@ -72,7 +72,8 @@ function collectComing(body: ComingBody, heard: (body: string) => void): void {
   let bytes = 0;
   const { add } = body;
   body.add = (piece) => {
-    pieces.push(piece);
+    // Its memory is given back.
+    pieces.push(Buffer.from(piece));
     bytes += piece.length;
     const taken = add.call(body, piece);
     if (bytes < mostBytes && !body.isWhole) return taken;
