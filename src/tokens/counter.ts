@@ -12,10 +12,11 @@ import { cancelled } from "../errors.ts";
 import type { Signal } from "../signal.ts";
 import { loadTokenizer, type TextCounter } from "./tokenizer.ts";
 
-/** What the thread is asked: to count, or to forget what it was asked to. */
-type Asked =
-  | { readonly id: number; readonly texts: readonly string[] }
-  | { readonly id: number; readonly texts?: never };
+/** What the thread is asked: to count texts; without any, to leave what it was asked before. */
+interface Asked {
+  readonly id: number;
+  readonly texts?: readonly string[];
+}
 
 /** What it says; without tokens it could not count. */
 interface Counted {
@@ -63,18 +64,18 @@ export function createCounter(start: () => Worker = startThread): TextCounter {
 
   async function countAll(texts: readonly string[], signal: Signal): Promise<number> {
     if (signal.aborted) throw cancelled();
+    const asked = running();
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const id = ++lastId;
     const leave = () => {
-      thread?.postMessage({ id } satisfies Asked);
+      asked.postMessage({ id } satisfies Asked);
       reject(cancelled());
     };
-    signal.addEventListener("abort", leave, { once: true });
     waiting.set(id, { resolve, reject });
-    const asked = running();
-    asked.ref();
-    asked.postMessage({ id, texts } satisfies Asked);
+    signal.addEventListener("abort", leave, { once: true });
     try {
+      asked.ref();
+      asked.postMessage({ id, texts } satisfies Asked);
       return await promise;
     } finally {
       signal.removeEventListener("abort", leave);
