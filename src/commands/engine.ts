@@ -11,7 +11,7 @@ const countBodies = "--external-memory-accounted-in-global-limit";
 
 export function setEngine(): void {
   setFlagsFromString(countBodies);
-  if (process.platform === "linux") putWorkersBehind();
+  putWorkersBehind();
 }
 
 /** What Node calls the threads that collect and compile; the names are cut to fifteen characters. */
@@ -25,6 +25,6 @@ function putWorkersBehind(): void {
       if (worker.test(readFileSync(`${folder}/${thread}/comm`, "utf8"))) putBehind(Number(thread));
     }
   } catch {
-    // Where a container hides them they take their turns as before.
+    // Only Linux lists them, and a container may hide them: they take their turns as before.
   }
 }

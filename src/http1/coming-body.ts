@@ -78,6 +78,7 @@ export class ComingBody {
     giveBack(piece);
   }
 
+  /** Not by `Buffer.concat`, which would fill with zeros what has not come. */
   #putTogether(): Buffer {
     this.#whole = Buffer.allocUnsafeSlow(this.#length);
     let at = 0;

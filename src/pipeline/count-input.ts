@@ -40,7 +40,7 @@ export async function countInput(operation: Operation, request: Wire): Promise<n
   }
 }
 
-/** In bytes: what is longer would keep the process from its other work. */
+/** In bytes: what is longer would keep others waiting for their counts. */
 const longest = 1_048_576;
 
 function estimate(request: Wire): number {

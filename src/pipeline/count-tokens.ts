@@ -1,7 +1,7 @@
 /**
  * Counts the tokens of a messages request in this process, for upstreams that do not count: an estimate, by the
- * tokenizer of another vendor, and free. A long request is estimated from its length alone: what is free must not keep the
- * process from its other work.
+ * tokenizer of another vendor, and free. A long request is estimated from its length alone: what is free must not keep
+ * others waiting for their counts.
  */
 import { CreateMessageRequestSchema, MessageTokenCountSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import type { Answer } from "../call.ts";

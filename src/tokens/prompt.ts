@@ -3,7 +3,7 @@
  * answer, and the tools as their JSON text. What is attached is not looked into: each image, sound or file counts 85.
  *
  * By a tokenizer, or by an estimate where nobody may wait: the tokenizer takes half a millisecond and more for a
- * thousand characters, and a third of a second before the first of them.
+ * thousand characters, and a sixth of a second before the first of them.
  */
 import type { ChatMessage, CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import type { Signal } from "../signal.ts";
