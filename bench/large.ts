@@ -29,7 +29,7 @@ export interface LargeLoad {
   run(context: LargeContext): Promise<readonly Piece[]>;
 }
 
-const rounds = 5;
+const rounds = 11;
 /** The gateway holds two sockets for each stream, and some files besides. */
 const sparedFiles = 200;
 export const mostStreams = Math.min(10_000, Math.floor((openFiles() - sparedFiles) / 2));

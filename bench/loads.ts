@@ -38,6 +38,8 @@ export interface Load {
   readonly targets: readonly TargetName[];
   /** Loads of one kind run the same code. */
   readonly kind: "whole" | "burst" | "paced" | "grpc";
+  /** How often in a round its targets take turns: no host is as fast in the next half of a second. */
+  readonly slices: number;
   /** Asked of every target before anything is measured. */
   readonly sent: Sent | undefined;
   measure(target: Target, context: MeasureContext): Promise<Figures>;
@@ -46,6 +48,7 @@ export interface Load {
 const proxies = ["nginx", "bare", "portkey", "gateway"] as const;
 const all = ["direct", ...proxies] as const;
 const streaming = { stream: true };
+const slices = 3;
 
 const chat = (bytes: number, model: string = models.chat, more = {}): Sent => ({
   path: "/v1/chat/completions",
@@ -92,7 +95,7 @@ export const loads: readonly Load[] = [
 
 function whole(name: string, about: string, targets: Load["targets"], sent: Sent, connections = 32): Load {
   return {
-    ...{ name, about, kind: "whole", targets, sent },
+    ...{ name, about, kind: "whole", targets, sent, slices: connections > 100 || targets.length === 1 ? 1 : slices },
     async measure(target, { seconds, warmSeconds, folder }) {
       const { path, body, upstream } = sent;
       const requests = [{ headers: target.headers(upstream), body }];
@@ -113,7 +116,7 @@ function whole(name: string, about: string, targets: Load["targets"], sent: Sent
 function flat(name: string, about: string, targets: Load["targets"], sent: Sent): Load {
   const load = whole(name, about, targets, sent);
   return {
-    ...{ ...load, kind: "burst" },
+    ...{ ...load, kind: "burst", slices: 1 },
     async measure(target, context) {
       const figures = await load.measure(target, context);
       const perStream = figures["CPU µs/request"];
@@ -133,7 +136,7 @@ function paced(
   const model = models.paced(pace.everyMs);
   const sent = asMessages ? messages(model, streaming) : chat(1000, model, streaming);
   return {
-    ...{ name, about, kind: "paced", targets, sent: undefined },
+    ...{ name, about, kind: "paced", targets, sent: undefined, slices: 1 },
     async measure(target, { seconds, warmSeconds, upstreams }) {
       const port = target.ports.stub;
       const bytes = requestBytes(sent.path, target.headers("stub"), sent.body);
@@ -157,7 +160,7 @@ function oneConnection(): Load {
   const sent = chat(1000);
   return {
     ...{ name: "one-connection", about: "one request after another, on one connection", targets: all, sent },
-    kind: "whole",
+    ...{ kind: "whole", slices },
     async measure(target, { seconds, warmSeconds }) {
       await inTurn(askedOf(target, sent), warmSeconds);
       return { "p50 ms": percentile(await inTurn(askedOf(target, sent), seconds), 0.5) };
@@ -169,7 +172,7 @@ function rate(): Load {
   const sent = chat(1000);
   return {
     ...{ name: "rate-500", about: "500 requests/s, whatever the answers take", targets: all, sent },
-    kind: "whole",
+    ...{ kind: "whole", slices: 1 },
     async measure(target, { seconds, warmSeconds }) {
       await atRate(askedOf(target, sent), 500, warmSeconds);
       return percentiles(await atRate(askedOf(target, sent), 500, seconds * 1.5));
@@ -182,7 +185,7 @@ function first(): Load {
   const sent = chat(1000, models.brief, streaming);
   return {
     ...{ name: "first-chunk", about: "how long a stream's first chunk is awaited", targets: all, sent },
-    kind: "burst",
+    ...{ kind: "burst", slices: 1 },
     async measure(target, { seconds, warmSeconds }) {
       await firstChunks(askedOf(target, sent), warmSeconds / 2);
       return { "p50 ms": percentile(await firstChunks(askedOf(target, sent), seconds / 2), 0.5) };
@@ -192,7 +195,7 @@ function first(): Load {
 
 function grpc(name: string, about: string, streamed: boolean): Load {
   return {
-    ...{ name, about, kind: "grpc", targets: ["connect-echo", "gateway"], sent: undefined },
+    ...{ name, about, kind: "grpc", targets: ["connect-echo", "gateway"], sent: undefined, slices: 1 },
     async measure(target, { seconds, warmSeconds }) {
       const model = streamed ? models.flat : models.chat;
       const port = target.ports.whole;

@@ -24,6 +24,8 @@ const littleStolen = 0.02;
 const warmings = { first: 8, other: 2 };
 /** What part of the time that it is measured a target has before that to find its connections again. */
 const again = 1 / 5;
+/** What part of that time a slice takes, where there are several. */
+const sliceLength = 0.4;
 /** Loads that a target of others broke under. */
 const broken = new Set<string>();
 
@@ -114,17 +116,18 @@ function contextOf({ upstreams }: Stage, seconds: number): MeasureContext {
   return { seconds, warmSeconds: again * seconds, folder, upstreams };
 }
 
-/** The targets of a load, one after another; each round begins with another. */
+/** The targets of a load in turn, slice after slice, each of which counts as a round; each round begins with another. */
 async function measure(load: Load, stage: Stage, round: number, seconds: number): Promise<Piece[]> {
   const targets = targetsOf(load, stage);
   const turned = targets.map((_, i) => targets[(i + round) % targets.length] as Target);
   const pieces: Piece[] = [];
-  const context = contextOf(stage, seconds);
-  for (const target of turned) {
+  const context = contextOf(stage, load.slices === 1 ? seconds : sliceLength * seconds);
+  const turns = Array.from({ length: load.slices }, (_, slice) => turned.map((target) => ({ slice, target }))).flat();
+  for (const { slice, target } of turns) {
     letRun(target, stage);
     try {
       const figures = await load.measure(target, context);
-      pieces.push({ load: load.name, target: target.name, round, figures });
+      pieces.push({ load: load.name, target: target.name, round: round * load.slices + slice, figures });
     } catch (error) {
       const what = `${load.name} on ${target.name}: ${(error as Error).message}`;
       if (target.name !== "portkey") throw new Error(what, { cause: error });

@@ -2,7 +2,7 @@
 import { cpus } from "node:os";
 import type { Results } from "./results.ts";
 import { type Row, rows, verdictOf } from "./rows.ts";
-import { median } from "./statistics.ts";
+import { median, percentile } from "./statistics.ts";
 
 export interface ReportInit {
   readonly results: Results;
@@ -19,7 +19,8 @@ export function report(init: ReportInit): string {
   const machine = `${cpus().length} × ${cpus()[0]?.model ?? "an unknown processor"}`;
   const parts = [
     `Measured on ${date.toISOString().slice(0, 10)}, ${machine}, Node ${process.versions.node}, by \`${command}\`:`,
-    `medians of ${rounds} ${rounds === 1 ? "round" : "rounds"}, ratios taken within each.`,
+    `medians of ${rounds} ${rounds === 1 ? "round" : "rounds"}, and more where targets take turns more often; ratios taken`,
+    "within each.",
   ];
   return [
     parts.join(" "),
@@ -44,12 +45,12 @@ function verdicts(results: Results): string {
     const values = row.values(results);
     const value = median(values);
     const told = values.length === 0 ? "–" : `${written(row, value)} ${row.unit}`;
-    const spread =
-      values.length < 2 ? "–" : `${written(row, Math.min(...values))} … ${written(row, Math.max(...values))}`;
+    const half = [0.25, 0.75].map((part) => written(row, percentile(values, part)));
+    const spread = values.length < 2 ? "–" : `${half.join(" … ")} of ${values.length}`;
     const bounds = [bound(row, row.must), bound(row, row.aim)];
     return `| ${[row.work, row.against, told, spread, ...bounds, verdictOf(row, value)].join(" | ")} |`;
   });
-  const head = "| work | against | measured | its rounds | must | aim | verdict |";
+  const head = "| work | against | measured | half of its rounds | must | aim | verdict |";
   return [head, "|---|---|---|---|---|---|---|", ...lines].join("\n");
 }
 

@@ -29,23 +29,26 @@ test.skipIf(!has("wrk"))("a short run tells of every row, and of each target", {
   expect(code, stderr).toBe(0);
   for (const { work } of rows) expect(stdout).toContain(`| ${work} |`);
   expect(stdout).toMatch(
-    /\| chat 1 kB.*requests\/s \| bare \| \d+\.\d\d × \| – \| ≥ 0.75 × \| ≥ 0.9 × \| (?:reached|must|SHORT) \|/,
+    /\| chat 1 kB.*requests\/s \| bare \| \d+\.\d\d × \| \d+\.\d\d … \d+\.\d\d of 3 \| ≥ 0.75 × \| ≥ 0.9 × \| (?:reached|must|SHORT) \|/,
   );
   expect(stdout).toMatch(/\| chat-1k: .* \| bare \| [\d,.]+ \|/);
   expect(stdout).toMatch(/\| chat-1k: .* \| gateway \| [\d,.]+ \|/);
   const { rows: values, pieces } = JSON.parse(await readFile(json, "utf8"));
   expect(values).toHaveLength(rows.length);
-  expect(pieces.map(({ target }: { target: string }) => target).sort()).toEqual(["bare", "gateway"]);
+  const turns = pieces.map(({ target, round }: { target: string; round: number }) => `${round} ${target}`);
+  expect(turns).toEqual(["0 bare", "0 gateway", "1 bare", "1 gateway", "2 bare", "2 gateway"]);
 });
 
-test("a row is the median of its rounds, and says between what they lie", () => {
+test("a row is the median of its rounds, and says between what half of them lie", () => {
   const figures = (rate: number) => ({ "requests/s": rate });
-  const pieces = [40, 80, 60].flatMap((rate, round) => [
+  const pieces = [10, 80, 60, 40, 99].flatMap((rate, round) => [
     { load: "chat-1k", target: "gateway", round, figures: figures(rate) },
     { load: "chat-1k", target: "bare", round, figures: figures(100) },
   ]);
-  const told = report({ results: resultsOf(pieces), loads: [], notes: [], command: "c", rounds: 3, date: new Date(0) });
-  expect(told).toContain("| chat 1 kB, priced, durable, all on: requests/s | bare | 0.60 × | 0.40 … 0.80 | ≥ 0.75 × |");
+  const told = report({ results: resultsOf(pieces), loads: [], notes: [], command: "c", rounds: 5, date: new Date(0) });
+  expect(told).toContain(
+    "| chat 1 kB, priced, durable, all on: requests/s | bare | 0.60 × | 0.40 … 0.80 of 5 | ≥ 0.75 × |",
+  );
   expect(told).toContain("| one connection, added p50 | nginx | – | – |");
 });
 
