@@ -1,6 +1,6 @@
 /**
  * Sees every call begin and end, and tells those who tell of it: the log, the metrics, the traces. A call ends when the
- * last of its answer has been handed over, or when it is refused.
+ * last of its answer has been handed over, or when it is refused; one that is alone is answered before it is told of.
  */
 import type { Answer, Arrival, Asked, Call, Caller, Handler, Way } from "../call.ts";
 import { asRefusal, type Refusal } from "../errors.ts";
@@ -39,16 +39,26 @@ export function observe(
   way: { readonly admit: Way["admit"]; readonly handle: Handler },
   { observers, clock }: ObserveOptions,
 ): Way {
-  const tell = (arrival: Arrival, caller: Caller | undefined, facts: Facts, begunAt: number, error?: unknown) => {
+  /** How often a call has begun or ended: of one that is alone none has meanwhile. */
+  let seen = 0;
+  const endedNow = (
+    arrival: Arrival,
+    caller: Caller | undefined,
+    facts: Facts,
+    begunAt: number,
+    error: unknown,
+  ): Ended => {
     const refusal = error === undefined ? undefined : asRefusal(error);
-    const ended = { arrival, caller, facts, begunAt, endedAt: clock(), refusal };
+    return { arrival, caller, facts, begunAt, endedAt: clock(), refusal };
+  };
+  const tell = (ended: Ended) => {
     for (const observer of observers) observer.ended(ended);
   };
   return {
     admit(arrival) {
       const begunAt = clock();
       const refused = (error: unknown): never => {
-        tell(arrival, undefined, newFacts(), begunAt, error);
+        tell(endedNow(arrival, undefined, newFacts(), begunAt, error));
         throw error;
       };
       try {
@@ -58,12 +68,18 @@ export function observe(
         return refused(error);
       }
     },
-    abandon: (arrival, caller, error) => tell(arrival, caller, newFacts(), clock(), error),
+    abandon: (arrival, caller, error) => tell(endedNow(arrival, caller, newFacts(), clock(), error)),
     async handle(asked: Asked): Promise<Answer> {
       const begunAt = clock();
       const { id, method, header, peer, caller, request, signal } = asked;
       const call: Call = { id, method, header, peer, caller, request, signal, facts: newFacts() };
-      const end = (error?: unknown) => tell(asked, asked.caller, call.facts, begunAt, error);
+      const end = (error?: unknown) => {
+        const ended = endedNow(asked, asked.caller, call.facts, begunAt, error);
+        const isAlone = seen++ === own;
+        if (isAlone) whenWritten(() => tell(ended));
+        else tell(ended);
+      };
+      const own = ++seen;
       for (const observer of observers) observer.began?.(call);
       try {
         const answer = await way.handle(call);
@@ -76,4 +92,12 @@ export function observe(
       }
     },
   };
+}
+
+/**
+ * Calls back when what is handed over now has been written, which is done at the end of this tick: a caller reads while its
+ * call is told of. Not where there are many: the first would ask again before all are told of, and less would come together.
+ */
+function whenWritten(work: () => void): void {
+  process.nextTick(() => process.nextTick(work));
 }
