@@ -16,6 +16,9 @@ import { problem } from "./transport/problems.ts";
 /** What the gateway is given; the clock and the chance are the machine's where nobody says otherwise. */
 export type GatewayParts = Omit<Parts, "clock" | "random"> & Partial<Pick<Parts, "clock" | "random">>;
 
+/** How long closing waits for what calls used to be counted. The ledger waits longer, for what is guessed to be charged. */
+const countMs = 5_000;
+
 export interface Gateway {
   readonly host: string;
   readonly port: number;
@@ -35,7 +38,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const parts: Parts = { clock: Date.now, random: Math.random, ...given };
   const { config, storage, log, clock } = parts;
   const shared = createShared(parts);
-  const { catalog, providers, ledger, onError } = shared;
+  const { catalog, providers, ledger, hurry, onError } = shared;
   const readiness = createReadiness();
   const seeing = await createSeeing(parts, shared);
   const doors = createDoors(parts, shared, seeing.observers, readiness);
@@ -60,7 +63,9 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       readiness.drain();
       checks.close();
       await listener.close(config.drainMs);
+      const hurrying = setTimeout(() => hurry.abort(), countMs);
       await ledger.close();
+      clearTimeout(hurrying);
       await retention.close();
       await Promise.all([...providers.values()].map((provider) => provider.close()));
       await seeing.close();

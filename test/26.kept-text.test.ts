@@ -17,16 +17,18 @@ test("what is kept is what was put out, in whatever pieces", () => {
     const text = kept(pieces);
     expect(text.text()).toBe(pieces.join(""));
     expect(text.isEmpty()).toBe(pieces.join("") === "");
-    expect(text.beyond).toBe(0);
+    expect(text.beyondBytes).toBe(0);
   });
   fc.assert(property, { endOnFailure: true });
 });
 
-test("a text of one piece is kept whole, however long it is", () => {
-  const long = "あ".repeat(2 * most);
-  const text = kept([long]);
-  expect(text.text()).toBe(long);
-  expect(text.beyond).toBe(0);
+test.each([
+  ["one piece", ["あ".repeat(2 * most)]],
+  ["the second", ["あ", "あ".repeat(2 * most - 1)]],
+])("a text that is longer than the bound is cut there: %s", (_, pieces) => {
+  const text = kept(pieces);
+  expect(text.text()).toBe("あ".repeat(most));
+  expect(text.beyondBytes).toBe(3 * most);
 });
 
 test.each(["a", "é", "あ", "😀"])("what comes behind the bound is counted and not kept: %s", (letter) => {
@@ -34,5 +36,5 @@ test.each(["a", "é", "あ", "😀"])("what comes behind the bound is counted an
   const pieces = Array.from({ length: most / 1024 }, () => piece);
   const text = kept([...pieces, "beyond", piece]);
   expect(text.text()).toBe(pieces.join(""));
-  expect(text.beyond).toBe("beyond".length + piece.length);
+  expect(text.beyondBytes).toBe("beyond".length + Buffer.byteLength(piece));
 });

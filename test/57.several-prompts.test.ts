@@ -14,6 +14,7 @@ import { invalidValue } from "../src/errors.ts";
 import { newFacts } from "../src/facts.ts";
 import { createComplete } from "../src/pipeline/complete.ts";
 import { interleave } from "../src/pipeline/concurrently.ts";
+import { createCounting } from "../src/pipeline/counting.ts";
 import { createLeadsOf } from "../src/pipeline/leads.ts";
 import { createSend } from "../src/pipeline/send.ts";
 import { createSettle } from "../src/pipeline/settle.ts";
@@ -21,7 +22,9 @@ import { createAnthropicProvider } from "../src/providers/anthropic.ts";
 import { createOpenAiProvider } from "../src/providers/openai.ts";
 import type { Form } from "../src/providers/operations.ts";
 import type { Provider } from "../src/providers/provider.ts";
+import { Leaving } from "../src/signal.ts";
 import { createTargets } from "../src/targets/targets.ts";
+import { counter } from "../src/tokens/counter.ts";
 import { Wire } from "../src/wire/wire.ts";
 import { asJson, doorsOf, endpoints, eventsOf } from "./support/endpoints.ts";
 import { anthropicUpstreamAt, now, startTestGateway, type TestGateway, upstreamAt } from "./support/gateway.ts";
@@ -164,6 +167,7 @@ function completeAt(upstream: Upstream) {
   const settle = createSettle({ ledger, clock, onUsed: () => {}, onError: () => {} });
   const complete = createComplete({
     ...{ leadsOf: createLeadsOf({ catalog, providers, targets, random }), send, ledger, settle, clock },
+    counting: createCounting({ counter, hurry: new Leaving(), onError: () => {} }),
     priorityOf: () => 0,
   });
   return (form: Form, request: JsonObject | Request, signal = new AbortController().signal): Promise<Answer> => {

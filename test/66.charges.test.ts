@@ -17,7 +17,8 @@ import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../gen/modelgateway/v1/usage_pb.ts";
 import type { Config } from "../src/config/config.ts";
 import { formatDecimal } from "../src/decimal.ts";
-import { countInput } from "../src/pipeline/count-input.ts";
+import { createCounting } from "../src/pipeline/counting.ts";
+import { Leaving } from "../src/signal.ts";
 import { noteFiles } from "../src/storage/note-files.ts";
 import { openStorage, type Storage } from "../src/storage/storage.ts";
 import { loadTokenizer } from "../src/tokens/tokenizer.ts";
@@ -266,14 +267,14 @@ function toldCost({ headers, trailers }: HeardAnswer): Json {
   return { cost, usage };
 }
 
-async function tokensOf(text: string): Promise<number> {
-  return (await loadTokenizer()).countAll([text], new AbortController().signal);
-}
-
 /** What this gateway counts where the upstream tells nothing. */
 async function countedHere(): Promise<{ input: number; output: number }> {
   const asked = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", messages: conversation });
-  return { input: await countInput("chat", asked), output: await tokensOf(said) };
+  const onError = (error: unknown) => {
+    throw error;
+  };
+  const counting = createCounting({ counter: await loadTokenizer(), hurry: new Leaving(), onError });
+  return { input: await counting.input("chat", asked), output: await counting.output(said) };
 }
 
 describe("refused by the gateway: nothing", () => {
@@ -608,8 +609,7 @@ describe("embeddings: by the token of input", () => {
   test("counted where none is told, marked estimated", async () => {
     upstream.script = (exchange) => exchange.json(200, { object: "list", model: "v", data });
     const { payer, atEnd } = await ask(asked);
-    let input = 0;
-    for (const text of texts) input += await tokensOf(text);
+    const input = await (await loadTokenizer()).countAll(texts, new Leaving());
     expectBooks(payer, atEnd, { input, estimated: true, cost: input * cost.input });
   });
 });

@@ -6,13 +6,16 @@ import { createLedger, type Ledger } from "../ledger/ledger.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
 import { type AnswerCache, createAnswerCache } from "../pipeline/answer-cache.ts";
 import { withTokenCount } from "../pipeline/count-tokens.ts";
+import { type Counting, createCounting } from "../pipeline/counting.ts";
 import { createLimit, type Limit } from "../pipeline/limit.ts";
 import { createHealth, type Health } from "../providers/health.ts";
 import { createProviders, embeddedModels } from "../providers/index.ts";
 import type { Provider } from "../providers/provider.ts";
 import { createQueues, type Queues } from "../providers/queue.ts";
+import { Leaving } from "../signal.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createTargets, type Targets } from "../targets/targets.ts";
+import { counter } from "../tokens/counter.ts";
 
 /** What the gateway is given. */
 export interface Parts {
@@ -34,6 +37,9 @@ export interface Shared {
   readonly queues: Queues;
   readonly targets: Targets;
   readonly ledger: Ledger;
+  readonly counting: Counting;
+  /** To be fired when nobody can wait for counts any more. */
+  readonly hurry: Leaving;
   readonly limit: Limit;
   /** Undefined where no answer is kept. */
   readonly cache: AnswerCache | undefined;
@@ -43,6 +49,9 @@ export interface Shared {
 
 export function createShared({ config, storage, log, clock }: Parts): Shared {
   const onError = (error: unknown) => log.error({ err: error }, "usage could not be written");
+  const onUncounted = (error: unknown) =>
+    log.error({ err: error }, "what a call used could not be counted, and is guessed");
+  const hurry = new Leaving();
   const health = createHealth(clock);
   const queues = createQueues(config.upstreams);
   const providers = [...createProviders(config.upstreams, clock)];
@@ -56,6 +65,8 @@ export function createShared({ config, storage, log, clock }: Parts): Shared {
     queues,
     targets: createTargets({ ...config.breaker, retryShare: config.retries.share, clock, onResting: restLog(log) }),
     ledger: createLedger({ store: storage.ledger, clock, onError }),
+    counting: createCounting({ counter, hurry, onError: onUncounted }),
+    hurry,
     limit: createLimit({ limiter: createMemoryLimiter(clock), clock }),
     cache: config.cache && createAnswerCache({ ...config.cache, clock }),
     onError,

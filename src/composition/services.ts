@@ -64,7 +64,7 @@ interface ModelCalls {
 
 /** The way of a model call: where it may go, sending it, and charging it; and what tells of it without going it. */
 function createModelCalls({ config, storage, clock, random }: Parts, shared: Shared): ModelCalls {
-  const { catalog, providers, targets, ledger, limit, cache, onError } = shared;
+  const { catalog, providers, targets, ledger, counting, limit, cache, onError } = shared;
   const onUsed: SettleOptions["onUsed"] = (caller, tokens) => void limit.used(caller, tokens).catch(onError);
   const settle = createSettle({ ledger, clock, onUsed, onError });
   const hedge = config.hedging && createHedge(config.hedging);
@@ -72,7 +72,7 @@ function createModelCalls({ config, storage, clock, random }: Parts, shared: Sha
   const leadsOf = createLeadsOf({ catalog, providers, targets, random });
   const priority = ({ tier }: Caller) => priorityOf(config.tiers, tier);
   const { left } = storage.ledger;
-  const complete = createComplete({ leadsOf, send, ledger, settle, priorityOf: priority, clock });
+  const complete = createComplete({ leadsOf, send, ledger, settle, counting, priorityOf: priority, clock });
   const caching = { cache, catalog, ledger, clock, onError, priceShare: config.cache?.priceShare ?? 0 };
   const cacheState = createCacheState(caching);
   return {

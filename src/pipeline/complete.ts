@@ -13,7 +13,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
 import type { Signal } from "../signal.ts";
 import { type Answered, attemptAt } from "./attempt.ts";
-import { countInput } from "./count-input.ts";
+import type { Counting } from "./counting.ts";
 import { deadlineOf, timeoutsOf } from "./deadline.ts";
 import { eachPrompt, partsOf } from "./each-prompt.ts";
 import type { Lead, LeadsOf } from "./leads.ts";
@@ -29,6 +29,7 @@ export interface CompleteOptions {
   readonly send: Send;
   readonly ledger: Ledger;
   readonly settle: Settle;
+  readonly counting: Counting;
   /** Who goes first where calls wait for a place at an upstream: 0 (first) to 9. */
   readonly priorityOf: (caller: Call["caller"]) => number;
   /** Milliseconds since 1970. */
@@ -42,7 +43,8 @@ export type Complete = <O extends Operation, F extends Form>(
   call: Call<Input<O>>,
 ) => Promise<Answer<Output<O, F>>>;
 
-export function createComplete({ leadsOf, send, ledger, settle, priorityOf, clock }: CompleteOptions): Complete {
+export function createComplete(init: CompleteOptions): Complete {
+  const { leadsOf, send, ledger, settle, counting, priorityOf, clock } = init;
   return <O extends Operation, F extends Form>(asked: O, form: F, call: Call<Input<O>>) => {
     const begunAt = performance.now();
     const arrivedAt = clock();
@@ -55,7 +57,7 @@ export function createComplete({ leadsOf, send, ledger, settle, priorityOf, cloc
     const leads = leadsOf(asked, call);
     const [first] = leads;
     facts.model = first.model.id;
-    const meter = createMeter(partsOf(first.way, call), countInput);
+    const meter = createMeter(partsOf(first.way, call), counting);
     const reservation = createReservation(ledger, { call, asked, arrivedAt });
     let reached: { lead: Lead; facts: AttemptFacts | undefined } = { lead: first, facts: undefined };
     const reach = (lead: Lead, attempt: AttemptFacts) => {

@@ -14,8 +14,8 @@ const firstRoom = 512;
 const noBytes = Buffer.alloc(0);
 
 export class KeptText {
-  /** How much was put out beyond what is kept, in characters. */
-  beyond = 0;
+  /** How much was put out beyond what is kept, in bytes of UTF-8. */
+  beyondBytes = 0;
   /** Most answers are one piece. */
   #first = "";
   #characters = 0;
@@ -23,13 +23,9 @@ export class KeptText {
   #furtherBytes = 0;
 
   add(text: string): void {
-    if (this.#characters >= mostCharacters) {
-      this.beyond += text.length;
-      return;
-    }
-    if (this.#characters === 0) this.#first = text;
-    else this.#keep(text);
-    this.#characters += text.length;
+    const room = mostCharacters - this.#characters;
+    if (room > 0) this.#keep(text.slice(0, room));
+    if (text.length > room) this.beyondBytes += Buffer.byteLength(text.slice(room));
   }
 
   isEmpty(): boolean {
@@ -42,6 +38,12 @@ export class KeptText {
   }
 
   #keep(text: string): void {
+    if (this.#characters === 0) this.#first = text;
+    else this.#append(text);
+    this.#characters += text.length;
+  }
+
+  #append(text: string): void {
     const needed = this.#furtherBytes + text.length * mostBytesEach;
     if (needed > this.#further.length) this.#grow(needed);
     this.#furtherBytes += this.#further.write(text, this.#furtherBytes);

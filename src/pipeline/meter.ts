@@ -1,19 +1,16 @@
 /**
  * Measures what a call uses while it is answered: by what its upstream tells, and where it tells nothing by counting.
  *
- * What the model put out is kept for that until the end, up to a bound (`kept-text.ts`); what goes beyond it is taken at four
- * characters a token. A count is never less than what was told.
+ * What the model put out is kept for that until the end, up to a bound (`kept-text.ts`); what goes beyond it is guessed. A
+ * count is never less than what was told.
  */
 import { type CallUsage, nothingUsed } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
 import type { Meter, ToldUsage } from "../providers/provider.ts";
 import { type Soon, whenThere } from "../soon.ts";
-import { counter } from "../tokens/counter.ts";
 import type { Wire } from "../wire/wire.ts";
+import { type Counting, guessTokens } from "./counting.ts";
 import { KeptText } from "./kept-text.ts";
-
-/** Counts the input of a request in the words of an operation. */
-export type CountInput = (operation: Operation, request: Wire) => Promise<number>;
 
 export interface Measured {
   readonly used: CallUsage;
@@ -45,19 +42,19 @@ export interface CallMeter {
 }
 
 /** `parts` is of how many requests the call consists. */
-export function createMeter(parts: number, countInput: CountInput): CallMeter {
-  return new Attempts(parts, countInput);
+export function createMeter(parts: number, counting: Counting): CallMeter {
+  return new Attempts(parts, counting);
 }
 
 class Attempts implements CallMeter {
   readonly #parts: number;
-  readonly #countInput: CountInput;
+  readonly #counting: Counting;
   /** Made anew with each: a list that grows in place keeps room for sixteen more, in each of thousands of streams. */
   #attempts: readonly Attempted[] = [];
 
-  constructor(parts: number, countInput: CountInput) {
+  constructor(parts: number, counting: Counting) {
     this.#parts = parts;
-    this.#countInput = countInput;
+    this.#counting = counting;
   }
 
   attempt(operation: Operation, request: Wire): AttemptMeter {
@@ -79,8 +76,8 @@ class Attempts implements CallMeter {
   measure(complete: boolean): Soon<Measured> {
     const all = this.#counted();
     const [only] = all;
-    if (only && all.length === 1) return measure(only, complete, this.#countInput);
-    const measuring = Promise.all(all.map((attempted) => measure(attempted, complete, this.#countInput)));
+    if (only && all.length === 1) return measure(only, complete, this.#counting);
+    const measuring = Promise.all(all.map((attempted) => measure(attempted, complete, this.#counting)));
     return measuring.then((measured) => measured.reduce(sum, nothingMeasured));
   }
 
@@ -88,8 +85,6 @@ class Attempts implements CallMeter {
     return this.#attempts.filter(({ isDropped }) => !isDropped);
   }
 }
-
-const charactersPerToken = 4;
 
 /** What was told last of each part, at first nothing. */
 interface Told {
@@ -154,16 +149,15 @@ class Attempted implements AttemptMeter {
   }
 }
 
-function measure(attempted: Attempted, complete: boolean, countInput: CountInput): Soon<Measured> {
+function measure(attempted: Attempted, complete: boolean, counting: Counting): Soon<Measured> {
   const { operation, request, usage, output: kept, hasGivenUp } = attempted;
   // Of vectors nobody pays for an output.
   const toldOutput = operation === "embeddings" ? 0 : usage.output;
   // Some upstreams tell of nothing where there was something.
   const isCounted = toldOutput === 0 && !kept.isEmpty();
   const isTold = usage.input !== undefined && toldOutput !== undefined && complete && !isCounted;
-  const counting = isTold || isUncounted(operation) ? 0 : countOutput(kept);
-  return whenThere(counting, (counted) =>
-    whenThere(usage.input ?? (isUncounted(operation) ? 0 : countInput(operation, request)), (input) => {
+  return whenThere(isTold || isUncounted(operation) ? 0 : countOutput(kept, counting), (counted) =>
+    whenThere(usage.input ?? (isUncounted(operation) ? 0 : counting.input(operation, request)), (input) => {
       const { cacheRead, cacheWrite, cacheWriteHour, reasoning } = usage;
       const output = Math.max(toldOutput ?? 0, counted);
       const isNothing = hasGivenUp && output === 0 && kept.isEmpty();
@@ -179,22 +173,9 @@ function isUncounted(operation: Operation): boolean {
   return operation === "speech";
 }
 
-async function countOutput(kept: KeptText): Promise<number> {
-  if (kept.isEmpty()) return 0;
-  return (await countText(kept.text())) + Math.ceil(kept.beyond / charactersPerToken);
+async function countOutput(kept: KeptText, counting: Counting): Promise<number> {
+  return kept.isEmpty() ? 0 : (await counting.output(kept.text())) + guessTokens(kept.beyondBytes);
 }
-
-/** What cannot be counted is guessed: no call loses its settlement by it. */
-async function countText(text: string): Promise<number> {
-  try {
-    return await counter.countAll([text], never);
-  } catch {
-    return Math.ceil(text.length / charactersPerToken);
-  }
-}
-
-/** What is counted here is counted to the end, whoever has left. */
-const never = new AbortController().signal;
 
 function sum(a: Measured, b: Measured): Measured {
   const used: Record<string, number> = {};
