@@ -1,8 +1,10 @@
 /** How the engine is set in a gateway that serves: a real process of it, as the kernel sees it. */
 import { deepStrictEqual, ok } from "node:assert";
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { getPriority } from "node:os";
 import { describe, test } from "vitest";
+import { flags } from "../src/commands/engine.ts";
 import { bin, Running, temporaryFolder } from "./support/command.ts";
 
 interface Thread {
@@ -18,6 +20,11 @@ function threadsOf(pid: number): Thread[] {
     return { name, nice: Number(rest.split(" ")[16]) };
   });
 }
+
+test("what it is told it understands: another version may not", () => {
+  const known = execFileSync(process.execPath, ["--v8-options"], { encoding: "utf8" });
+  for (const flag of flags) ok(known.includes(`  ${flag.replace(/=.*/, "")} (`), flag);
+});
 
 describe.skipIf(process.platform !== "linux")("on Linux", () => {
   test("the threads that collect and compile are behind the one that answers, and no other is", async () => {
