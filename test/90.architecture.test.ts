@@ -73,8 +73,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   "gateway.ts": ["composition", "transport", "retention.ts", "catalog.ts (types)", "errors.ts"],
   composition: [
-    ...["transport", "pipeline", "services", "providers", "targets", "telemetry", "ledger", "limits", "tokens", "config"],
-    ...["storage (types)", "call.ts (types)", "catalog.ts", "ids.ts", "signal.ts"],
+    ...["transport", "pipeline", "services", "providers", "targets", "telemetry", "ledger", "limits", "config"],
+    ...["tokens", "storage (types)", "call.ts (types)", "catalog.ts", "ids.ts", "signal.ts"],
   ],
   transport: ["http1", "call.ts", "errors.ts", "flow.ts", "ids.ts", "signal.ts", "soon.ts", "wire"],
   services: [
