@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { putBehind } from "../background.ts";
 
+/** What it is told that it would do otherwise. */
 export const flags = [
   // Bodies are kept outside of the engine's heap. Unless they count for when it is collected, each 64 MB of them have all of it
   // looked through, whether they are free again or not: with large requests that took more time than everything else.

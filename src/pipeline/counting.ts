@@ -49,13 +49,14 @@ const context = {
 } as const;
 
 export function createCounting({ counter, hurry, onError }: CountingOptions): Counting {
-  async function counted(counting: () => Promise<number>, bytes: () => number): Promise<number> {
+  /** What is counted is so many bytes long. */
+  async function counted(counting: () => Promise<number>, bytes: number): Promise<number> {
     try {
       return await counting();
     } catch (error) {
       // A request that says what no other family can is no fault of anybody's.
       if (!(error instanceof Refusal)) onError(error);
-      return guessTokens(bytes());
+      return guessTokens(bytes);
     }
   }
 
@@ -73,18 +74,9 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
   return {
     async input(operation, request) {
       const { length } = request.bytes();
-      return length > longest
-        ? guessTokens(length)
-        : counted(
-            () => countInput(operation, request),
-            () => length,
-          );
+      return length > longest ? guessTokens(length) : counted(() => countInput(operation, request), length);
     },
-    output: (text) =>
-      counted(
-        () => counter.countAll([text], hurry),
-        () => Buffer.byteLength(text),
-      ),
+    output: (text) => counted(() => counter.countAll([text], hurry), Buffer.byteLength(text)),
   };
 }
 
