@@ -225,6 +225,27 @@ describe("a trace", () => {
     expect(attempts.map(({ failure }) => failure)).toEqual([undefined, undefined]);
   });
 
+  test("of the call that ends last, while the gateway closes, is sent, too", async () => {
+    const { first, gateway } = await open();
+    first.script = undefined;
+    const leaving = new AbortController();
+    const asking = fetch(`${gateway.baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "m", stream: true, messages: [{ role: "user", content: "Hi" }] }),
+      signal: leaving.signal,
+    });
+    const exchange = await first.next();
+    exchange.head(200, eventStream);
+    // Its charge waits for this to be counted, for longer than the connections take to close.
+    const delta = { content: "鑫".repeat(100_000) };
+    await exchange.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`);
+    await asking;
+    leaving.abort();
+    await exchange.left;
+    expect((await told()).map(({ kind }) => kind).sort()).toEqual(["client", "server"]);
+  });
+
   test("of a hedged call has both attempts beside each other", async () => {
     const { ask, first } = await open({ hedging: { afterMs: 20, share: 1 } });
     first.script = undefined;

@@ -1,4 +1,5 @@
 /** Puts together those who tell of calls: the log, the metrics, the traces. */
+import { setImmediate } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import type { Observer } from "../pipeline/observe.ts";
 import { createCallLog } from "../telemetry/log.ts";
@@ -20,7 +21,11 @@ export async function createSeeing(parts: Parts, shared: Shared): Promise<Seeing
   return {
     observers: [createCallLog(log), ...(metrics ? [metrics.observer] : []), ...(otlp?.observers ?? [])],
     metricsPort: metrics?.port,
-    close: async () => void (await Promise.all([metrics?.close(), otlp?.close()])),
+    async close() {
+      // The call that ended last may not be told of yet: that is done behind its answer, in this turn of the event loop.
+      await setImmediate();
+      await Promise.all([metrics?.close(), otlp?.close()]);
+    },
   };
 }
 
