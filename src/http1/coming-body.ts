@@ -1,16 +1,11 @@
 /**
  * A long body, which comes piece by piece: it is held only once somebody wants it, who has looked at the credential first.
- * Until then its connection is not read on.
- *
- * A piece is copied to its place as soon as it has come, and its memory given back: the collector would find it much later, and
- * what is read meanwhile would take memory that nobody has touched yet.
+ * Until then its connection is not read on. From then on a piece is copied to its place as soon as it has come.
  */
 import type { Socket } from "node:net";
 
 /** In bytes. A longer one is put together at its end: it may be told of and never come. */
 const longestAtOnce = 1_048_576;
-/** In bytes. What is smaller may stand in memory that others use. */
-const leastGivenBack = 16_384;
 
 export class ComingBody {
   readonly #socket: Socket;
@@ -30,6 +25,11 @@ export class ComingBody {
   constructor(length: number, socket: Socket) {
     this.#length = length;
     this.#socket = socket;
+  }
+
+  /** Whether it keeps nothing of the memory that the next piece stands in. */
+  get isCopying(): boolean {
+    return this.#whole !== undefined || this.#isOver;
   }
 
   get isWhole(): boolean {
@@ -73,9 +73,8 @@ export class ComingBody {
   }
 
   #hold(piece: Buffer): void {
-    if (!this.#whole) return void this.#pieces.push(piece);
-    this.#whole.set(piece, this.#bytes);
-    giveBack(piece);
+    if (this.#whole) this.#whole.set(piece, this.#bytes);
+    else this.#pieces.push(piece);
   }
 
   /** Not by `Buffer.concat`, which would fill with zeros what has not come. */
@@ -109,11 +108,4 @@ export class ComingBody {
   #readOn(): void {
     if (this.#socket.isPaused()) this.#socket.resume();
   }
-}
-
-/** Only of what has its memory for itself, as all has that a socket reads at once. */
-function giveBack(piece: Buffer): void {
-  const { buffer } = piece;
-  if (piece.length < leastGivenBack || piece.length !== buffer.byteLength) return;
-  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

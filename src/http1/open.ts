@@ -1,21 +1,11 @@
-/**
- * Connects to a server, over TCP or TLS.
- *
- * What is read goes into one piece of memory that all connections share, and is copied from there into as much as it takes:
- * for a read of its own Node takes 64 kB each time, which the collector has to give back, and a chunk of a stream fills
- * hardly any of it.
- */
+/** Connects to a server, over TCP or TLS. */
 import { connect, isIP, type OnReadOpts } from "node:net";
 import { type ConnectionOptions, connect as connectSecurely } from "node:tls";
 import type { Open } from "./connection.ts";
+import { readBy } from "./reading.ts";
 
 /** How long a connection must be silent before the system asks whether the other side is still there. */
 const probeMs = 60_000;
-const readAtOnce = 65_536;
-/** What is read less than that shares a piece of memory with more that is: Node keeps one for such. */
-const short = 4_096;
-/** Nobody keeps it: what is read is copied before anything else is. */
-const shared = Buffer.allocUnsafeSlow(readAtOnce);
 
 /** Node documents `onread` for TLS, too; its types do not know it there. */
 type ReadOptions = ConnectionOptions & { readonly onread: OnReadOpts };
@@ -42,14 +32,4 @@ export function createOpen(origin: string): Open {
     });
     return { socket, connected: "secureConnect" };
   };
-}
-
-function readBy(onData: (bytes: Buffer) => void): OnReadOpts {
-  const callback = (length: number) => {
-    const bytes = length < short ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length);
-    shared.copy(bytes, 0, 0, length);
-    onData(bytes);
-    return true;
-  };
-  return { buffer: shared, callback };
 }

@@ -7,6 +7,8 @@ import { channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { ComingBody } from "./coming-body.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { Pieces } from "./pieces.ts";
+import { ownCopy, readFrom } from "./reading.ts";
 import { RequestHeads } from "./request-heads.ts";
 import { keptSeconds, PlainAnswer } from "./served-answer.ts";
 import { longestRequest, type PlainHead, type PlainRequest, plainRequest } from "./served-request.ts";
@@ -28,9 +30,7 @@ export interface ServeOptions {
 /** A short request whose body has not come whole. */
 interface Unfinished {
   readonly head: PlainHead;
-  readonly pieces: Buffer[];
-  /** Of all pieces. */
-  bytes: number;
+  readonly pieces: Pieces;
   /** When somebody more patient waits for the rest, by `performance.now()`. */
   readonly until: number;
 }
@@ -45,12 +45,12 @@ export class ServedConnection {
   readonly #socket: Socket;
   readonly #options: ServeOptions;
   readonly #heads = new RequestHeads();
+  readonly #readAsEver: (() => void) | undefined;
   #unfinished: Unfinished | undefined;
   /** A long body, before its end. Its answer may be over: then it is thrown away. */
   #coming: ComingBody | undefined;
   /** What has come behind the request that is answered. */
-  #next: Buffer[] = [];
-  #nextBytes = 0;
+  readonly #next = new Pieces();
   #answer: PlainAnswer | undefined;
   #isClosing = false;
   /** Until when it may be idle, by `performance.now()`. */
@@ -62,6 +62,7 @@ export class ServedConnection {
     options.deadlines.watch(this);
     socket.on("timeout", this.#onTimeout).on("data", this.#onData).on("end", this.#onEnd).on("error", ignore);
     socket.on("drain", this.#onDrain).on("close", this.#onClose);
+    this.#readAsEver = readFrom(socket, this.#onRead);
   }
 
   /** Of one on which something runs nothing is late. */
@@ -74,14 +75,19 @@ export class ServedConnection {
   close(): void {
     this.#isClosing = true;
     if (this.#answer) this.#answer.isLast = true;
-    else if (this.#unfinished) this.#handOver(Buffer.concat(this.#unfinished.pieces));
-    else if (this.#nextBytes === 0) this.#finish();
+    else if (this.#unfinished) this.#handOver(this.#unfinished.pieces.take());
+    else if (this.#next.length === 0) this.#finish();
   }
 
   /** Ends it, whatever runs. */
   cut(): void {
     this.#socket.destroy();
   }
+
+  readonly #onRead = (memory: Buffer, length: number): void => {
+    if (this.#coming?.isCopying) this.#addTo(this.#coming, memory.subarray(0, length));
+    else this.#onData(ownCopy(memory, length));
+  };
 
   readonly #onData = (bytes: Buffer): void => {
     if (this.#coming) this.#addTo(this.#coming, bytes);
@@ -92,13 +98,12 @@ export class ServedConnection {
 
   /** Whether something is to be answered, or read by the client, before what comes now. */
   #isOccupied(): boolean {
-    return this.#answer !== undefined || this.#nextBytes > 0 || this.#socket.writableNeedDrain;
+    return this.#answer !== undefined || this.#next.length > 0 || this.#socket.writableNeedDrain;
   }
 
   #hold(bytes: Buffer): void {
-    this.#next.push(bytes);
-    this.#nextBytes += bytes.length;
-    if (this.#nextBytes > longestRequest) this.#socket.pause();
+    this.#next.add(bytes);
+    if (this.#next.length > longestRequest) this.#socket.pause();
   }
 
   #begin(bytes: Buffer): void {
@@ -106,20 +111,20 @@ export class ServedConnection {
     if (!head) this.#handOver(bytes);
     else if (head.to > longestRequest || head.to <= bytes.length) this.#serve(head, bytes);
     else {
-      this.#unfinished = { head, pieces: [bytes], bytes: bytes.length, until: performance.now() + partialMs };
+      this.#unfinished = { head, pieces: new Pieces(), until: performance.now() + partialMs };
+      this.#unfinished.pieces.add(bytes);
       this.#socket.setTimeout(partialMs);
     }
   }
 
-  #add(unfinished: Unfinished, bytes: Buffer): void {
-    unfinished.pieces.push(bytes);
-    unfinished.bytes += bytes.length;
-    const isWhole = unfinished.bytes >= unfinished.head.to;
-    if (!isWhole && performance.now() < unfinished.until) return;
-    const all = Buffer.concat(unfinished.pieces);
+  #add({ head, pieces, until }: Unfinished, bytes: Buffer): void {
+    pieces.add(bytes);
+    const isWhole = pieces.length >= head.to;
+    if (!isWhole && performance.now() < until) return;
+    const all = pieces.take();
     this.#unfinished = undefined;
     this.#socket.setTimeout(0);
-    if (isWhole) this.#serve(unfinished.head, all);
+    if (isWhole) this.#serve(head, all);
     else this.#handOver(all);
   }
 
@@ -144,7 +149,7 @@ export class ServedConnection {
     const taken = coming.add(bytes);
     if (!coming.isWhole) return;
     this.#coming = undefined;
-    if (taken < bytes.length) this.#hold(bytes.subarray(taken));
+    if (taken < bytes.length) this.#hold(Buffer.from(bytes.subarray(taken)));
     if (!this.#answer) this.#goOn();
   }
 
@@ -158,12 +163,13 @@ export class ServedConnection {
   /** It is idle from now on, unless another request has come. */
   #goOn(): void {
     this.#idleUntil = performance.now() + idleMs;
-    if (this.#nextBytes > 0) setImmediate(this.#takeNext);
+    if (this.#next.length > 0) setImmediate(this.#takeNext);
   }
 
   /** Takes no more. A client that has not heard of it may send another request: were it reset, it might lose its answer. */
   #finish(): void {
     const socket = this.#socket;
+    this.#readAsEver?.();
     this.#options.deadlines.forget(this);
     socket.off("data", this.#onData).off("timeout", this.#onTimeout).setTimeout(0);
     socket.resume().end(() => {
@@ -175,23 +181,16 @@ export class ServedConnection {
   /** Only who does not wait for answers has sent another request. */
   readonly #takeNext = (): void => {
     const { destroyed, writableNeedDrain } = this.#socket;
-    if (this.#answer || this.#nextBytes === 0 || destroyed || writableNeedDrain) return;
-    const bytes = this.#takeHeld();
+    if (this.#answer || this.#next.length === 0 || destroyed || writableNeedDrain) return;
+    const bytes = this.#next.take();
     this.#socket.resume();
     this.#begin(bytes);
   };
 
-  #takeHeld(): Buffer {
-    const bytes = Buffer.concat(this.#next);
-    this.#next = [];
-    this.#nextBytes = 0;
-    return bytes;
-  }
-
   /** The socket's own timer runs while a body comes, or while somebody reads slowly: each piece sets it anew. */
   readonly #onTimeout = (): void => {
     if (this.#answer) return;
-    if (this.#unfinished) this.#handOver(Buffer.concat(this.#unfinished.pieces));
+    if (this.#unfinished) this.#handOver(this.#unfinished.pieces.take());
     else this.#socket.destroy();
   };
 
@@ -205,8 +204,7 @@ export class ServedConnection {
   /** A client that ends its side has left; what was answered before is still its. */
   readonly #onEnd = (): void => {
     this.#unfinished = undefined;
-    this.#next = [];
-    this.#nextBytes = 0;
+    this.#next.take();
     const answer = this.#answer;
     this.#answer = undefined;
     this.#idleUntil = performance.now() + idleMs;
@@ -231,6 +229,7 @@ export class ServedConnection {
 
   #handOver(bytes: Buffer): void {
     const socket = this.#socket;
+    this.#readAsEver?.();
     this.#unfinished = undefined;
     this.#options.deadlines.forget(this);
     this.#options.onOver(this);

@@ -72,7 +72,7 @@ function collectComing(body: ComingBody, heard: (body: string) => void): void {
   let bytes = 0;
   const { add } = body;
   body.add = (piece) => {
-    // Its memory is given back.
+    // Its memory is used again.
     pieces.push(Buffer.from(piece));
     bytes += piece.length;
     const taken = add.call(body, piece);

@@ -30,11 +30,15 @@ export interface Client {
   until(end: string): Promise<string>;
 }
 
-/** What is to be undone at a test's end is pushed to `undo`. `isServed`: or are requests for somebody else? */
+/**
+ * What is to be undone at a test's end is pushed to `undo`. `isServed`: or are requests for somebody else? `prepare` has each
+ * connection before it is served.
+ */
 export async function startServedPort(
   undo: (() => unknown)[],
   handedOver: (socket: Socket) => void = () => {},
   isServed = true,
+  prepare: (socket: Socket) => void = () => {},
 ): Promise<ServedPort> {
   const watched = new Set<Late>();
   const deadlines = { watch: (one: Late) => void watched.add(one), forget: (one: Late) => void watched.delete(one) };
@@ -49,6 +53,7 @@ export async function startServedPort(
     };
   };
   const server = createServer((socket) => {
+    prepare(socket);
     connections.push(new ServedConnection(socket, { serve, deadlines, onOver: () => {}, handOver: handedOver }));
   });
   undo.push(() => server.close());
