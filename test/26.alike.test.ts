@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createAlikeReader } from "../src/providers/openai-alike.ts";
+import { aroundText } from "../src/wire/around.ts";
 import { dataFrame } from "../src/wire/sse.ts";
 
 const chunk = (delta: object, more: object = {}, choice: object = {}) =>
@@ -20,6 +21,13 @@ const escaped = Buffer.from(
     .replace("#", "\\u0041"),
 );
 const twice = Buffer.from(chunk({ content: "A" }).toString().replace('"A"', '"A","content":"\\u0041"'));
+
+test("what stands around a text is kept for a stream's whole life, and nothing else is by it", () => {
+  const from = chunk({ content: "first" });
+  const { before, after } = aroundText("content", "first", from) as NonNullable<ReturnType<typeof aroundText>>;
+  expect(`${before}second${after}`).toBe(String(chunk({ content: "second" })));
+  for (const kept of [before, after]) expect(kept.buffer.byteLength).toBeLessThanOrEqual(from.length);
+});
 
 describe("a chunk that differs from one before", () => {
   test.each(["content", "reasoning_content", "reasoning"])("in its %s alone is read, and told as it came", (key) => {

@@ -21,7 +21,12 @@ export function aroundText(key: string, text: string, from: Buffer): Around | un
   const member = Buffer.from(name + JSON.stringify(text));
   const at = from.indexOf(member);
   if (at === -1 || from.includes(member, at + 1)) return undefined;
-  // Copies, for a piece of what was read would keep all of it.
-  const before = Buffer.from(from.subarray(0, at + name.length + 1));
-  return { before, after: Buffer.from(from.subarray(at + member.length - 1)) };
+  const to = at + name.length + 1;
+  const end = at + member.length - 1;
+  // In memory of their own, for as long as the stream lasts: what they stand in now, and what Node keeps for short pieces, is
+  // many others', and would all be kept.
+  const own = Buffer.allocUnsafeSlow(to + from.length - end);
+  own.set(from.subarray(0, to));
+  own.set(from.subarray(end), to);
+  return { before: own.subarray(0, to), after: own.subarray(to) };
 }
