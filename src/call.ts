@@ -113,19 +113,20 @@ export type Answer<O extends DescMessage = DescMessage> =
       readonly trailers?: () => AnswerHeaders;
     };
 
-export type Handler = (call: Call) => Promise<Answer>;
+/** Throws a Refusal, now or later. */
+export type Handler = (call: Call) => Soon<Answer>;
 
 /** A proto service's implementation: one function an RPC. */
 export type ServiceImplementation<S extends DescService> = {
-  readonly [M in keyof S["method"]]: (call: Call<S["method"][M]["input"]>) => Promise<Answer<S["method"][M]["output"]>>;
+  readonly [M in keyof S["method"]]: (call: Call<S["method"][M]["input"]>) => Soon<Answer<S["method"][M]["output"]>>;
 };
 
 /** What a door needs of the gateway behind it. */
 export interface Way {
   /** Says who calls, and that it may, by headers alone, before the body is read. Throws a Refusal, now or later. */
   admit(arrival: Arrival): Soon<Admission>;
-  /** Answers the call. Throws a Refusal, and so may its frames. */
-  handle(asked: Asked): Promise<Answer>;
+  /** Answers the call. Throws a Refusal, now or later, and so may its frames. */
+  handle(asked: Asked): Soon<Answer>;
   /** Tells of a call that was admitted and never came to be: its body could not be read. */
   abandon(arrival: Arrival, caller: Caller, error: unknown): void;
 }

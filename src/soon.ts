@@ -1,17 +1,109 @@
 /**
  * What is there already, or will be: who has it goes on at once. A call passes some twenty places where something may have to
- * be waited for and hardly ever has, and each wait costs a promise and a turn of the microtask queue.
+ * be waited for and hardly ever has, and each wait for a promise costs turns of the microtask queue.
  *
- * A promise here is one of the platform's own. In async functions `isLater(soon) ? await soon : soon` says so; elsewhere
- * `whenThere` goes on.
+ * What was begun by a plain call goes on by one: who waits for a `Later` is called as soon as it comes, and who waits for
+ * that one then, however many there are. Async functions may wait for it as for a promise:
+ * `isLater(soon) ? await soon : soon`; elsewhere `whenThere`, `following` and `orElse` go on.
  */
-export type Soon<T> = T | Promise<T>;
+export type Soon<T> = T | PromiseLike<T>;
 
-export function isLater<T>(soon: Soon<T>): soon is Promise<T> {
-  return soon instanceof Promise;
+type GoOn<T, R> = (value: T) => Soon<R>;
+
+/** What will be there, or fail. Who waits is called by whoever says so, and what it throws is told to who waits for it. */
+export class Later<T> implements PromiseLike<T> {
+  #state: "awaited" | "there" | "failed" = "awaited";
+  /** What came, or what it failed by. */
+  #outcome: unknown;
+  /** What this one makes of what it waits for; nothing: it passes it on. */
+  #goOn: GoOn<never, unknown> | null | undefined;
+  #failed: GoOn<never, unknown> | null | undefined;
+  /** Those that wait for this one: hardly ever more than one. */
+  #first: Later<unknown> | undefined;
+  #others: readonly Later<unknown>[] | undefined;
+
+  /** Says that it is there. Only the first word counts. */
+  come(value: T): void {
+    this.#end("there", value);
+  }
+
+  /** Says that it will never be. */
+  fail(error: unknown): void {
+    this.#end("failed", error);
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: an async function asks for it.
+  then<R = T, F = never>(goOn?: GoOn<T, R> | null, failed?: GoOn<unknown, F> | null): Later<R | F> {
+    const next = new Later<R | F>();
+    next.#goOn = goOn;
+    next.#failed = failed;
+    this.#tell(next as Later<unknown>);
+    return next;
+  }
+
+  #tell(next: Later<unknown>): void {
+    if (this.#state !== "awaited") next.#take(this.#state, this.#outcome);
+    else if (this.#first) this.#others = [...(this.#others ?? []), next];
+    else this.#first = next;
+  }
+
+  #end(state: "there" | "failed", outcome: unknown): void {
+    if (this.#state !== "awaited") return;
+    this.#state = state;
+    this.#outcome = outcome;
+    const [first, others] = [this.#first, this.#others];
+    this.#first = this.#others = undefined;
+    if (first) first.#take(state, outcome);
+    if (others) for (const other of others) other.#take(state, outcome);
+  }
+
+  /** Takes what it has waited for. */
+  #take(state: "there" | "failed", outcome: unknown): void {
+    const work = state === "there" ? this.#goOn : this.#failed;
+    this.#goOn = this.#failed = undefined;
+    if (!work) this.#end(state, outcome);
+    else {
+      try {
+        this.#become(work(outcome as never));
+      } catch (error) {
+        this.#end("failed", error);
+      }
+    }
+  }
+
+  #become(made: unknown): void {
+    if (made instanceof Later) made.#tell(this as Later<unknown>);
+    else if (made instanceof Promise) made.then(this.come.bind(this), this.fail.bind(this));
+    else this.#end("there", made);
+  }
+}
+
+export function isLater<T>(soon: Soon<T>): soon is PromiseLike<T> {
+  return soon instanceof Later || soon instanceof Promise;
 }
 
 /** Goes on with what is there, now or later. Throws what `goOn` throws now. */
-export function whenThere<T, R>(soon: Soon<T>, goOn: (value: T) => Soon<R>): Soon<R> {
+export function whenThere<T, R>(soon: Soon<T>, goOn: GoOn<T, R>): Soon<R> {
   return isLater(soon) ? soon.then(goOn) : goOn(soon);
+}
+
+/** Does work, and goes on with what it fails by, now or later. Throws what that throws now. */
+export function orElse<T, F>(work: () => Soon<T>, failed: GoOn<unknown, F>): Soon<T | F> {
+  try {
+    const made = work();
+    return isLater(made) ? made.then<T, F>(undefined, failed) : made;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** The same, and goes on with what comes of it; what that throws is not what the work failed by. */
+export function following<T, R, F>(work: () => Soon<T>, goOn: GoOn<T, R>, failed: GoOn<unknown, F>): Soon<R | F> {
+  let made: Soon<T>;
+  try {
+    made = work();
+  } catch (error) {
+    return failed(error);
+  }
+  return isLater(made) ? made.then<R, F>(goOn, failed) : goOn(made);
 }

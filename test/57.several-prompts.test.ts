@@ -170,7 +170,7 @@ function completeAt(upstream: Upstream) {
     counting: createCounting({ counter, hurry: new Leaving(), onError: () => {} }),
     priorityOf: () => 0,
   });
-  return (form: Form, request: JsonObject | Request, signal = new AbortController().signal): Promise<Answer> => {
+  return async (form: Form, request: JsonObject | Request, signal = new AbortController().signal): Promise<Answer> => {
     const call: Call<typeof CreateCompletionRequestSchema> = {
       id: "req_1",
       method: InferenceService.method.createCompletion,

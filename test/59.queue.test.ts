@@ -290,8 +290,10 @@ describe("what the operator sees", () => {
     return { kind: "openai", speaks: { chat: chat as unknown as Speak<"chat"> }, close: async () => {} };
   }
 
-  const speakBehind = (queues: ReturnType<typeof createQueues>) =>
-    queues.before("far", endless()).speaks.chat as Speak<"chat">;
+  const speakBehind = (queues: ReturnType<typeof createQueues>) => {
+    const speak = queues.before("far", endless()).speaks.chat as Speak<"chat">;
+    return async (asked: Attempt<"chat", "stream">) => speak(asked);
+  };
 
   test("is who has a place and who waits; frames that nobody reads give theirs back when the caller leaves", async () => {
     await start({});

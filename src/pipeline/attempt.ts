@@ -5,17 +5,18 @@
  * What a translation leaves out is named in the answer header `x-gateway-dropped`, and what a gateway behind this one
  * leaves out with it. A caller who sends `x-gateway-strict: true` is refused instead, before anything is sent.
  */
-import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, Call } from "../call.ts";
 import { wouldBeDropped } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
 import { translateAlong } from "../families/index.ts";
 import type { Translated } from "../families/translation.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
+import type { Attempt } from "../providers/provider.ts";
 import type { Timeouts } from "../providers/timeouts.ts";
 import type { Signal } from "../signal.ts";
-import { isLater } from "../soon.ts";
+import { orElse, type Soon, whenThere } from "../soon.ts";
 import { estimatePromptTokens } from "../tokens/prompt.ts";
+import type { Wire } from "../wire/wire.ts";
 import { endless } from "./deadline.ts";
 import { holdHead } from "./hold-head.ts";
 import type { Lead } from "./leads.ts";
@@ -51,65 +52,83 @@ export interface Answered<O extends Operation, F extends Form> {
   readonly facts: AttemptFacts;
 }
 
-/** Asks `part`, which is the call or one of several that it consists of, at a target. Throws a Refusal. */
-export async function attemptAt<O extends Operation, F extends Form>(
+/** Asks `part`, which is the call or one of several that it consists of, at a target. Throws a Refusal, now or later. */
+export function attemptAt<O extends Operation, F extends Form>(
   lead: Lead,
   part: Call<Input<O>>,
   signal: Signal,
   isHedge: boolean,
   options: AttemptOptions<F>,
-): Promise<Answered<O, F>> {
-  const { form, meter, reservation, deadline, isStrict, priority, clock, onSent } = options;
-  const { id, header } = part;
-  const { operation, target } = lead;
+): Soon<Answered<O, F>> {
+  const { form, meter, reservation, clock, onSent } = options;
+  const { operation, model } = lead;
   const translated = translate(lead, part, options);
   const { dropped } = translated;
-  if (dropped.length > 0 && isStrict) throw wouldBeDropped(dropped);
-  const bounding = reservation.bound(lead.model, operation, translated.request);
-  const request = isLater(bounding) ? await bounding : bounding;
-  const facts = factsOf(lead, clock(), isHedge);
-  part.facts.attempts = [...part.facts.attempts, facts];
-  onSent(lead, facts);
-  const attempted = meter.attempt(operation, request);
-  const failedFirst = followOvertaking(signal, part.signal, attempted, facts);
-  try {
-    const spoken = await lead.speak({
-      id,
-      operation,
-      form,
-      request,
-      model: target.model,
-      header,
-      signal,
-      facts,
-      meter: attempted,
-      priority,
-      traceHeaders: part.facts.trace?.began(facts) ?? passedTrace(header),
-      timeouts: deadline === endless ? options.timeouts : { ...options.timeouts, totalMs: deadline - clock() },
-    });
-    // Who has no sockets waits for itself.
-    if (facts.waitedMs === 0) facts.waitedMs = performance.now() - facts.sentAt - facts.queuedMs;
-    const answer = options.holdsHead && form === "stream" ? await heldBack(spoken, attempted, facts) : spoken;
-    // A stream may last for long, and asks for no text of its request any more.
-    if (form === "stream") for (const sent of [request, part.request]) sent.letGoOfText();
-    const further = answer.headers?.["x-gateway-dropped"];
-    const told = translated.answer(answer) as Answer<Output<O, F>>;
-    if (dropped.length === 0 && further === undefined) return { answer: told, lead, facts };
-    return { answer: { ...told, headers: droppedHeaders(dropped, further) }, lead, facts };
-  } catch (error) {
-    failedFirst();
-    attempted.drop();
-    facts.endedAt ??= clock();
-    throw error;
-  }
+  if (dropped.length > 0 && options.isStrict) throw wouldBeDropped(dropped);
+  return whenThere(reservation.bound(model, operation, translated.request), (request) => {
+    const facts = factsOf(lead, clock(), isHedge);
+    part.facts.attempts = [...part.facts.attempts, facts];
+    onSent(lead, facts);
+    const attempted = meter.attempt(operation, request);
+    const failedFirst = followOvertaking(signal, part.signal, attempted, facts);
+    const told = (answer: Answer): Answered<O, F> => {
+      // A stream may last for long, and asks for no text of its request any more.
+      if (form === "stream") for (const sent of [request, part.request]) sent.letGoOfText();
+      return { answer: toldBack(answer, translated) as Answered<O, F>["answer"], lead, facts };
+    };
+    const spoken = (answer: Answer) => {
+      // Who has no sockets waits for itself.
+      if (facts.waitedMs === 0) facts.waitedMs = performance.now() - facts.sentAt - facts.queuedMs;
+      return form === "stream" && options.holdsHead ? heldBack(answer, attempted, facts).then(told) : told(answer);
+    };
+    return orElse(
+      () => whenThere(lead.speak(requestTo(lead, part, request, signal, attempted, facts, options)), spoken),
+      (error): never => {
+        failedFirst();
+        attempted.drop();
+        facts.endedAt ??= clock();
+        throw error;
+      },
+    );
+  });
+}
+
+/** What a provider is asked. */
+function requestTo<F extends Form>(
+  { operation, target }: Lead,
+  { id, header, facts: { trace } }: Pick<Call, "id" | "header" | "facts">,
+  request: Wire<Input<Operation>>,
+  signal: Signal,
+  meter: AttemptMeter,
+  facts: AttemptFacts,
+  { form, deadline, timeouts, priority, clock }: AttemptOptions<F>,
+): Attempt<Operation, F> {
+  return {
+    id,
+    operation,
+    form,
+    request,
+    model: target.model,
+    header,
+    signal,
+    facts,
+    meter,
+    priority,
+    traceHeaders: trace?.began(facts) ?? passedTrace(header),
+    timeouts: deadline === endless ? timeouts : { ...timeouts, totalMs: deadline - clock() },
+  };
+}
+
+/** Translates an answer back, and names what was left out on the way to it. */
+function toldBack(answer: Answer, translated: Translated<Operation, Operation>): Answer {
+  const { dropped } = translated;
+  const further = answer.headers?.["x-gateway-dropped"];
+  const told = translated.answer(answer as Answer<Output<Operation, Form>>) as Answer;
+  return dropped.length === 0 && further === undefined ? told : { ...told, headers: droppedHeaders(dropped, further) };
 }
 
 /** Holds a stream's head back: what is waited for it is the upstream's. */
-async function heldBack<D extends DescMessage>(
-  spoken: Answer<D>,
-  meter: AttemptMeter,
-  facts: AttemptFacts,
-): Promise<Answer<D>> {
+async function heldBack(spoken: Answer, meter: AttemptMeter, facts: AttemptFacts): Promise<Answer> {
   const spokenAt = performance.now();
   try {
     return await holdHead(spoken, () => meter.hasContent());

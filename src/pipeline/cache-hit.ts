@@ -8,6 +8,7 @@ import { formatDecimal } from "../decimal.ts";
 import type { Ledger, Reserved } from "../ledger/ledger.ts";
 import { nothingUsed, partOf } from "../ledger/price.ts";
 import { type Form, type Operation, operations } from "../providers/operations.ts";
+import type { Soon } from "../soon.ts";
 import type { KeptAnswer } from "./answer-cache.ts";
 import { type Charge, chargeOnce } from "./charge-once.ts";
 import { bodyOf, framesOf } from "./packed.ts";
@@ -25,7 +26,7 @@ export interface CacheHitOptions {
 }
 
 /** Throws a Refusal. */
-export type AnswerHit = (hit: KeptAnswer, asked: Operation, form: Form, call: Call) => Promise<Answer>;
+export type AnswerHit = (hit: KeptAnswer, asked: Operation, form: Form, call: Call) => Soon<Answer>;
 
 export function createCacheHit(options: CacheHitOptions): AnswerHit {
   const { ledger, priceShare, clock } = options;

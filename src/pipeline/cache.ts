@@ -14,6 +14,7 @@ import type { Catalog, Model } from "../catalog.ts";
 import { modelUnpriced, notCached } from "../errors.ts";
 import { each, flow } from "../flow.ts";
 import { type Form, type Input, type Operation, operations } from "../providers/operations.ts";
+import type { Soon } from "../soon.ts";
 import type { AnswerCache, KeptAnswer } from "./answer-cache.ts";
 import { cacheControlOf } from "./cache-control.ts";
 import { type CacheHitOptions, createCacheHit } from "./cache-hit.ts";
@@ -88,8 +89,8 @@ function lookUp(asked: Operation, form: Form, call: Call, { catalog, cache, cloc
   return { hit, model, place: onlyKept ? undefined : { cache: within, key, model } };
 }
 
-function forward(complete: Complete, asked: Operation, form: Form, call: Call): Promise<Answer> {
-  return complete(asked, form, call as Call<Input<Operation>>) as Promise<Answer>;
+function forward(complete: Complete, asked: Operation, form: Form, call: Call): Soon<Answer> {
+  return complete(asked, form, call as Call<Input<Operation>>) as Soon<Answer>;
 }
 
 /** Nothing is as fresh as what is asked for anew, which is what an age of 0 means. */

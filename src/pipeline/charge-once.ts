@@ -8,7 +8,8 @@ import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames } from "../call.ts";
 import { each, flow, noMore } from "../flow.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { Soon } from "../soon.ts";
+import type { Signal } from "../signal.ts";
+import { following, type Soon, whenThere } from "../soon.ts";
 import type { CallMeter } from "./meter.ts";
 
 /** Charges a call, and returns what the answer tells of its cost. `firstByteAt` is when its caller got the first byte. */
@@ -32,29 +33,34 @@ export interface ChargeOnceOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Runs a call to its answer, and has it charged. Throws what `work` throws, when that has been done. */
-export async function chargeOnce<A extends Answer>(
+/** Runs a call to its answer, and has it charged. Throws what `work` throws, when that has been done: now or later. */
+export function chargeOnce<A extends Answer>(
   running: ToCharge,
-  work: () => Promise<A>,
+  work: () => Soon<A>,
   options: ChargeOnceOptions,
-): Promise<A> {
+): Soon<A> {
   const charging = new Charging(running, options);
   const { signal } = running.call;
-  let answer: A;
-  try {
-    answer = await work();
-  } catch (error) {
-    await charging.end(signal.aborted ? Outcome.LEFT : Outcome.FAILED);
-    throw error;
-  }
-  if (answer.kind === "whole") {
-    if (!signal.aborted) charging.began();
-    await charging.end(signal.aborted ? Outcome.LEFT : Outcome.ANSWERED);
+  return following(
+    work,
+    (answer) => {
+      if (answer.kind === "whole") return chargedWhole(answer, signal, charging);
+      // Frames that nobody began to read have no end of their own.
+      signal.addEventListener("abort", () => void charging.endUnread(), { once: true });
+      return { ...answer, frames: charged(answer.frames, running, charging), trailers: () => charging.costHeaders() };
+    },
+    (error) =>
+      whenThere(charging.end(signal.aborted ? Outcome.LEFT : Outcome.FAILED), (): never => {
+        throw error;
+      }),
+  );
+}
+
+function chargedWhole<A extends Answer>(answer: A, signal: Signal, charging: Charging): Soon<A> {
+  if (!signal.aborted) charging.began();
+  return whenThere(charging.end(signal.aborted ? Outcome.LEFT : Outcome.ANSWERED), () => {
     return { ...answer, headers: { ...answer.headers, ...charging.costHeaders() } };
-  }
-  // Frames that nobody began to read have no end of their own.
-  signal.addEventListener("abort", () => void charging.endUnread(), { once: true });
-  return { ...answer, frames: charged(answer.frames, running, charging), trailers: () => charging.costHeaders() };
+  });
 }
 
 /** What becomes of a call's charge. A class, for each of thousands of streams has one for as long as it lasts. */
@@ -63,7 +69,8 @@ class Charging {
   readonly #options: ChargeOnceOptions;
   readonly #isDone: () => void;
   #firstByteAt: number | undefined;
-  #ending: Promise<void> | undefined;
+  #ending: Soon<void> | undefined;
+  #hasEnded = false;
   #headers: AnswerHeaders = {};
 
   constructor(running: ToCharge, options: ChargeOnceOptions) {
@@ -82,27 +89,47 @@ class Charging {
 
   /** Ends a call whose caller left before it asked for the first byte. */
   async endUnread(): Promise<void> {
-    if (this.#firstByteAt === undefined) await this.end(Outcome.LEFT).catch(this.#options.onError);
+    if (this.#firstByteAt !== undefined) return;
+    try {
+      await this.end(Outcome.LEFT);
+    } catch (error) {
+      this.#options.onError(error);
+    }
   }
 
-  /** Charges the call, unless that was done. */
-  end(outcome: Outcome): Promise<void> {
-    this.#ending ??= this.#charge(outcome);
+  /** Charges the call, unless that was done. Throws where it cannot be, now or later. */
+  end(outcome: Outcome): Soon<void> {
+    if (!this.#hasEnded) {
+      this.#hasEnded = true;
+      this.#ending = this.#charge(outcome);
+    }
     return this.#ending;
   }
 
-  async #charge(outcome: Outcome): Promise<void> {
-    try {
-      this.#headers = await this.#running.charge(outcome, this.#options.clock(), this.#firstByteAt);
-    } finally {
-      this.#isDone();
-    }
+  #charge(outcome: Outcome): Soon<void> {
+    return following(
+      () => this.#running.charge(outcome, this.#options.clock(), this.#firstByteAt),
+      (headers) => {
+        this.#headers = headers;
+        this.#isDone();
+      },
+      (error): never => {
+        this.#isDone();
+        throw error;
+      },
+    );
   }
 
   /** Returns what the answer tells of its cost. */
   costHeaders(): AnswerHeaders {
     return this.#headers;
   }
+}
+
+/** Has the call charged, and then its last batch taken. */
+async function chargedBefore(charging: Charging, take: () => Promise<void> | undefined): Promise<void> {
+  await charging.end(Outcome.ANSWERED);
+  await take();
 }
 
 function charged(frames: Frames, { call, meter }: ToCharge, charging: Charging): Frames {
@@ -114,7 +141,7 @@ function charged(frames: Frames, { call, meter }: ToCharge, charging: Charging):
       // Who has left does not get it any more.
       if (signal.aborted) return take(batch);
       charging.began();
-      return meter.isOver() ? charging.end(Outcome.ANSWERED).then(() => take(batch)) : take(batch);
+      return meter.isOver() ? chargedBefore(charging, () => take(batch)) : take(batch);
     });
     return taken.then(
       () => {

@@ -12,6 +12,7 @@ import type { AttemptFacts, Facts } from "../facts.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
 import type { Signal } from "../signal.ts";
+import { following, type Soon } from "../soon.ts";
 import { type Answered, attemptAt } from "./attempt.ts";
 import type { Counting } from "./counting.ts";
 import { deadlineOf, timeoutsOf } from "./deadline.ts";
@@ -41,7 +42,7 @@ export type Complete = <O extends Operation, F extends Form>(
   asked: O,
   form: F,
   call: Call<Input<O>>,
-) => Promise<Answer<Output<O, F>>>;
+) => Soon<Answer<Output<O, F>>>;
 
 export function createComplete(init: CompleteOptions): Complete {
   const { leadsOf, send, ledger, settle, counting, priorityOf, clock } = init;
@@ -81,21 +82,20 @@ export function createComplete(init: CompleteOptions): Complete {
     const onPaused = (ms: number) => {
       facts.pausedMs = (facts.pausedMs ?? 0) + ms;
     };
-    const ask = async (part: Call<Input<O>>): Promise<Answer<Output<O, F>>> => {
-      const sending = { signal: part.signal, deadline, mayHedge, onPaused };
-      const askAt = (to: Lead, signal: Signal, isHedge: boolean) => attemptAt<O, F>(to, part, signal, isHedge, options);
-      let answered: Answered<O, F>;
-      try {
-        answered = await send.send(leads, sending, askAt);
-      } catch (error) {
-        throw withWay(error, reached.lead, facts, begunAt);
-      }
-      const { answer, lead, facts: attempt } = answered;
+    const answeredBy = ({ answer, lead, facts: attempt }: Answered<O, F>): Answer<Output<O, F>> => {
       // Of two that were asked at once the one that was sent last need not be the one that answered.
       reach(lead, attempt);
       const told = toldOf(lead, facts, begunAt);
       const headers = answer.headers ? { ...answer.headers, ...told } : told;
       return answer.kind === "whole" ? { kind: "whole", body: answer.body, headers } : { ...answer, headers };
+    };
+    const ask = (part: Call<Input<O>>): Soon<Answer<Output<O, F>>> => {
+      const sending = { signal: part.signal, deadline, mayHedge, onPaused };
+      const askAt = (to: Lead, signal: Signal, isHedge: boolean) => attemptAt<O, F>(to, part, signal, isHedge, options);
+      const failed = (error: unknown): never => {
+        throw withWay(error, reached.lead, facts, begunAt);
+      };
+      return following(() => send.send(leads, sending, askAt), answeredBy, failed);
     };
     const running = { call, asked, meter, arrivedAt, reached: () => reached, reservation };
     const hasQueue = leads.some((lead) => lead.hasQueue);

@@ -13,11 +13,12 @@ import { JoinedPieces, joinedCompletion } from "../families/completions-to-chat/
 import type { Translation } from "../families/translation.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
 import { abortSignalOf } from "../signal.ts";
+import type { Soon } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
 import { allOf, interleave } from "./concurrently.ts";
 
 /** Asks the upstream once. */
-export type Ask<I extends DescMessage, D extends DescMessage> = (call: Call<I>) => Promise<Answer<D>>;
+export type Ask<I extends DescMessage, D extends DescMessage> = (call: Call<I>) => Soon<Answer<D>>;
 
 type Completion = Output<"completions", Form>;
 
@@ -45,14 +46,14 @@ export function firstPart(way: readonly Translation[], call: Call): Call {
   return others.length === 0 ? call : { ...call, request: request.with({ prompt }) as Wire<DescMessage> };
 }
 
-/** Throws a Refusal. `way` is what lies between the call and its upstream, and `hasQueue` says that one of them has one. */
+/** Throws a Refusal, now or later. `way` is what lies between the call and its upstream, and `hasQueue` says that one of them has one. */
 export function eachPrompt<O extends Operation, F extends Form>(
   way: readonly Translation[],
   form: F,
   call: Call<Input<O>>,
   ask: Ask<Input<O>, Output<O, F>>,
   hasQueue = false,
-): Promise<Answer<Output<O, F>>> {
+): Soon<Answer<Output<O, F>>> {
   return way[0]?.from === "completions" ? askEach(form, call, ask, hasQueue) : ask(call);
 }
 
@@ -69,7 +70,7 @@ async function askEach<O extends Operation, F extends Form>(
   const stopping = new AbortController();
   const signal = AbortSignal.any([abortSignalOf(call.signal), stopping.signal]);
   const rest = request.with({ prompt: "" }); // So that no prompt costs the reading of them all.
-  const askFor = (text: string) =>
+  const askFor = async (text: string) =>
     ask({ ...call, request: rest.with({ prompt: text }) as Wire<DescMessage> as Wire<Input<O>>, signal });
   const several: Several = { prompts, n, askFor: askFor as Several["askFor"], stop: () => stopping.abort() };
   return (form === "whole" ? whole(several) : streamed(several, acceptedFirst(hasQueue))) as Promise<

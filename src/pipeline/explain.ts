@@ -14,12 +14,12 @@ import type { Form, Input, Operation } from "../providers/operations.ts";
 import type { LedgerStore } from "../storage/ledger.ts";
 import type { Targets } from "../targets/targets.ts";
 import { translate } from "./attempt.ts";
+import { courseOf, shortestRest } from "./course.ts";
 import { timeoutsOf } from "./deadline.ts";
 import { firstPart } from "./each-prompt.ts";
 import type { Lead, LeadsOf } from "./leads.ts";
 import { boundWith, needOf } from "./need.ts";
 import { shortOf } from "./reserve.ts";
-import { courseOf, shortestRest } from "./send.ts";
 import { isStrict } from "./strict.ts";
 import type { Validate } from "./validate.ts";
 
@@ -98,7 +98,7 @@ export function createExplain(options: ExplainOptions): Explain {
       const at = (lead: Lead) => explainedAt(lead, words, { ...explaining, call }, options);
       const found = [...course, ...resting].map(at);
       const cache = cacheState(asked, form, call);
-      const refusal = cache === "hit" ? undefined : refusalBefore(found, leads, targets);
+      const refusal = cache === "hit" ? undefined : refusalBefore(found, leads);
       return { models: byModel(found), cache, refusal };
     } catch (error) {
       return { models: [], cache: "", refusal: refusalOf(error) };
@@ -107,9 +107,9 @@ export function createExplain(options: ExplainOptions): Explain {
 }
 
 /** The first that is asked decides: where it refuses the call itself, no other is. */
-function refusalBefore(found: readonly ExplainedTarget[], leads: readonly Lead[], targets: Targets) {
+function refusalBefore(found: readonly ExplainedTarget[], leads: readonly Lead[]) {
   const [first] = found;
-  return first && first.restMs > 0 ? upstreamResting(shortestRest(leads, targets)) : first?.refusal;
+  return first && first.restMs > 0 ? upstreamResting(shortestRest(leads)) : first?.refusal;
 }
 
 /** Puts a call into the words of a lead's upstream. Throws a Refusal. */
@@ -131,9 +131,9 @@ function explainedAt(
   lead: Lead,
   translateFor: Translator,
   { asked, call }: Explaining & { readonly call: Call },
-  { targets, left }: ExplainOptions,
+  { left }: ExplainOptions,
 ): ExplainedTarget {
-  const told = { lead, dropped: [], restMs: targets.restMs(lead.target), refusal: undefined, hold: undefined };
+  const told = { lead, dropped: [], restMs: lead.state.breaker.restMs(), refusal: undefined, hold: undefined };
   let translated: Translated<Operation, Operation>;
   try {
     translated = translateFor(lead);

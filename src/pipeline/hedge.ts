@@ -37,7 +37,7 @@ export function createHedge({ afterMs, share }: HedgeOptions): Hedge {
       budget.earn();
       const signal = abortSignalOf(caller);
       const [first, second] = [new AbortController(), new AbortController()];
-      const asking = ask(lead, AbortSignal.any([signal, first.signal]), false);
+      const asking = asked(ask, lead, AbortSignal.any([signal, first.signal]), false);
       const waiting = new AbortController();
       const late = setTimeout(afterMs, timeIsUp, { signal: waiting.signal });
       try {
@@ -47,10 +47,15 @@ export function createHedge({ afterMs, share }: HedgeOptions): Hedge {
         waiting.abort();
       }
       if (signal.aborted || !mayAskAgain() || !budget.take()) return asking;
-      const again = ask(other(), AbortSignal.any([signal, second.signal]), true);
+      const again = asked(ask, other(), AbortSignal.any([signal, second.signal]), true);
       return firstOf(asking, again, first, second);
     },
   };
+}
+
+/** Several wait for it. */
+async function asked<L, A>(ask: AskAt<L, A>, lead: L, signal: Signal, isHedge: boolean): Promise<A> {
+  return ask(lead, signal, isHedge);
 }
 
 /** What the race is lost to. */

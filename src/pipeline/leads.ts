@@ -10,7 +10,7 @@ import { wayTo } from "../families/index.ts";
 import type { Translation } from "../families/translation.ts";
 import { type Input, type Operation, operations } from "../providers/operations.ts";
 import type { Provider, Speak } from "../providers/provider.ts";
-import type { Targets } from "../targets/targets.ts";
+import type { TargetState, Targets } from "../targets/targets.ts";
 import { authorizeModel } from "./authorize.ts";
 import { conversationOf } from "./conversation.ts";
 import { partsOf } from "./each-prompt.ts";
@@ -27,6 +27,7 @@ export interface Lead {
   readonly speak: Speak<Operation>;
   /** Whether calls may have to wait for one another there. */
   readonly hasQueue: boolean;
+  readonly state: TargetState;
 }
 
 export interface LeadsOptions {
@@ -42,7 +43,7 @@ export interface LeadsOptions {
 export type LeadsOf = <O extends Operation>(asked: O, call: Call<Input<O>>) => readonly [Lead, ...Lead[]];
 
 export function createLeadsOf(options: LeadsOptions): LeadsOf {
-  const leadAt = createLeadAt(options.providers);
+  const leadAt = createLeadAt(options);
   return <O extends Operation>(asked: O, call: Call<Input<O>>) => {
     const models = modelsOf(asked, call, options.catalog);
     const leads: Lead[] = [];
@@ -113,25 +114,25 @@ function addLeadsTo<O extends Operation>(
 type LeadAt = (asked: Operation, model: Model, target: Target) => Lead | undefined;
 
 /** Neither models nor what upstreams speak ever change: leads are found once, by the first call that asks for them. */
-function createLeadAt(providers: LeadsOptions["providers"]): LeadAt {
+function createLeadAt(options: LeadsOptions): LeadAt {
   const found = new Map<Model, Map<Operation, Map<Target, Lead>>>();
   return (asked, model, target) => {
     const ofModel = found.get(model) ?? new Map<Operation, Map<Target, Lead>>();
     const known = ofModel.get(asked);
-    const leads = known ?? leadsOfAll(asked, model, providers);
+    const leads = known ?? leadsOfAll(asked, model, options);
     if (!known) found.set(model, ofModel.set(asked, leads));
     return leads.get(target);
   };
 }
 
-function leadsOfAll(asked: Operation, model: Model, providers: LeadsOptions["providers"]): Map<Target, Lead> {
+function leadsOfAll(asked: Operation, model: Model, { providers, targets }: LeadsOptions): Map<Target, Lead> {
   const leads = new Map<Target, Lead>();
   for (const target of model.targets) {
     const { speaks, kind, hasQueue = false } = providerOf(target, providers);
     const way = wayTo(asked, (operation) => speaks[operation] !== undefined && mayRelay(model, operation));
     const operation = way?.at(-1)?.to ?? asked;
     const speak = speaks[operation] as Speak<Operation>;
-    if (way) leads.set(target, { model, target, kind, way, operation, speak, hasQueue });
+    if (way) leads.set(target, { model, target, kind, way, operation, speak, hasQueue, state: targets.of(target) });
   }
   return leads;
 }

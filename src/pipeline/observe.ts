@@ -6,7 +6,7 @@ import type { Answer, Arrival, Asked, Call, Caller, Handler, Way } from "../call
 import { asRefusal, type Refusal } from "../errors.ts";
 import { type Facts, newFacts } from "../facts.ts";
 import { ending } from "../flow.ts";
-import { isLater } from "../soon.ts";
+import { following, isLater, type Soon } from "../soon.ts";
 
 /** A call that is over. */
 export interface Ended {
@@ -63,13 +63,13 @@ export function observe(
       };
       try {
         const admission = way.admit(arrival);
-        return isLater(admission) ? admission.catch(refused) : admission;
+        return isLater(admission) ? admission.then(undefined, refused) : admission;
       } catch (error) {
         return refused(error);
       }
     },
     abandon: (arrival, caller, error) => tell(endedNow(arrival, caller, newFacts(), clock(), error)),
-    async handle(asked: Asked): Promise<Answer> {
+    handle(asked: Asked): Soon<Answer> {
       const begunAt = clock();
       const { id, method, header, peer, caller, request, signal } = asked;
       const call: Call = { id, method, header, peer, caller, request, signal, facts: newFacts() };
@@ -81,15 +81,18 @@ export function observe(
       };
       const own = ++seen;
       for (const observer of observers) observer.began?.(call);
-      try {
-        const answer = await way.handle(call);
-        if (answer.kind === "stream") return { ...answer, frames: ending(answer.frames, end) };
-        end();
-        return answer;
-      } catch (error) {
-        end(error);
-        throw error;
-      }
+      return following(
+        () => way.handle(call),
+        (answer) => {
+          if (answer.kind === "stream") return { ...answer, frames: ending(answer.frames, end) };
+          end();
+          return answer;
+        },
+        (error): never => {
+          end(error);
+          throw error;
+        },
+      );
     },
   };
 }

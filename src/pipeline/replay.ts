@@ -11,6 +11,7 @@ import type { Answer, AnswerHeaders, Call, Frames } from "../call.ts";
 import type { Catalog } from "../catalog.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type Form, type Operation, operations } from "../providers/operations.ts";
+import type { Soon } from "../soon.ts";
 import { canonicalText } from "../wire/canonical.ts";
 import { authorizeModel } from "./authorize.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
@@ -26,7 +27,7 @@ export interface ReplayOptions extends ClaimsOptions {
 
 /** Wraps what answers a call of a model. */
 export type Replays = (asked: Operation, form: Form, handler: Handle) => Handle;
-type Handle = (call: Call) => Promise<Answer>;
+type Handle = (call: Call) => Soon<Answer>;
 
 /** What a repetition has in common with the call that it repeats. */
 interface Same {

@@ -45,7 +45,12 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
   const freed = () => {
     if (!reserved) return undefined;
     const { bound } = reserved;
-    const settled = isLater(bound) ? bound.catch(() => {}) : undefined;
+    const settled = isLater(bound)
+      ? bound.then(
+          () => {},
+          () => {},
+        )
+      : undefined;
     return whenThere<unknown, unknown>(settled, () => {
       const last = held;
       held = undefined;

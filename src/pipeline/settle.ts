@@ -11,7 +11,7 @@ import type { AttemptFacts } from "../facts.ts";
 import type { Charged, Ledger } from "../ledger/ledger.ts";
 import { type CallUsage, costOf } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
-import { whenThere } from "../soon.ts";
+import { type Soon, whenThere } from "../soon.ts";
 import { type Charge, chargeOnce } from "./charge-once.ts";
 import type { Lead } from "./leads.ts";
 import { type CallMeter, type Measured, nothingMeasured } from "./meter.ts";
@@ -42,8 +42,8 @@ export interface SettleOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Runs a call to its answer, and charges it. Throws what `work` throws, when that has been settled. */
-export type Settle = <A extends Answer>(running: Running, work: () => Promise<A>) => Promise<A>;
+/** Runs a call to its answer, and charges it. Throws what `work` throws, when that has been settled: now or later. */
+export type Settle = <A extends Answer>(running: Running, work: () => Soon<A>) => Soon<A>;
 
 export function createSettle(options: SettleOptions): Settle {
   return (running, work) => {
@@ -71,7 +71,7 @@ interface Ended {
   readonly hasCost: boolean;
 }
 
-function chargeFor(running: Running, ended: Ended, measured: Measured, options: SettleOptions): Promise<AnswerHeaders> {
+function chargeFor(running: Running, ended: Ended, measured: Measured, options: SettleOptions): Soon<AnswerHeaders> {
   const { call, asked, arrivedAt } = running;
   const { outcome, endedAt, firstByteAt, hasCost } = ended;
   const { used, estimated, isNothing, gaveUp } = measured;
@@ -102,7 +102,7 @@ function chargeFor(running: Running, ended: Ended, measured: Measured, options: 
     duration_ms: Math.max(0, endedAt - arrivedAt),
     first_byte_ms: firstByteAt === undefined ? null : Math.max(0, firstByteAt - arrivedAt),
   };
-  return options.ledger.settle(settlement, running.reservation.held()).then((charged) => {
+  return whenThere(options.ledger.settle(settlement, running.reservation.held()), (charged) => {
     const { facts } = call;
     facts.outcome = outcome;
     facts.used = whole;

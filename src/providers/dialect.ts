@@ -8,12 +8,12 @@
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, Frames } from "../call.ts";
 import { Refusal, upstreamFailed } from "../errors.ts";
-import type { AttemptFacts } from "../facts.ts";
 import { each, failAfter, flow, noMore } from "../flow.ts";
 import { type Fields, writeFields } from "../http1/fields.ts";
-import { isLater, type Soon, whenThere } from "../soon.ts";
+import { type Soon, whenThere } from "../soon.ts";
 import { type SseFrame, SseReader } from "../wire/sse.ts";
 import { Wire } from "../wire/wire.ts";
+import { ask, askWhole, maxErrorBytes } from "./ask.ts";
 import type { UpstreamReply } from "./exchange.ts";
 import { type Form, type Operation, type Output, operations } from "./operations.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
@@ -57,57 +57,15 @@ export interface Follower {
 }
 
 const maxAnswerBytes = 64 * 1024 * 1024;
-const maxErrorBytes = 64 * 1024;
 
 /** Returns how to speak one operation at this path of the upstream. What it returns throws a Refusal, now or later. */
 export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dialect, path: string): Speak<O> {
-  return <F extends Form>(attempt: Attempt<O, F>) => {
+  return <F extends Form>(attempt: Attempt<O, F>): Soon<Answer<Output<O, F>>> => {
     const desc = operations[attempt.operation][attempt.form] as Output<O, F>;
-    return ask(upstream, dialect, path, attempt, (reply): Soon<Answer<Output<O, F>>> => {
-      if (attempt.form === "stream") return streamAnswer(reply, desc, dialect, attempt);
-      const reading = readWhole(reply, maxAnswerBytes);
-      const coming = isLater(reading) ? waited(attempt.facts, reading) : reading;
-      return whenThere(coming, (bytes) => wholeAnswer(bytes, reply, desc, dialect, attempt));
-    });
+    const asking = { upstream, dialect, path, attempt };
+    if (attempt.form === "stream") return ask(asking, (reply) => streamAnswer(reply, desc, dialect, attempt));
+    return askWhole(asking, maxAnswerBytes, (bytes, reply) => wholeAnswer(bytes, reply, desc, dialect, attempt));
   };
-}
-
-/**
- * Sends the request, sees it accepted, and returns what is made of the reply. Throws the refusal that the upstream answers
- * with. It is one function: of several each would be waited for.
- */
-export async function ask<A>(
-  upstream: Upstream,
-  dialect: Dialect,
-  path: string,
-  attempt: Attempt,
-  answerOf: (reply: UpstreamReply) => Soon<A>,
-): Promise<A> {
-  const { facts, signal, timeouts } = attempt;
-  const strict = attempt.header("x-gateway-strict");
-  const fields: Fields = { "x-request-id": attempt.id };
-  if (strict !== undefined) fields["x-gateway-strict"] = strict;
-  Object.assign(fields, attempt.traceHeaders, dialect.headers?.(attempt));
-  const asking = { path, common: dialect.common[attempt.form], fields, body: dialect.body(attempt) };
-  const begunAt = performance.now();
-  let reply: UpstreamReply;
-  try {
-    reply = await upstream.post(asking, { signal, timeouts });
-  } finally {
-    facts.waitedMs += performance.now() - begunAt;
-  }
-  if (reply.status !== 200) return refusedBy(reply, dialect, attempt);
-  return answerOf(reply);
-}
-
-async function refusedBy(reply: UpstreamReply, dialect: Dialect, { facts, model }: Attempt): Promise<never> {
-  const retryAfter = reply.headers["retry-after"];
-  throw dialect.refusal({
-    status: reply.status,
-    body: await waited(facts, readWhole(reply, maxErrorBytes)),
-    retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
-    model,
-  });
 }
 
 const from = { "user-agent": "model-gateway" };
@@ -115,16 +73,6 @@ const from = { "user-agent": "model-gateway" };
 /** Writes fields that all requests have once and for all. */
 export function commonFields(fields: Readonly<Fields>): string {
   return writeFields({ ...fields, ...from, "content-type": "application/json" });
-}
-
-/** Counts the time until this is there for the upstream's. */
-export async function waited<T>(facts: AttemptFacts, coming: Soon<T>): Promise<T> {
-  const begunAt = performance.now();
-  try {
-    return await coming;
-  } finally {
-    facts.waitedMs += performance.now() - begunAt;
-  }
 }
 
 /** Returns how to ask an upstream whether it is well: any answer of success says so. */

@@ -12,15 +12,34 @@ import type { Connection } from "../http1/connection.ts";
 import type { PartTimeouts, Replies } from "../http1/replies.ts";
 import type { ReplyFields } from "../http1/reply.ts";
 import type { Signal } from "../signal.ts";
+import type { Later } from "../soon.ts";
 import { type Bound, type Bounds, type Timeouts, timedOut } from "./timeouts.ts";
 
-export interface UpstreamReply {
+/** An answer, of which the head has come. */
+export class UpstreamReply {
   readonly status: number;
   readonly headers: ReplyFields;
-  /** The body, as much at a time as has come. Throws a Refusal. Leaving the iteration ends the exchange. */
-  readonly body: AsyncIterable<readonly Buffer[]>;
-  /** Takes the body where all of it has come already, as most whole ones have with their heads. */
-  readonly takeArrived: () => readonly Buffer[] | undefined;
+  /** Has the body, as much at a time as has come, told to one reader, who may leave by throwing: that ends the exchange. */
+  readonly read: (reader: Reader) => void;
+
+  constructor(status: number, headers: ReplyFields, read: (reader: Reader) => void) {
+    this.status = status;
+    this.headers = headers;
+    this.read = read;
+  }
+
+  /** The same body for one who asks for it. Throws a Refusal. Leaving the iteration ends the exchange. */
+  get body(): AsyncIterable<readonly Buffer[]> {
+    const { read } = this;
+    return flow((take) => new Promise((resolve, reject) => read({ take, resolve, reject })));
+  }
+}
+
+/** Who takes a body, and is told of its end. */
+export interface Reader {
+  readonly take: Take<readonly Buffer[]>;
+  resolve(): void;
+  reject(failure: unknown): void;
 }
 
 const highWaterBytes = 256 * 1024;
@@ -28,7 +47,7 @@ const releaseTimeoutMs = 1000;
 
 export class Exchange implements Replies {
   /** Who waits for the head, until it is there: what it says is not kept for as long as the body lasts. */
-  #asker: Asker | undefined;
+  #asker: Later<UpstreamReply> | undefined;
   readonly #signal: Signal;
   readonly #bounds: Bounds;
   /** The upstream's own. */
@@ -48,7 +67,7 @@ export class Exchange implements Replies {
   /** Whether the reader has not yet taken what it was given. */
   #isBusy = false;
 
-  constructor(asker: Asker, signal: Signal, bounds: Bounds, timeouts: Timeouts) {
+  constructor(asker: Later<UpstreamReply>, signal: Signal, bounds: Bounds, timeouts: Timeouts) {
     this.#asker = asker;
     this.#signal = signal;
     this.#bounds = bounds;
@@ -91,9 +110,9 @@ export class Exchange implements Replies {
 
   head(status: number, headers: ReplyFields): void {
     this.#expect("idleMs");
-    const body = flow<readonly Buffer[]>((take) => this.#read(take));
-    this.#asker?.resolve({ status, headers, body, takeArrived: () => (this.#ended ? this.#take() : undefined) });
+    const asker = this.#asker;
     this.#asker = undefined;
+    asker?.come(new UpstreamReply(status, headers, this.#read));
   }
 
   body(pieces: Buffer[]): void {
@@ -128,8 +147,9 @@ export class Exchange implements Replies {
     this.#connection = undefined;
     clearTimeout(this.#released);
     this.#letGo();
-    this.#asker?.reject(refusal);
+    const asker = this.#asker;
     this.#asker = undefined;
+    asker?.fail(refusal);
     this.#goOnIfIdle();
   }
 
@@ -140,12 +160,10 @@ export class Exchange implements Replies {
     this.#next = undefined;
   }
 
-  #read(take: Take<readonly Buffer[]>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#reader = { take, resolve, reject };
-      this.#goOn();
-    });
-  }
+  readonly #read = (reader: Reader): void => {
+    this.#reader = reader;
+    this.#goOn();
+  };
 
   #goOnIfIdle(): void {
     if (this.#reader && !this.#isBusy) this.#goOn();
@@ -199,18 +217,6 @@ export class Exchange implements Replies {
     }
     return chunks;
   }
-}
-
-interface Asker {
-  readonly resolve: (reply: UpstreamReply) => void;
-  readonly reject: (failure: Refusal) => void;
-}
-
-/** Who takes the body, and who waits for its end. */
-interface Reader {
-  readonly take: Take<readonly Buffer[]>;
-  readonly resolve: () => void;
-  readonly reject: (failure: unknown) => void;
 }
 
 const unreachable: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH"]);

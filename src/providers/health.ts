@@ -8,6 +8,7 @@
  */
 import type { Answer } from "../call.ts";
 import { ending } from "../flow.ts";
+import { following, type Soon } from "../soon.ts";
 import { faultOf, isTelling } from "./fault.ts";
 import type { Operation } from "./operations.ts";
 import { type Attempt, type Provider, type Speak, withEverySpeak } from "./provider.ts";
@@ -96,7 +97,7 @@ function createAttempts(): Attempts {
 }
 
 function watched(speak: Speak<Operation>, record: Attempts, clock: () => number): Speak<Operation> {
-  const watchedSpeak = async (attempt: Attempt) => {
+  const watchedSpeak = (attempt: Attempt): Soon<Answer> => {
     const begunAt = clock();
     let firstByte = -1;
     let isOver = false;
@@ -114,9 +115,7 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
       if (failure !== undefined) facts.failure = failure;
       record.ended(facts.endedAt, firstByte, isTelling(error) ? failure : undefined);
     };
-    record.began();
-    try {
-      const answer = (await speak(attempt)) as Answer;
+    const answered = (answer: Answer): Answer => {
       if (answer.kind === "stream") {
         // Frames that nobody began to read have no end of their own.
         signal.addEventListener("abort", () => end(), { once: true });
@@ -125,10 +124,16 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
       came();
       end();
       return answer;
-    } catch (error) {
-      end(error);
-      throw error;
-    }
+    };
+    record.began();
+    return following(
+      () => speak(attempt) as Soon<Answer>,
+      answered,
+      (error): never => {
+        end(error);
+        throw error;
+      },
+    );
   };
   return watchedSpeak as unknown as Speak<Operation>;
 }

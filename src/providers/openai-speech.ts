@@ -8,12 +8,13 @@ import { create } from "@bufbuild/protobuf";
 import { SpeechChunkSchema, SpeechSchema } from "../../gen/modelgateway/v1/speech_pb.ts";
 import type { Answer, Frames } from "../call.ts";
 import type { Fields } from "../http1/fields.ts";
+import type { Soon } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
-import { ask, commonFields, type Dialect, passedOn, waited } from "./dialect.ts";
+import { ask, askWhole } from "./ask.ts";
+import { commonFields, type Dialect, passedOn } from "./dialect.ts";
 import type { UpstreamReply } from "./exchange.ts";
 import type { Attempt } from "./provider.ts";
 import type { Upstream } from "./upstream.ts";
-import { readWhole } from "./whole-body.ts";
 
 const maxAudioBytes = 256 * 1024 * 1024;
 
@@ -21,21 +22,21 @@ const maxAudioBytes = 256 * 1024 * 1024;
 export function speakSpeech(upstream: Upstream, dialect: Dialect, credential: Readonly<Fields>) {
   const common = commonFields({ ...credential, accept: "application/octet-stream" });
   const spoken: Dialect = { ...dialect, common: { whole: common, stream: common }, body: requestBody };
-  return (attempt: Attempt<"speech">) =>
-    ask(upstream, spoken, "/audio/speech", attempt, (reply) => answerOf(reply, attempt));
+  return (attempt: Attempt<"speech">): Soon<Answer<typeof SpeechSchema | typeof SpeechChunkSchema>> => {
+    const asking = { upstream, dialect: spoken, path: "/audio/speech", attempt };
+    return attempt.form === "whole"
+      ? askWhole(asking, maxAudioBytes, wholeAudio)
+      : ask(asking, (reply) => ({ kind: "stream", frames: chunksOf(reply, attempt), ...passedOn(reply) }));
+  };
 }
 
-async function answerOf(
-  reply: UpstreamReply,
-  attempt: Attempt<"speech">,
-): Promise<Answer<typeof SpeechSchema | typeof SpeechChunkSchema>> {
-  const contentType = String(reply.headers["content-type"] ?? "application/octet-stream");
-  if (attempt.form === "stream") {
-    return { kind: "stream", frames: chunksOf(reply, contentType, attempt), ...passedOn(reply) };
-  }
-  const audio = await waited(attempt.facts, readWhole(reply, maxAudioBytes));
-  const body = Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType, audio }));
+function wholeAudio(audio: Buffer, reply: UpstreamReply): Answer<typeof SpeechSchema> {
+  const body = Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType: typeOf(reply), audio }));
   return { kind: "whole", body, ...passedOn(reply) };
+}
+
+function typeOf({ headers }: UpstreamReply): string {
+  return String(headers["content-type"] ?? "application/octet-stream");
 }
 
 function requestBody({ request, model }: Attempt): Buffer {
@@ -47,12 +48,12 @@ function requestBody({ request, model }: Attempt): Buffer {
 }
 
 async function* chunksOf(
-  { body }: UpstreamReply,
-  contentType: string,
+  reply: UpstreamReply,
   { request, meter }: Attempt<"speech">,
 ): Frames<typeof SpeechChunkSchema> {
+  const contentType = typeOf(reply);
   let first = true;
-  for await (const chunks of body) {
+  for await (const chunks of reply.body) {
     const audio = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
     yield [chunk(first ? { contentType, audio } : { audio })];
     first = false;

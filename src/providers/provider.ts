@@ -7,6 +7,7 @@
 import type { Answer, AnswerHeaders, Arrival } from "../call.ts";
 import type { AttemptFacts } from "../facts.ts";
 import type { Signal } from "../signal.ts";
+import type { Soon } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { Form, Input, Operation, Output } from "./operations.ts";
 import type { Timeouts } from "./timeouts.ts";
@@ -68,10 +69,10 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
 }
 
 /**
- * Answers in the form that the attempt asks for. What fails before the first frame is thrown here or by the first
- * step of the frames; a stream that ends without throwing is complete.
+ * Answers in the form that the attempt asks for. What fails before the first frame is thrown here, now or later, or by the
+ * first step of the frames; a stream that ends without throwing is complete.
  */
-export type Speak<O extends Operation> = <F extends Form>(attempt: Attempt<O, F>) => Promise<Answer<Output<O, F>>>;
+export type Speak<O extends Operation> = <F extends Form>(attempt: Attempt<O, F>) => Soon<Answer<Output<O, F>>>;
 
 export interface Provider {
   /** The API that it speaks: openai, anthropic, embedded. */

@@ -1,13 +1,14 @@
 /** One upstream over HTTP: its connections, POST with a body known in full, and GET. */
 import { type Asking, createConnectionPool } from "../http1/pool.ts";
 import type { Signal } from "../signal.ts";
+import { Later } from "../soon.ts";
 import { Exchange, type UpstreamReply } from "./exchange.ts";
 import { createBounds, defaultTimeouts, type Timeouts, timedOut } from "./timeouts.ts";
 
 export interface Upstream {
-  /** Sends a request below the base address. Resolves with the head. Throws a Refusal. */
-  post(asking: Sending, waiting: Waiting): Promise<UpstreamReply>;
-  get(asking: Sending, waiting: Waiting): Promise<UpstreamReply>;
+  /** Sends a request below the base address. The head comes, or it fails by a Refusal. */
+  post(asking: Sending, waiting: Waiting): Later<UpstreamReply>;
+  get(asking: Sending, waiting: Waiting): Later<UpstreamReply>;
   close(): Promise<void>;
 }
 
@@ -31,15 +32,18 @@ export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTime
     const { path, common, fields, body } = asking;
     const bounds = boundsFor(wanted);
     const { totalMs } = bounds;
-    if (totalMs && totalMs.ms <= 0) return Promise.reject(timedOut("totalMs", totalMs));
-    return new Promise<UpstreamReply>((resolve, reject) => {
-      const exchange = new Exchange({ resolve, reject }, signal, bounds, timeouts);
-      try {
-        pool.send({ method, path: `${prefix}${path}`, common, fields, body }, exchange);
-      } catch (error) {
-        exchange.failed(error as Error);
-      }
-    });
+    const reply = new Later<UpstreamReply>();
+    if (totalMs && totalMs.ms <= 0) {
+      reply.fail(timedOut("totalMs", totalMs));
+      return reply;
+    }
+    const exchange = new Exchange(reply, signal, bounds, timeouts);
+    try {
+      pool.send({ method, path: `${prefix}${path}`, common, fields, body }, exchange);
+    } catch (error) {
+      exchange.failed(error as Error);
+    }
+    return reply;
   };
   return {
     post: (asking, waiting) => send("POST", asking, waiting),

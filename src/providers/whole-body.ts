@@ -1,23 +1,40 @@
-/** Reads the body of an upstream's answer whole: at once where it came with its head. */
+/** Reads the body of an upstream's answer whole. */
 import { upstreamFailed } from "../errors.ts";
-import { each } from "../flow.ts";
-import type { Soon } from "../soon.ts";
-import type { UpstreamReply } from "./exchange.ts";
+import { Later } from "../soon.ts";
+import type { Reader, UpstreamReply } from "./exchange.ts";
 
-/** Throws a Refusal, now or later, where it is larger than `maxBytes`. */
-export function readWhole({ body, takeArrived }: UpstreamReply, maxBytes: number): Soon<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const add = (batch: readonly Buffer[]): undefined => {
+/** Fails by a Refusal where it is larger than `maxBytes`. */
+export function readWhole(reply: UpstreamReply, maxBytes: number): Later<Buffer> {
+  const whole = new Later<Buffer>();
+  reply.read(new WholeBody(whole, maxBytes));
+  return whole;
+}
+
+class WholeBody implements Reader {
+  readonly #whole: Later<Buffer>;
+  readonly #maxBytes: number;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(whole: Later<Buffer>, maxBytes: number) {
+    this.#whole = whole;
+    this.#maxBytes = maxBytes;
+  }
+
+  take(batch: readonly Buffer[]): undefined {
     for (const chunk of batch) {
-      bytes += chunk.length;
-      chunks.push(chunk);
+      this.#bytes += chunk.length;
+      this.#chunks.push(chunk);
     }
-    if (bytes > maxBytes) throw upstreamFailed("its answer is too large");
-  };
-  const joined = () => (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
-  const arrived = takeArrived();
-  if (!arrived) return each(body, add).then(joined);
-  add(arrived);
-  return joined();
+    if (this.#bytes > this.#maxBytes) throw upstreamFailed("its answer is too large");
+  }
+
+  resolve(): void {
+    const chunks = this.#chunks;
+    this.#whole.come(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, this.#bytes));
+  }
+
+  reject(failure: unknown): void {
+    this.#whole.fail(failure);
+  }
 }

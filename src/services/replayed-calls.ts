@@ -1,6 +1,6 @@
 /** Which calls of models may be repeated under an Idempotency-Key: all that cost. */
 import type { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
-import type { Answer, Call, ServiceImplementation } from "../call.ts";
+import type { Handler, ServiceImplementation } from "../call.ts";
 import type { Replays } from "../pipeline/replay.ts";
 
 type Asked = Parameters<Replays>[0];
@@ -23,7 +23,7 @@ const repeatable: { readonly [name in keyof Inference]?: readonly [Asked, AskedF
 
 export function withReplays(service: Inference, replays: Replays): Inference {
   const wrapped = Object.entries(repeatable).map(([name, [asked, form]]) => {
-    const handler = service[name as keyof Inference] as unknown as (call: Call) => Promise<Answer>;
+    const handler = service[name as keyof Inference] as unknown as Handler;
     return [name, replays(asked, form, handler)];
   });
   return { ...service, ...(Object.fromEntries(wrapped) as Partial<Inference>) };

@@ -18,8 +18,6 @@ export interface BreakerOptions {
 }
 
 export interface Breaker {
-  /** Whether a call may go there now, without taking anything. */
-  isOpen(): boolean;
   /** For how long nothing is sent there yet, in milliseconds; 0 where it may be tried. */
   restMs(): number;
   /** Which part of its weight the target gets, above 0 and at most 1. */
@@ -47,7 +45,6 @@ export function createBreaker({ failures: most, openMs, clock, onChange }: Break
     return Math.max(0, until - clock());
   };
   return {
-    isOpen: () => restMs() > 0,
     restMs,
     share: () => Math.min(1, leastShare + (clock() - closedAt) / slowStartMs),
     began() {

@@ -46,10 +46,7 @@ export function createTargets({ retryShare, onResting = () => {}, ...options }: 
   };
   return {
     of,
-    restMs(target) {
-      const { breaker } = of(target);
-      return breaker.isOpen() ? breaker.restMs() : 0;
-    },
+    restMs: (target) => of(target).breaker.restMs(),
     checked: (upstream, passes) => void checks.set(upstream, passes),
     passesChecks: (upstream) => checks.get(upstream),
   };

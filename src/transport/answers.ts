@@ -12,6 +12,7 @@ import { each, noMore } from "../flow.ts";
 import type { Fields } from "../http1/fields.ts";
 import type { HttpAnswer } from "../http1/served-answer.ts";
 import type { Signal } from "../signal.ts";
+import type { Soon } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
 import { type Envelope, envelopedAnswer } from "./envelope.ts";
 import { framesOf } from "./frames.ts";
@@ -82,7 +83,7 @@ const streamHeaders = {
 /** Fills silence from the call's beginning on: most of it comes before the first frame. */
 export async function writeStream(
   outlet: Outlet,
-  answering: Promise<Answer>,
+  answering: Soon<Answer>,
   keepAliveMs: number,
   gone: Signal,
 ): Promise<void> {
@@ -133,7 +134,7 @@ function joinHead(res: HttpAnswer & { readonly _header?: unknown }): void {
 /** Writes the bytes that a field of the stream's messages holds, one after another. */
 export async function writeBytes(
   { res, head }: Outlet,
-  answering: Promise<Answer>,
+  answering: Soon<Answer>,
   field: string,
   gone: Signal,
 ): Promise<void> {

@@ -10,6 +10,7 @@ import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { methodNotAllowed, unknownPath } from "../errors.ts";
 import type { HttpAnswer, PlainAnswer } from "../http1/served-answer.ts";
 import type { PlainRequest } from "../http1/served-request.ts";
+import { orElse } from "../soon.ts";
 import type { Addresses } from "./addresses.ts";
 import { type Outlet, setHead, writeProblem } from "./answers.ts";
 import type { Assets } from "./assets.ts";
@@ -51,7 +52,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     res.destroy();
   };
   const visit = (req: HttpRequest, res: HttpAnswer, id: string, head: Record<string, string>, found: Found) =>
-    void rest(req, res, { id, head, ...found }).catch(failing(res, id));
+    void orElse(() => rest(req, res, { id, head, ...found }), failing(res, id));
   const handlePlain: Dispatch["handlePlain"] = (req) => {
     if (req.headers.origin !== undefined) return undefined;
     const match = routes.find(req.method, pathOf(req.url));

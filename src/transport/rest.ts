@@ -6,11 +6,11 @@
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
-import type { Peer, Way } from "../call.ts";
+import type { Admission, Caller, Peer, Way } from "../call.ts";
 import { unsupportedMediaType } from "../errors.ts";
 import type { HttpAnswer } from "../http1/served-answer.ts";
 import { Leaving } from "../signal.ts";
-import { isLater, type Soon, whenThere } from "../soon.ts";
+import { following, orElse, type Soon, whenThere } from "../soon.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { writeBytes, writeProblem, writeStream, writeWhole } from "./answers.ts";
@@ -35,10 +35,11 @@ export interface Visit {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-export type RestDoor = (req: HttpRequest, res: HttpAnswer, visit: Visit) => Promise<void>;
+/** Fails only by what is no refusal and no fault of the call's: by its own. */
+export type RestDoor = (req: HttpRequest, res: HttpAnswer, visit: Visit) => Soon<void>;
 
 export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestOptions): RestDoor {
-  return async (req, res, visit) => {
+  return (req, res, visit) => {
     const { id, route, head } = visit;
     const header = (name: string) => headerText(req, name);
     const outlet = { res, id, family: familyOf(route, header), head };
@@ -47,36 +48,37 @@ export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestO
       // Once all is written nobody can leave any more, and what the upstream still sends may come to its end.
       if (!res.writableEnded) gone.abort();
     });
-    try {
-      const peer = peerOf(req);
-      const sameHeaders = "isRepeated" in req && req.isRepeated ? req.headers : undefined;
-      const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header, sameHeaders, peer };
-      const admission = way.admit(arrival);
-      const { caller, headers } = isLater(admission) ? await admission : admission;
-      Object.assign(head, headers);
-      let asked: ReadCall;
-      try {
-        const reading = readCall(req, visit, limits);
-        asked = isLater(reading) ? await reading : reading;
-      } catch (error) {
-        way.abandon(arrival, caller, error);
-        throw error;
-      }
-      const { method, request } = asked;
+    const peer = peerOf(req);
+    const sameHeaders = "isRepeated" in req && req.isRepeated ? req.headers : undefined;
+    const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header, sameHeaders, peer };
+    const answer = (caller: Caller, { method, request }: ReadCall): Soon<void> => {
       const answering = way.handle({ id, method, header, peer, caller, request, signal: gone });
-      const isStream = method.methodKind === "server_streaming";
-      if (isStream && route.bodyField !== "" && !asksForEvents(request)) {
-        await writeBytes(outlet, answering, route.bodyField, gone);
-      } else if (isStream) {
-        await writeStream(outlet, answering, keepAliveMs, gone);
-      } else {
-        const answer = await answering;
-        if (!gone.aborted) writeWhole(outlet, answer, route.envelope);
-      }
-    } catch (error) {
-      discard(req, limits.timeoutMs);
-      if (!gone.aborted) writeProblem(outlet, error);
-    }
+      if (method.methodKind === "unary")
+        return whenThere(answering, (whole) => {
+          if (!gone.aborted) writeWhole(outlet, whole, route.envelope);
+        });
+      return route.bodyField !== "" && !asksForEvents(request)
+        ? writeBytes(outlet, answering, route.bodyField, gone)
+        : writeStream(outlet, answering, keepAliveMs, gone);
+    };
+    const admitted = ({ caller, headers }: Admission): Soon<void> => {
+      Object.assign(head, headers);
+      return following(
+        () => readCall(req, visit, limits),
+        (asked) => answer(caller, asked),
+        (error): never => {
+          way.abandon(arrival, caller, error);
+          throw error;
+        },
+      );
+    };
+    return orElse(
+      () => whenThere(way.admit(arrival), admitted),
+      (error) => {
+        discard(req, limits.timeoutMs);
+        if (!gone.aborted) writeProblem(outlet, error);
+      },
+    );
   };
 }
 

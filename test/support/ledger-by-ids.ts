@@ -8,13 +8,13 @@ import {
   type Reserved,
   type Settlement,
 } from "../../src/ledger/ledger.ts";
-import { whenThere } from "../../src/soon.ts";
+import { type Soon, whenThere } from "../../src/soon.ts";
 import type { Held } from "../../src/storage/ledger.ts";
 
 export interface LedgerByIds extends Omit<Ledger, "hold" | "free" | "settle"> {
   /** What calls have that have it in hand. */
   readonly inHand: Ledger;
-  hold(wish: Wish): Promise<Held> | Held;
+  hold(wish: Wish): Soon<Held>;
   free(requestId: string): Promise<void>;
   settle(settlement: Settlement): ReturnType<Ledger["settle"]>;
 }

@@ -1,0 +1,92 @@
+/**
+ * Asks an upstream in its dialect: sends the request, sees it accepted, and counts what is waited for it.
+ *
+ * What the upstream refuses is thrown as the refusal that the dialect makes of it, now or later.
+ */
+import type { Refusal } from "../errors.ts";
+import type { AttemptFacts } from "../facts.ts";
+import type { Fields } from "../http1/fields.ts";
+import { following, type Soon, whenThere } from "../soon.ts";
+import type { Dialect } from "./dialect.ts";
+import type { UpstreamReply } from "./exchange.ts";
+import type { Attempt } from "./provider.ts";
+import type { Upstream } from "./upstream.ts";
+import { readWhole } from "./whole-body.ts";
+
+/** Who is asked what. */
+export interface ToAsk {
+  readonly upstream: Upstream;
+  readonly dialect: Dialect;
+  /** Below the upstream's base address. */
+  readonly path: string;
+  readonly attempt: Attempt;
+}
+
+export const maxErrorBytes = 64 * 1024;
+
+/** Returns what is made of the reply as soon as its head has come. */
+export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => Soon<A>): Soon<A> {
+  const { facts } = asking.attempt;
+  const coming = waited(facts, () => post(asking));
+  return whenThere(coming, (reply) => {
+    if (reply.status === 200) return answerOf(reply);
+    const reading = waited(facts, () => readWhole(reply, maxErrorBytes));
+    return whenThere(reading, (bytes): never => {
+      throw refusalOf(reply, bytes, asking);
+    });
+  });
+}
+
+/** Returns what is made of the reply when all of it has come. */
+export function askWhole<A>(
+  asking: ToAsk,
+  maxBytes: number,
+  answerOf: (bytes: Buffer, reply: UpstreamReply) => A,
+): Soon<A> {
+  let reply: UpstreamReply | undefined;
+  const read = (head: UpstreamReply) => {
+    reply = head;
+    return readWhole(head, head.status === 200 ? maxBytes : maxErrorBytes);
+  };
+  const reading = waited(asking.attempt.facts, () => whenThere(post(asking), read));
+  return whenThere(reading, (bytes) => {
+    const head = reply as UpstreamReply;
+    if (head.status === 200) return answerOf(bytes, head);
+    throw refusalOf(head, bytes, asking);
+  });
+}
+
+function post({ upstream, dialect, path, attempt }: ToAsk): Soon<UpstreamReply> {
+  const { signal, timeouts } = attempt;
+  const strict = attempt.header("x-gateway-strict");
+  const fields: Fields = { "x-request-id": attempt.id };
+  if (strict !== undefined) fields["x-gateway-strict"] = strict;
+  Object.assign(fields, attempt.traceHeaders, dialect.headers?.(attempt));
+  const request = { path, common: dialect.common[attempt.form], fields, body: dialect.body(attempt) };
+  return upstream.post(request, { signal, timeouts });
+}
+
+function refusalOf({ status, headers }: UpstreamReply, body: Buffer, { dialect, attempt }: ToAsk): Refusal {
+  const told = headers["retry-after"];
+  const retryAfter = typeof told === "string" ? told : undefined;
+  return dialect.refusal({ status, body, retryAfter, model: attempt.model });
+}
+
+/** Counts the time until what is asked for is there, or fails, for the upstream's. */
+function waited<T>(facts: AttemptFacts, work: () => Soon<T>): Soon<T> {
+  const begunAt = performance.now();
+  const count = () => {
+    facts.waitedMs += performance.now() - begunAt;
+  };
+  return following(
+    work,
+    (there) => {
+      count();
+      return there;
+    },
+    (error): never => {
+      count();
+      throw error;
+    },
+  );
+}
