@@ -59,7 +59,7 @@ class Attempts implements CallMeter {
 
   attempt(operation: Operation, request: Wire): AttemptMeter {
     const attempted = new Attempted(operation, request);
-    this.#attempts = [...this.#counted(), attempted];
+    this.#attempts = this.#attempts.length === 0 ? [attempted] : [...this.#counted(), attempted];
     return attempted;
   }
 
@@ -75,14 +75,15 @@ class Attempts implements CallMeter {
 
   measure(complete: boolean): Soon<Measured> {
     const all = this.#counted();
-    const [only] = all;
+    const only = all[0];
     if (only && all.length === 1) return measure(only, complete, this.#counting);
     const measuring = Promise.all(all.map((attempted) => measure(attempted, complete, this.#counting)));
     return measuring.then((measured) => measured.reduce(sum, nothingMeasured));
   }
 
   #counted(): readonly Attempted[] {
-    return this.#attempts.filter(({ isDropped }) => !isDropped);
+    const isCounted = ({ isDropped }: Attempted) => !isDropped;
+    return this.#attempts.every(isCounted) ? this.#attempts : this.#attempts.filter(isCounted);
   }
 }
 

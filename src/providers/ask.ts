@@ -61,7 +61,8 @@ function post({ upstream, dialect, path, attempt }: ToAsk): Soon<UpstreamReply> 
   const strict = attempt.header("x-gateway-strict");
   const fields: Fields = { "x-request-id": attempt.id };
   if (strict !== undefined) fields["x-gateway-strict"] = strict;
-  Object.assign(fields, attempt.traceHeaders, dialect.headers?.(attempt));
+  for (const name in attempt.traceHeaders) fields[name] = attempt.traceHeaders[name] as string;
+  if (dialect.headers) Object.assign(fields, dialect.headers(attempt));
   const request = { path, common: dialect.common[attempt.form], fields, body: dialect.body(attempt) };
   return upstream.post(request, { signal, timeouts });
 }

@@ -99,7 +99,8 @@ function wholeAnswer<O extends DescMessage>(
 ): Answer<O> {
   const answer = Wire.ofBytes(desc, bytes, true);
   dialect.measure(readJson(answer, dialect, operation === "embeddings"), meter);
-  return { kind: "whole", body: answer, ...passedOn(reply) };
+  const { headers } = passedOn(reply);
+  return headers ? { kind: "whole", body: answer, headers } : { kind: "whole", body: answer };
 }
 
 function streamAnswer<O extends DescMessage>(

@@ -98,19 +98,21 @@ function createAttempts(): Attempts {
 
 function watched(speak: Speak<Operation>, record: Attempts, clock: () => number): Speak<Operation> {
   const watchedSpeak = (attempt: Attempt): Soon<Answer> => {
-    const begunAt = clock();
     let firstByte = -1;
     let isOver = false;
     const { facts, signal } = attempt;
-    const came = () => {
-      if (firstByte >= 0) return;
-      firstByte = Math.max(0, clock() - begunAt);
+    const begunAt = facts.begunAt + Math.round(facts.queuedMs);
+    const came = (now: number) => {
+      firstByte = Math.max(0, now - begunAt);
       facts.firstByteMs = firstByte;
     };
-    const end = (error?: unknown) => {
+    const passing = () => {
+      if (firstByte < 0) came(clock());
+    };
+    const end = (error?: unknown, now = clock()) => {
       if (isOver) return;
       isOver = true;
-      facts.endedAt = clock();
+      facts.endedAt = now;
       const failure = signal.aborted ? undefined : faultOf(error);
       if (failure !== undefined) facts.failure = failure;
       record.ended(facts.endedAt, firstByte, isTelling(error) ? failure : undefined);
@@ -119,10 +121,11 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
       if (answer.kind === "stream") {
         // Frames that nobody began to read have no end of their own.
         signal.addEventListener("abort", () => end(), { once: true });
-        return { ...answer, frames: ending(answer.frames, end, came) };
+        return { ...answer, frames: ending(answer.frames, (error) => end(error), passing) };
       }
-      came();
-      end();
+      const now = clock();
+      came(now);
+      end(undefined, now);
       return answer;
     };
     record.began();

@@ -52,7 +52,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     res.destroy();
   };
   const visit = (req: HttpRequest, res: HttpAnswer, id: string, head: Record<string, string>, found: Found) =>
-    void orElse(() => rest(req, res, { id, head, ...found }), failing(res, id));
+    void orElse(() => rest(req, res, { id, head, route: found.route, variables: found.variables }), failing(res, id));
   const handlePlain: Dispatch["handlePlain"] = (req) => {
     if (req.headers.origin !== undefined) return undefined;
     const match = routes.find(req.method, pathOf(req.url));
