@@ -306,6 +306,53 @@ describe("without a gateway", () => {
     expect(value("model_gateway_first_byte_seconds_sum", labels)).toBe(0);
   });
 
+  test("calls and attempts that differ in one label are counted apart, whatever came before them", async () => {
+    const registry = new Registry();
+    const { ended: tell } = createMetrics(registry);
+    const other = { rpc: "StreamChatCompletion", method: InferenceService.method.streamChatCompletion };
+    const call = ended();
+    const calls = [
+      call,
+      ended({ operation: "messages" }),
+      ended({ form: "stream" }),
+      ended({ model: "other" }),
+      ended({}, { refusal: cancelled() }),
+      ended({}, { arrival: { ...call.arrival, method: other.method } }),
+      ended({ attempts: [{ ...attempt, upstream: "v" }] }),
+      ended({ attempts: [{ ...attempt, modelId: "other" }] }),
+      ended({ attempts: [{ ...attempt, failure: "it broke" }] }),
+    ];
+    for (const one of [...calls, ...calls]) tell(one);
+    const { value } = read(await registry.metrics());
+    const of = (labels: Readonly<Record<string, string>>) => ({ ...{ operation: "chat", model: "m" }, ...labels });
+    expect(value("model_gateway_rpc_requests_total", { rpc: "CreateChatCompletion", status: "200" })).toBe(14);
+    expect(value("model_gateway_rpc_requests_total", { rpc: "CreateChatCompletion", status: "499" })).toBe(2);
+    expect(value("model_gateway_rpc_requests_total", { rpc: other.rpc, status: "200" })).toBe(2);
+    expect(value("model_gateway_requests_total", of({ status: "200" }))).toBe(12);
+    expect(value("model_gateway_requests_total", of({ status: "499" }))).toBe(2);
+    expect(value("model_gateway_requests_total", of({ status: "200", model: "other" }))).toBe(2);
+    expect(value("model_gateway_requests_total", of({ status: "200", operation: "messages" }))).toBe(2);
+    expect(value("model_gateway_request_duration_seconds_count", of({ form: "whole" }))).toBe(10);
+    expect(value("model_gateway_request_duration_seconds_count", of({ form: "stream" }))).toBe(2);
+    const attempts = (upstream: string, model: string, result: string) =>
+      value("model_gateway_upstream_attempts_total", { upstream, model, result });
+    expect([attempts("u", "m", "ok"), attempts("v", "m", "ok")]).toEqual([12, 2]);
+    expect([attempts("u", "other", "ok"), attempts("u", "m", "failed")]).toEqual([2, 2]);
+  });
+
+  test("a place is told of from its first count on, and shares its labels' count with others", async () => {
+    const registry = new Registry();
+    const counter = createCounter({ registry, name: "calls_total", help: "Calls.", labelNames: ["rpc"] });
+    const [one, same] = [counter.place({ rpc: "A" }), counter.place({ rpc: "A" })];
+    expect(read(await registry.metrics()).value("calls_total", { rpc: "A" })).toBeUndefined();
+    one.add(0);
+    expect(read(await registry.metrics()).value("calls_total", { rpc: "A" })).toBe(0);
+    same.add(2);
+    counter.inc({ rpc: "A" });
+    one.add(3);
+    expect(read(await registry.metrics()).value("calls_total", { rpc: "A" })).toBe(6);
+  });
+
   test("series are told as those of prom-client are, to the byte", async () => {
     const [registry, theirs] = [new Registry(), new Registry()];
     const ofCounter = { name: "calls_total", help: "Calls,\nin \\ all.", labelNames: ["rpc", "status"] } as const;

@@ -4,7 +4,7 @@ import { Reason } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
 import type { Ended } from "../pipeline/observe.ts";
 import { firstByteSeconds, seconds, units } from "./quantities.ts";
-import { createCounter, createHistogram } from "./series.ts";
+import { createCounter, createHistogram, type Place } from "./series.ts";
 
 /** Takes calls of models. */
 export function createAttemptMetrics(registry: Registry): (call: Ended) => void {
@@ -42,6 +42,22 @@ export function createAttemptMetrics(registry: Registry): (call: Ended) => void 
     labelNames: ["model"],
   });
 
+  /** As calls are in `metrics.ts`. */
+  const byModel = new Map<string, Alike[]>();
+  const alikeTo = (upstream: string, model: string, result: Result) => {
+    const known = byModel.get(model);
+    if (known) for (const one of known) if (one.upstream === upstream && one.result === result) return one;
+    const alike = {
+      ...{ upstream, result },
+      attempts: attempts.place({ upstream, model, result }),
+      firstBytes: firstBytes.place({ upstream, model }),
+      failovers: failovers.place({ model }),
+    };
+    if (known) known.push(alike);
+    else byModel.set(model, [alike]);
+    return alike;
+  };
+
   return (call) => {
     const { facts } = call;
     const last = facts.attempts.at(-1);
@@ -49,17 +65,27 @@ export function createAttemptMetrics(registry: Registry): (call: Ended) => void 
     for (const attempt of facts.attempts) {
       const { upstream, modelId: model, firstByteMs } = attempt;
       const result = resultOf(attempt, call);
-      attempts.inc({ upstream, model, result });
-      if (firstByteMs !== undefined) firstBytes.observe({ upstream, model }, seconds(firstByteMs));
+      const alike = alikeTo(upstream, model, result);
+      alike.attempts.add(1);
+      if (firstByteMs !== undefined) alike.firstBytes.add(seconds(firstByteMs));
       if (result === "failed" && attempt !== last) isFailedOver = true;
       if (attempt.isHedge) hedges.inc({ model, result: result === "ok" ? "won" : result });
       // The other one's answer tells what this one may have come to.
       const cost = (facts.cost ?? 0) + (facts.waived ?? 0);
       if (attempt.isOvertaken && cost > 0) lost.inc({ model }, units(cost));
+      // From nothing on, so that the first is seen to be one more.
+      if (attempt === last) alike.failovers.add(Number(isFailedOver));
     }
-    // From nothing on, so that the first is seen to be one more.
-    if (last) failovers.inc({ model: last.modelId }, Number(isFailedOver));
   };
+}
+
+/** Attempts that are counted alike, and where they are. */
+interface Alike {
+  readonly upstream: string;
+  readonly result: Result;
+  readonly attempts: Place;
+  readonly firstBytes: Place;
+  readonly failovers: Place;
 }
 
 type Result = "ok" | "failed" | "refused" | "left" | "overtaken";

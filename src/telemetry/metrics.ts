@@ -10,8 +10,9 @@ import type { Facts } from "../facts.ts";
 import type { Ended, Observer } from "../pipeline/observe.ts";
 import { Present } from "../present.ts";
 import { createAttemptMetrics } from "./attempt-metrics.ts";
-import { durationSeconds, firstByteSeconds, ownSeconds, seconds, units } from "./quantities.ts";
-import { createCounter, createHistogram } from "./series.ts";
+import { countMoney, createMoneyPlaces, type MoneyPlaces } from "./money-metrics.ts";
+import { durationSeconds, firstByteSeconds, ownSeconds, seconds } from "./quantities.ts";
+import { createCounter, createHistogram, type Place } from "./series.ts";
 
 export function createMetrics(registry: Registry): Observer {
   const count = createCounters(registry);
@@ -75,57 +76,59 @@ function createCounters(registry: Registry): (call: Ended) => void {
     help: "Calls of models that were answered without an upstream: from the cache, or by what the same call was told before.",
     labelNames: ["kind"],
   });
-  const countMoney = createMoneyCounters(registry);
+  const moneyPlaces = createMoneyPlaces(registry);
+  /** A call finds all its places at one look, among those of its model's calls. */
+  const byModel = new Map<string, Alike[]>();
+  const alikeTo = ({ arrival, facts, refusal }: Ended) => {
+    const { operation, model = "", form } = facts;
+    const rpc = arrival.method.name;
+    const status = refusal?.status ?? 200;
+    const known = byModel.get(model);
+    if (known) {
+      for (const one of known)
+        if (one.rpc === rpc && one.status === status && one.operation === operation && one.form === form) return one;
+    }
+    const labels = { operation: operation ?? "", model, form: form ?? "" };
+    const alike = {
+      ...{ rpc, status, operation, form },
+      rpcs: rpcs.place({ rpc, status: String(status) }),
+      requests: requests.place({ operation: labels.operation, model, status: String(status) }),
+      durations: durations.place(labels),
+      firstBytes: firstBytes.place(labels),
+      own: own.place({ operation: labels.operation }),
+      ...moneyPlaces(model),
+    };
+    if (known) known.push(alike);
+    else byModel.set(model, [alike]);
+    return alike;
+  };
 
-  return ({ arrival, facts, begunAt, endedAt, refusal }) => {
-    const status = String(refusal?.status ?? 200);
-    rpcs.inc({ rpc: arrival.method.name, status });
+  return (call) => {
+    const { facts, refusal } = call;
+    const alike = alikeTo(call);
+    alike.rpcs.add(1);
     if (refusal) refusals.inc({ reason: reasonWord(refusal.reason) });
-    const { operation, model = "", form = "" } = facts;
-    if (operation === undefined) return;
-    requests.inc({ operation, model, status });
-    if (!refusal) durations.observe({ operation, model, form }, seconds(endedAt - begunAt));
-    if (facts.firstByteMs !== undefined) firstBytes.observe({ operation, model, form }, seconds(facts.firstByteMs));
-    if (facts.ownMs !== undefined) own.observe({ operation }, seconds(facts.ownMs));
+    if (facts.operation === undefined) return;
+    alike.requests.add(1);
+    if (!refusal) alike.durations.add(seconds(call.endedAt - call.begunAt));
+    if (facts.firstByteMs !== undefined) alike.firstBytes.add(seconds(facts.firstByteMs));
+    if (facts.ownMs !== undefined) alike.own.add(seconds(facts.ownMs));
     if (facts.replayed !== undefined) replays.inc({ kind: facts.replayed });
-    countMoney(facts);
+    countMoney(facts, alike);
   };
 }
 
-function createMoneyCounters(registry: Registry): (facts: Facts) => void {
-  const tokens = createCounter({
-    registry,
-    name: "model_gateway_tokens_total",
-    help: "Tokens that calls used, and characters that were spoken. Those of reasoning are among those of the output.",
-    labelNames: ["model", "kind"],
-  });
-  const cost = createCounter({
-    registry,
-    name: "model_gateway_cost_units_total",
-    help: "What was charged for calls, in units.",
-    labelNames: ["model"],
-  });
-  const waived = createCounter({
-    registry,
-    name: "model_gateway_waived_units_total",
-    help: "What calls should have cost beyond what was left to charge, in units.",
-    labelNames: ["model"],
-  });
-  return ({ model = "", used, cost: charged, waived: lost = 0 }) => {
-    if (used) {
-      const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters } = used;
-      if (input > 0) tokens.inc({ model, kind: "input" }, input);
-      if (cacheRead > 0) tokens.inc({ model, kind: "cache_read" }, cacheRead);
-      if (cacheWrite + cacheWriteHour > 0) tokens.inc({ model, kind: "cache_write" }, cacheWrite + cacheWriteHour);
-      if (output > 0) tokens.inc({ model, kind: "output" }, output);
-      if (reasoning > 0) tokens.inc({ model, kind: "reasoning" }, reasoning);
-      if (characters > 0) tokens.inc({ model, kind: "characters" }, characters);
-    }
-    // What begins at nothing is seen to rise: Prometheus does not count what a series begins with.
-    if (charged === undefined) return;
-    cost.inc({ model }, units(charged));
-    waived.inc({ model }, units(lost));
-  };
+/** Calls that are counted alike, and where they are. */
+interface Alike extends MoneyPlaces {
+  readonly rpc: string;
+  readonly status: number;
+  readonly operation: string | undefined;
+  readonly form: Facts["form"];
+  readonly rpcs: Place;
+  readonly requests: Place;
+  readonly durations: Place;
+  readonly firstBytes: Place;
+  readonly own: Place;
 }
 
 /** Those that run are looked at when somebody asks how many there are. */

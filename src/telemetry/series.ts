@@ -1,6 +1,7 @@
 /**
  * Counters and histograms for what every call counts. prom-client's own write out a call's labels to find their series, each
- * time anew; these go from label to label. prom-client still writes them out: in its registry they look like its own.
+ * time anew; these go from label to label, and who counts under the same labels again keeps the place that was found.
+ * prom-client still writes them out: in its registry they look like its own.
  */
 import type { Metric, Registry } from "prom-client";
 
@@ -13,22 +14,38 @@ interface MetricInit<L extends string> {
 
 type Labels<L extends string> = Readonly<Record<L, string>>;
 
+/** Where something is counted under the same labels. It is told of from the first time on that it is. */
+export interface Place {
+  /** Adds to a counter; has a histogram see a value. */
+  add(value: number): void;
+}
+
 export interface Counter<L extends string> {
   inc(labels: Labels<L>, by?: number): void;
+  /** For who counts there often: its labels are looked for once. */
+  place(labels: Labels<L>): Place;
 }
 
 export function createCounter<L extends string>(init: MetricInit<L>): Counter<L> {
-  const series = createSeries(init.labelNames, () => ({ value: 0 }));
+  const series = createSeries(init.labelNames, () => new Count());
   register(init, "counter", () => series.all().map(({ labels, tally: { value } }) => ({ labels, value })));
   return {
-    inc(labels, by = 1) {
-      series.at(labels).value += by;
-    },
+    inc: (labels, by = 1) => series.at(labels).add(by),
+    place: (labels) => new FoundPlace(series, labels),
   };
+}
+
+class Count {
+  value = 0;
+
+  add(by: number): void {
+    this.value += by;
+  }
 }
 
 export interface Histogram<L extends string> {
   observe(labels: Labels<L>, value: number): void;
+  place(labels: Labels<L>): Place;
 }
 
 /** `buckets` are the upper bounds, each above the one before. */
@@ -36,7 +53,7 @@ export function createHistogram<L extends string>(
   init: MetricInit<L> & { readonly buckets: readonly number[] },
 ): Histogram<L> {
   const { name, labelNames, buckets } = init;
-  const series = createSeries(labelNames, () => ({ counts: buckets.map(() => 0), sum: 0, count: 0 }));
+  const series = createSeries(labelNames, () => new Spread(buckets));
   const bucket = (labels: Labels<L>, le: number | string, value: number) => {
     return { metricName: `${name}_bucket`, labels: { le, ...labels }, value };
   };
@@ -51,15 +68,30 @@ export function createHistogram<L extends string>(
       ]),
   );
   return {
-    observe(labels, value) {
-      const tally = series.at(labels);
-      tally.sum += value;
-      tally.count++;
-      const i = buckets.findIndex((bound) => value <= bound);
-      // What is above the last bound is in the count alone.
-      if (i >= 0) (tally.counts[i] as number)++;
-    },
+    observe: (labels, value) => series.at(labels).add(value),
+    place: (labels) => new FoundPlace(series, labels),
   };
+}
+
+class Spread {
+  readonly #bounds: readonly number[];
+  readonly counts: number[];
+  sum = 0;
+  count = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.counts = bounds.map(() => 0);
+  }
+
+  add(value: number): void {
+    this.sum += value;
+    this.count++;
+    let i = 0;
+    while (i < this.counts.length && value > (this.#bounds[i] as number)) i++;
+    // What is above the last bound is in the count alone.
+    if (i < this.counts.length) (this.counts[i] as number)++;
+  }
 }
 
 function total(counts: readonly number[]): number {
@@ -76,9 +108,9 @@ function register(
   registry.registerMetric(metric as unknown as Metric);
 }
 
-/** A place on the way from label to label; where the way ends it has a tally. */
-interface Place<T> {
-  readonly next: Map<string, Place<T>>;
+/** A step on the way from label to label; where the way ends it has a tally. */
+interface Step<T> {
+  readonly next: Map<string, Step<T>>;
   tally?: T;
 }
 
@@ -90,23 +122,40 @@ interface Series<L extends string, T> {
 }
 
 function createSeries<L extends string, T>(labelNames: readonly L[], newTally: () => T): Series<L, T> {
-  const start: Place<T> = { next: new Map() };
+  const start: Step<T> = { next: new Map() };
   const all: { readonly labels: Labels<L>; readonly tally: T }[] = [];
   return {
     all: () => all,
     at(labels) {
-      let place = start;
-      for (const name of labelNames) place = place.next.get(labels[name]) ?? placeAfter(place, labels[name]);
-      if (place.tally) return place.tally;
-      place.tally = newTally();
-      all.push({ labels, tally: place.tally });
-      return place.tally;
+      let step = start;
+      for (const name of labelNames) step = step.next.get(labels[name]) ?? stepAfter(step, labels[name]);
+      if (step.tally) return step.tally;
+      step.tally = newTally();
+      all.push({ labels, tally: step.tally });
+      return step.tally;
     },
   };
 }
 
-function placeAfter<T>({ next }: Place<T>, label: string): Place<T> {
-  const place: Place<T> = { next: new Map() };
-  next.set(label, place);
-  return place;
+function stepAfter<T>({ next }: Step<T>, label: string): Step<T> {
+  const step: Step<T> = { next: new Map() };
+  next.set(label, step);
+  return step;
+}
+
+/** Looks for its tally when it is counted there for the first time. */
+class FoundPlace<L extends string> implements Place {
+  readonly #series: Series<L, Place>;
+  readonly #labels: Labels<L>;
+  #tally: Place | undefined;
+
+  constructor(series: Series<L, Place>, labels: Labels<L>) {
+    this.#series = series;
+    this.#labels = labels;
+  }
+
+  add(value: number): void {
+    this.#tally ??= this.#series.at(this.#labels);
+    this.#tally.add(value);
+  }
 }
