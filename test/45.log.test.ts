@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
 import { here, nobody } from "../src/call.ts";
 import { upstreamFailed } from "../src/errors.ts";
+import type { Facts } from "../src/facts.ts";
 import type { Ended } from "../src/pipeline/observe.ts";
 import { createCallLog } from "../src/telemetry/log.ts";
 import { chatStatus } from "./support/command.ts";
@@ -335,7 +336,7 @@ test("an error of the gateway's own, with its cause in the log and not in the an
 });
 
 /** A call, answered at the second attempt where it was not refused. */
-function callWith(refusal: Ended["refusal"]): Ended {
+function callWith(refusal: Ended["refusal"], more: Partial<Ended> = {}, facts: Partial<Facts> = {}): Ended {
   const attempt = { kind: "openai", model: "far", modelId: "near", begunAt: 0, sentAt: 0, queuedMs: 0, waitedMs: 4.2 };
   const failure = 'it said "no",\n\tand \\ and \u0001 and \u2028 and ß and 🙂';
   return {
@@ -348,21 +349,35 @@ function callWith(refusal: Ended["refusal"]): Ended {
         { ...attempt, upstream: "other" },
       ],
       used: { input: 210, cacheRead: 20, cacheWrite: 0, cacheWriteHour: 0, output: 180, reasoning: 0, characters: 0 },
+      ...facts,
     },
     ...{ begunAt: 1_000, endedAt: 1_005, refusal },
+    ...more,
   };
 }
 
-test.each([
-  ["an answered call", undefined],
-  ["a failed one", upstreamFailed("it broke", new Error(`${"long ".repeat(30)}"and"\n\u0000 odd: ü\u2028🙂`))],
-  ["a failed one, in short", upstreamFailed("it broke", new Error('C:\\ "x" ü🙂'))],
-])("the line of %s is byte for byte the one that pino writes", (_, refusal) => {
+const odd = `${"long ".repeat(30)}"and"\n\u0000 odd: ü\u2028🙂`;
+const { attempts: _two, ...ofNoAttempt } = callWith(undefined).facts;
+
+const written: (readonly [name: string, call: Ended])[] = [
+  ["an answered call", callWith(undefined)],
+  ["a failed one", callWith(upstreamFailed("it broke", new Error(odd)))],
+  ["a failed one, in short", callWith(upstreamFailed("it broke", new Error('C:\\ "x" ü🙂')))],
+  ["a failed one, without words", callWith(upstreamFailed("it broke", ""))],
+  ["one of an odd model", callWith(undefined, {}, { model: '\\"near"/ü\ud800', waived: 7, replayed: "cache" })],
+  ["one that no upstream was asked for", callWith(undefined, {}, { ...ofNoAttempt, attempts: [] })],
+  ["one of no model and nobody", callWith(undefined, { caller: undefined, facts: { attempts: [] }, endedAt: -3 })],
+  ...[0, 0.004, 0.1, 0.295, 3, 12.996, 99.999, 123_456.7].map(
+    (ownMs) => [`one of ${ownMs} ms`, callWith(undefined, {}, { ownMs })] as const,
+  ),
+];
+
+test.each(written)("the line of %s is byte for byte the one that pino writes", (_, call) => {
   vi.useFakeTimers({ toFake: ["Date"] });
   try {
     const lines: string[] = [];
     const log = pino({ level: "info", name: 'a "name"' }, { write: (line: string) => void lines.push(line) });
-    createCallLog(log).ended(callWith(refusal));
+    createCallLog(log).ended(call);
     const {
       level: _level,
       time: _time,
@@ -373,8 +388,49 @@ test.each([
       ...own
     } = JSON.parse(lines[0] ?? "");
     log.info(own, msg);
-    expect(own).toMatchObject({ request_id: "req_1", failures: [{ upstream: 'one "quoted"' }] });
+    expect(own).toMatchObject({ request_id: "req_1", status: call.refusal ? 502 : 200 });
+    const { ownMs } = call.facts;
+    expect(own.own_ms).toBe(ownMs === undefined ? undefined : Math.round(ownMs * 100) / 100);
+    expect(own.model).toBe(call.facts.model);
     expect(lines[0]).toBe(lines[1]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("the members of a line have one order, and all that a call has is there", () => {
+  const lines: string[] = [];
+  const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
+  const refusal = upstreamFailed("it broke", "why");
+  createCallLog(log).ended(callWith(refusal, {}, { replayed: "idempotency", waived: 3 }));
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+    ...{ request_id: "req_1", rpc: "CreateChatCompletion", account_id: "acc_1", key_id: "key_1", status: 502 },
+    ...{ reason: "UPSTREAM_FAILED", duration_ms: 5, model: "near", upstream: "other", attempts: 2 },
+    ...{ replayed: "idempotency", first_byte_ms: 4.6, own_ms: 0.41, input_tokens: 230, output_tokens: 180 },
+    ...{ cost_millionths: 12, waived_millionths: 3, cause: "why", msg: "call" },
+  });
+  expect(Object.keys(JSON.parse(lines[0] ?? "") as object)).toEqual([
+    ...["level", "time", "pid", "hostname", "request_id", "rpc", "account_id", "key_id", "status", "reason"],
+    ...["duration_ms", "model", "upstream", "attempts", "failures", "replayed", "first_byte_ms", "own_ms"],
+    ...["input_tokens", "output_tokens", "cost_millionths", "waived_millionths", "cause", "msg"],
+  ]);
+});
+
+test("a line tells the time at which it is written, and its level; a log of warnings has none", () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: 5_000 });
+  try {
+    const lines = { written: [] as string[], lastLevel: 0, write: (line: string) => void lines.written.push(line) };
+    const log = pino({ level: "info" }, Object.assign(lines, { [pino.symbols.needsMetadataGsym]: true }));
+    const { ended: tell } = createCallLog(log);
+    for (const step of [0, 0, 1]) {
+      vi.advanceTimersByTime(step);
+      tell(callWith(undefined));
+    }
+    expect(lines.written.map((line) => (JSON.parse(line) as Line).time)).toEqual([5_000, 5_000, 5_001]);
+    expect(lines.lastLevel).toBe(30);
+    log.level = "warn";
+    tell(callWith(undefined));
+    expect(lines.written).toHaveLength(3);
   } finally {
     vi.useRealTimers();
   }

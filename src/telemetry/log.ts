@@ -3,65 +3,97 @@
  * it used and how long it took. Each member is named here, so that nothing else can get in: never what was asked or
  * answered, and never a credential.
  */
-import { type Logger, pino } from "pino";
+import { type DestinationStream, type Logger, pino } from "pino";
 import { Reason, reasonWord } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
 import type { Ended, Observer } from "../pipeline/observe.ts";
-import { inputTokens } from "./quantities.ts";
+import { hundredths, inputTokens } from "./quantities.ts";
 
 export function createCallLog(log: Logger): Observer {
-  const lines = inOneGo(log);
+  const write = pastPino(log);
   return {
     ended(call) {
       const { refusal } = call;
-      if (refusal?.reason !== Reason.INTERNAL) lines.info(lineOf(call, causeWords(refusal?.cause), "call"));
-      else log.error({ ...lineOf(call), err: refusal.cause }, "call failed");
+      if (refusal?.reason === Reason.INTERNAL) {
+        const members = JSON.parse(`{${membersOf(call)}}`) as object;
+        log.error({ ...members, err: refusal.cause }, "call failed");
+      } else if (log.levelVal <= info) {
+        const cause = refusal && causeWords(refusal.cause);
+        write(`${membersOf(call)}${cause === undefined ? "" : `,"cause":${JSON.stringify(cause)}`},"msg":"call"`);
+      }
     },
   };
 }
 
-/**
- * Pino asks of each member what it needs. Those of a call are plain, and written as JSON all at once they take a third of the
- * time; what stands around them is pino's own. This takes the place of an inner method of pino's, as it is in 10.4.0.
- */
-function inOneGo(log: Logger): Logger {
-  const { asJsonSym, chindingsSym } = pino.symbols;
-  const { [chindingsSym]: bindings } = log as unknown as Readonly<Record<typeof chindingsSym, string>>;
-  const asJson = (line: object, _: unknown, level: number, time: string) =>
-    `{"level":${level}${time}${bindings},${JSON.stringify(line).slice(1)}\n`;
-  return Object.assign(log.child({}), { [asJsonSym]: asJson });
+/** Pino's number of the level of a call. */
+const info = 30;
+
+const { symbols } = pino;
+
+/** What one of pino's loggers has inside, as it is in 10.4.0. */
+interface Inside {
+  readonly [symbols.streamSym]: DestinationStream & {
+    readonly [symbols.needsMetadataGsym]?: boolean;
+    lastLevel?: number;
+  };
+  readonly [symbols.timeSym]: () => string;
+  readonly [symbols.chindingsSym]: string;
 }
 
-function lineOf({ arrival, caller, facts, begunAt, endedAt, refusal }: Ended, cause?: string, msg?: string) {
-  const { operation, attempts, ownMs, used } = facts;
-  const isOfModel = operation !== undefined;
-  return {
-    request_id: arrival.id,
-    rpc: arrival.method.name,
-    account_id: caller?.accountId,
-    key_id: caller?.keyId,
-    status: refusal?.status ?? 200,
-    reason: refusal && reasonWord(refusal.reason),
-    duration_ms: endedAt - begunAt,
-    // The others have none of it.
-    model: facts.model,
-    upstream: attempts.at(-1)?.upstream,
-    attempts: isOfModel ? attempts.length : undefined,
-    failures: isOfModel ? failuresOf(attempts) : undefined,
-    replayed: facts.replayed,
-    first_byte_ms: facts.firstByteMs,
-    own_ms: ownMs === undefined ? undefined : Math.round(ownMs * 100) / 100,
-    input_tokens: used && inputTokens(used),
-    output_tokens: used?.output,
-    cost_millionths: facts.cost,
-    waived_millionths: facts.waived || undefined,
-    cause,
-    msg,
+/**
+ * Returns what writes a line with these members, as pino would. Pino asks of each member what it needs; those of a call are
+ * plain, and written here they take a third of the time. What stands around them is pino's own, and the same for a
+ * millisecond.
+ */
+function pastPino(log: Logger): (members: string) => void {
+  const inside = log as unknown as Inside;
+  const stream = inside[symbols.streamSym];
+  const time = inside[symbols.timeSym];
+  const bindings = inside[symbols.chindingsSym];
+  let writtenAt = 0;
+  let beginning = "";
+  return (members) => {
+    const now = Date.now();
+    if (now !== writtenAt) beginning = `{"level":${info}${time()}${bindings},`;
+    writtenAt = now;
+    if (stream[symbols.needsMetadataGsym]) stream.lastLevel = info;
+    stream.write(`${beginning}${members}}\n`);
   };
 }
 
-function failuresOf(attempts: readonly AttemptFacts[]) {
-  return attempts.flatMap(({ upstream, failure }) => (failure === undefined ? [] : [{ upstream, failure }]));
+/** The members of a call as JSON writes them, without braces. Ids and names of RPCs have nothing that would be escaped. */
+function membersOf({ arrival, caller, facts, begunAt, endedAt, refusal }: Ended): string {
+  const { operation, attempts, ownMs, used } = facts;
+  let members = `"request_id":"${arrival.id}","rpc":"${arrival.method.name}"`;
+  if (caller) members += `,"account_id":"${caller.accountId}","key_id":"${caller.keyId}"`;
+  members += `,"status":${refusal?.status ?? 200}`;
+  if (refusal) members += `,"reason":"${reasonWord(refusal.reason)}"`;
+  members += `,"duration_ms":${endedAt - begunAt}`;
+  // The others have none of it.
+  if (facts.model !== undefined) members += `,"model":${quoted(facts.model)}`;
+  const last = attempts.at(-1);
+  if (last) members += `,"upstream":${quoted(last.upstream)}`;
+  if (operation !== undefined) members += `,"attempts":${attempts.length},"failures":${failuresOf(attempts)}`;
+  if (facts.replayed !== undefined) members += `,"replayed":"${facts.replayed}"`;
+  if (facts.firstByteMs !== undefined) members += `,"first_byte_ms":${facts.firstByteMs}`;
+  if (ownMs !== undefined) members += `,"own_ms":${hundredths(ownMs)}`;
+  if (used) members += `,"input_tokens":${inputTokens(used)},"output_tokens":${used.output}`;
+  if (facts.cost !== undefined) members += `,"cost_millionths":${facts.cost}`;
+  if (facts.waived) members += `,"waived_millionths":${facts.waived}`;
+  return members;
+}
+
+const escaped = /[^ !#-[\]-~]/;
+
+function quoted(text: string): string {
+  return escaped.test(text) ? JSON.stringify(text) : `"${text}"`;
+}
+
+function failuresOf(attempts: readonly AttemptFacts[]): string {
+  if (attempts.every(({ failure }) => failure === undefined)) return "[]";
+  return JSON.stringify(
+    attempts.flatMap(({ upstream, failure }) => (failure === undefined ? [] : [{ upstream, failure }])),
+  );
 }
 
 /** What the engine says of a value may quote it: of such an error only the name is told. */

@@ -11,6 +11,14 @@ export function units(millionths: number): number {
   return millionths / 1_000_000;
 }
 
+/** Writes a duration to a hundredth, as JSON writes numbers. */
+export function hundredths(ms: number): string {
+  const count = Math.round(ms * 100);
+  return `${Math.floor(count / 100)}${fractions[count % 100]}`;
+}
+
+const fractions = Array.from({ length: 100 }, (_, count) => String(count / 100).slice(1));
+
 /** All that a model was given to read, whether it read it anew or from a cache. */
 export function inputTokens({ input, cacheRead, cacheWrite, cacheWriteHour }: NonNullable<Facts["used"]>): number {
   return input + cacheRead + cacheWrite + cacheWriteHour;
