@@ -108,14 +108,22 @@ export function writeFields(fields: Readonly<Fields>): string {
   let text = "";
   for (const name in fields) {
     const value = fields[name] as string;
-    if (notInValue.test(value)) throw new TypeError(`the field ${name} has characters that none may have`);
+    checkValue(name, value);
     text += `${name}: ${value}${lineEnd}`;
   }
   return text;
 }
 
+/** Throws TypeError for a value with characters that none has. */
+export function checkValue(name: string, value: string): void {
+  if (notInValue.test(value)) throw new TypeError(`the field ${name} has characters that none may have`);
+}
+
+const ok = "HTTP/1.1 200 OK";
+
+/** Without the end of the line. */
 export function statusLine(status: number): string {
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}${lineEnd}`;
+  return status === 200 ? ok : `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`;
 }
 
 /** Returns a length as it is written in a head; undefined for what is none, or none that is counted exactly. */

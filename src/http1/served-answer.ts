@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import { chunkAfter, endOfChunks } from "./chunked.ts";
 import { type Fields, statusLine, writeFields } from "./fields.ts";
-import { holdForTick, holdForTurn } from "./together.ts";
+import { holdForTick, holdForTurn, writeWithTick } from "./together.ts";
 import { writeMessage } from "./write.ts";
 
 /** What a door asks of an answer; Node's own have it, too. */
@@ -37,6 +37,8 @@ interface Listening {
 /** How long a client may keep its connection without a request, in seconds. */
 export const keptSeconds = 65;
 const kept = `connection: keep-alive\r\nkeep-alive: timeout=${keptSeconds}\r\n`;
+const closing = "connection: close\r\n";
+
 export class PlainAnswer implements HttpAnswer {
   readonly #socket: Socket;
   readonly #onEnd: () => void;
@@ -61,12 +63,27 @@ export class PlainAnswer implements HttpAnswer {
 
   writeHead(status: number, fields: Fields): this {
     this.isLast ||= fields.connection === "close";
-    const own = this.isLast ? (fields.connection === "close" ? "" : "connection: close\r\n") : kept;
+    const own = this.isLast ? (fields.connection === "close" ? "" : closing) : kept;
     const coding = fields["content-length"] === undefined ? "transfer-encoding: chunked\r\n" : "";
     this.#isInChunks = coding !== "";
-    this.#head = `${statusLine(status)}${writeFields(fields)}${dateLine()}${own}${coding}\r\n`;
+    this.#head = `${statusLine(status)}\r\n${writeFields(fields)}${dateLine()}${own}${coding}\r\n`;
     this.headersSent = true;
     return this;
+  }
+
+  /**
+   * Answers with all at once. Each line of a field begins with the end of the one before; the body's length is none of them.
+   * `isLast` says that one of them ends the connection.
+   */
+  whole(status: number, lines: string, isLast: boolean, body: Buffer): void {
+    const end = isLast ? `\r\n${dateLine()}\r\n` : this.isLast ? `\r\n${dateLine()}${closing}\r\n` : keptEnd();
+    this.isLast ||= isLast;
+    this.headersSent = true;
+    this.writableEnded = true;
+    if (this.#socket.writable) {
+      this.#sendWhole(`${statusLine(status)}${lines}\r\ncontent-length: ${body.length}${end}`, body);
+    }
+    this.#onEnd();
   }
 
   write(bytes: Buffer): boolean {
@@ -80,18 +97,23 @@ export class PlainAnswer implements HttpAnswer {
     if (this.writableEnded) return;
     this.writableEnded = true;
     if (!this.#socket.writable) return void this.#onEnd();
-    holdForTick(this.#socket);
     const head = this.#takeHead();
-    if (!this.#isInChunks) this.#send(head, bytes);
+    if (!this.#isInChunks && head !== "") this.#sendWhole(head, bytes);
     else {
-      const end = endOfChunks(this.#trailers);
-      if (!bytes || bytes.length === 0) this.#socket.write(head + end, "latin1");
-      else {
-        this.#socket.write(chunkAfter(head, bytes));
-        this.#socket.write(end, "latin1");
-      }
+      holdForTick(this.#socket);
+      if (this.#isInChunks) this.#endInChunks(head, bytes);
+      else this.#send(head, bytes);
     }
     this.#onEnd();
+  }
+
+  #endInChunks(head: string, bytes: Buffer | undefined): void {
+    const end = endOfChunks(this.#trailers);
+    if (!bytes || bytes.length === 0) this.#socket.write(head + end, "latin1");
+    else {
+      this.#socket.write(chunkAfter(head, bytes));
+      this.#socket.write(end, "latin1");
+    }
   }
 
   addTrailers(trailers: Readonly<Fields>): void {
@@ -126,6 +148,12 @@ export class PlainAnswer implements HttpAnswer {
     return head;
   }
 
+  /** What ends the connection is handed over before that. */
+  #sendWhole(head: string, bytes: Buffer | undefined): void {
+    if (!this.isLast) writeWithTick(this.#socket, head, bytes);
+    else writeMessage(this.#socket, head, bytes);
+  }
+
   #send(head: string, bytes: Buffer | undefined): boolean {
     if (head !== "") return writeMessage(this.#socket, head, bytes);
     return !bytes || bytes.length === 0 || this.#socket.write(bytes);
@@ -134,6 +162,7 @@ export class PlainAnswer implements HttpAnswer {
 
 let dateSecond = 0;
 let date = "";
+let end = "";
 
 /** The same for all answers of a second (RFC 9110, section 6.6.1). */
 function dateLine(): string {
@@ -142,6 +171,13 @@ function dateLine(): string {
   if (second !== dateSecond) {
     dateSecond = second;
     date = `date: ${new Date(now).toUTCString()}\r\n`;
+    end = ["\r\n", date, kept, "\r\n"].join("");
   }
   return date;
+}
+
+/** What comes behind the last of an answer's own lines where its connection is kept. */
+function keptEnd(): string {
+  dateLine();
+  return end;
 }

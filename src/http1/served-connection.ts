@@ -12,6 +12,7 @@ import { ownCopy, readFrom } from "./reading.ts";
 import { RequestHeads } from "./request-heads.ts";
 import { keptSeconds, PlainAnswer } from "./served-answer.ts";
 import { longestRequest, type PlainHead, type PlainRequest, plainRequest } from "./served-request.ts";
+import { sendMessages } from "./together.ts";
 
 /** Who listens in on Node's own servers hears of these requests, too. */
 const requestStart = channel("http.server.request.start");
@@ -169,6 +170,7 @@ export class ServedConnection {
   /** Takes no more. A client that has not heard of it may send another request: were it reset, it might lose its answer. */
   #finish(): void {
     const socket = this.#socket;
+    sendMessages();
     this.#readAsEver?.();
     this.#options.deadlines.forget(this);
     socket.off("data", this.#onData).off("timeout", this.#onTimeout).setTimeout(0);

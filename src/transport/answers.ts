@@ -9,8 +9,9 @@ import type { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import type { Answer, AnswerHeaders } from "../call.ts";
 import { asRefusal, internal } from "../errors.ts";
 import { each, noMore } from "../flow.ts";
+import { FieldLines } from "../http1/field-lines.ts";
 import type { Fields } from "../http1/fields.ts";
-import type { HttpAnswer } from "../http1/served-answer.ts";
+import { type HttpAnswer, PlainAnswer } from "../http1/served-answer.ts";
 import type { Signal } from "../signal.ts";
 import type { Soon } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
@@ -60,8 +61,24 @@ export function writeWhole(outlet: Outlet, answer: Answer, envelope: Envelope | 
   writeBody(outlet, 200, answer.headers, envelope ? envelopedAnswer(envelope, body.json()) : body.bytes());
 }
 
-/** All headers at once: Node takes one object in a third of the time that they take one by one. */
-function writeBody({ res, head }: Outlet, status: number, headers: AnswerHeaders | undefined, body: Buffer): void {
+/** Made here of letters, digits and signs, and for one answer only. */
+const lines = new FieldLines([
+  ...["x-request-id", "request-id", "server-timing", "x-gateway-cost", "x-gateway-usage", "x-gateway-credit-remaining"],
+  ...["x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
+  ...["x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
+  ...["anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"],
+  ...["anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"],
+]);
+const json = "\r\ncontent-type: application/json";
+
+/** Headers say neither the body's type nor its length. */
+function writeBody({ res, head = {} }: Outlet, status: number, headers: AnswerHeaders = {}, body: Buffer): void {
+  if (res instanceof PlainAnswer) {
+    const isLast = (headers.connection ?? head.connection) === "close";
+    res.whole(status, lines.write(head, headers) + json, isLast, body);
+    return;
+  }
+  // All at once: Node takes one object in a third of the time that they take one by one.
   const fields: Fields = Object.assign({}, head, headers);
   fields["content-type"] = "application/json";
   fields["content-length"] = String(body.length);
