@@ -31,7 +31,6 @@ export function newId(prefix: string, now: number = Date.now()): string {
   if (now === digitsAt) countOn();
   else draw();
   digitsAt = now;
-  for (let i = 0; i < digits.length; i++) written[digitsFrom + i] = codes[digits[i] as number] as number;
   return textUpTo(written.length, prefix, now);
 }
 
@@ -41,13 +40,18 @@ function draw(): void {
     randomFillSync(pool);
     used = 0;
   }
-  for (let i = 0; i < digits.length; i++) digits[i] = (pool[used++] as number) & (i === 0 ? 15 : 31);
+  for (let i = 0; i < digits.length; i++) setDigit(i, (pool[used++] as number) & (i === 0 ? 15 : 31));
 }
 
 function countOn(): void {
   let at = digits.length - 1;
-  while (digits[at] === 31) digits[at--] = 0;
-  digits[at] = (digits[at] as number) + 1;
+  while (digits[at] === 31) setDigit(at--, 0);
+  setDigit(at, (digits[at] as number) + 1);
+}
+
+function setDigit(at: number, digit: number): void {
+  digits[at] = digit;
+  written[digitsFrom + at] = codes[digit] as number;
 }
 
 /** The moment that was written last: many ids are made in one. */

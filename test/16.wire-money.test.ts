@@ -120,6 +120,22 @@ describe("money is written with two places at least, and no zeros after those", 
 describe("any whole number", () => {
   const places = fc.integer({ min: 2, max: 9 });
 
+  test("are written alike as numbers and as whole numbers without a bound, also beside every unit", () => {
+    const units = fc.nat({ max: Math.floor(Number.MAX_SAFE_INTEGER / 1_000_000) - 1 });
+    const beside = fc.tuple(units, fc.integer({ min: -1, max: 1_001 }));
+    const value = fc.oneof(
+      fc.maxSafeNat(),
+      beside.map(([unit, more]) => Math.max(0, unit * 1_000_000 + more)),
+    );
+    fc.assert(
+      fc.property(value, (one) => {
+        expect(formatDecimal(one)).toBe(formatDecimal(BigInt(one)));
+        expect(formatDecimal(-one)).toBe(formatDecimal(BigInt(-one)));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   test("comes back from its decimal text, with any number of places", () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), places, (value, places) => {

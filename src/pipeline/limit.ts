@@ -12,7 +12,7 @@ import { formatDecimal } from "../decimal.ts";
 import { internal, type Refusal, rateLimited } from "../errors.ts";
 import type { Decision, Limiter, Rate } from "../limits/limiter.ts";
 import type { Tier } from "../limits/tiers.ts";
-import { type Soon, whenThere } from "../soon.ts";
+import { isLater, type Soon } from "../soon.ts";
 import { accessOf } from "./authorize.ts";
 
 /** Who is limited. */
@@ -52,23 +52,39 @@ export interface LimitOptions {
 }
 
 export function createLimit({ limiter, clock }: LimitOptions): Limit {
+  // One after another: who is refused by one must not use up the next.
+  const takeTokens = (asking: Asking, own: Decision | undefined): Soon<AnswerHeaders> => {
+    const { id, tier } = asking.account;
+    const rate = tokensOf(tier);
+    const tokens = rate && limiter.take(tokensId(id), rate, 0);
+    return isLater(tokens) ? tokens.then((there) => takeRequest(asking, own, there)) : takeRequest(asking, own, tokens);
+  };
+  const takeRequest = (
+    asking: Asking,
+    own: Decision | undefined,
+    tokens: Decision | undefined,
+  ): Soon<AnswerHeaders> => {
+    const { id, tier } = asking.account;
+    const mayAsk = (own?.allowed ?? true) && (tokens?.allowed ?? true);
+    const requests = limiter.take(id, perMinute(tier.requestsPerMinute), mayAsk ? 1 : 0);
+    return isLater(requests)
+      ? requests.then((there) => tell(asking, own, tokens, there))
+      : tell(asking, own, tokens, requests);
+  };
+  const tell = (asking: Asking, own: Decision | undefined, tokens: Decision | undefined, requests: Decision) => {
+    const { family, creditRemaining } = asking;
+    // Only Anthropic tells moments.
+    const now = family === Family.ANTHROPIC ? clock() : 0;
+    const headers = rateHeaders(family, { requests, tokens, creditRemaining }, now);
+    refuseBeyond(own, requests, tokens, headers);
+    return headers;
+  };
   return {
-    limit({ id, tier }, method, family, creditRemaining) {
-      const ownRate = method && perSecond(accessOf(method).perSecond);
-      const tokenRate = tokensOf(tier);
-      const takeOwn = ownRate && limiter.take(`${id} ${method.name}`, ownRate, 1);
-      // One after another: who is refused by one must not use up the next.
-      return whenThere(takeOwn, (own) =>
-        whenThere(tokenRate && limiter.take(tokensId(id), tokenRate, 0), (tokens) => {
-          const mayAsk = (own?.allowed ?? true) && (tokens?.allowed ?? true);
-          const take = limiter.take(id, perMinute(tier.requestsPerMinute), mayAsk ? 1 : 0);
-          return whenThere(take, (requests) => {
-            const headers = rateHeaders(family, { requests, tokens, creditRemaining }, clock());
-            refuseBeyond(own, requests, tokens, headers);
-            return headers;
-          });
-        }),
-      );
+    limit(account, method, family, creditRemaining) {
+      const asking = { account, family, creditRemaining };
+      const rate = method && perSecond(accessOf(method).perSecond);
+      const own = rate && limiter.take(`${account.id} ${method.name}`, rate, 1);
+      return isLater(own) ? own.then((there) => takeTokens(asking, there)) : takeTokens(asking, own);
     },
     async standing({ accountId, tier }) {
       if (!tier) throw internal(new Error("the operator has no rate"));
@@ -80,6 +96,13 @@ export function createLimit({ limiter, clock }: LimitOptions): Limit {
       if (rate) await limiter.draw(tokensId(accountId), rate, tokens);
     },
   };
+}
+
+/** Who asks, and what is told of it. */
+interface Asking {
+  readonly account: LimitedAccount;
+  readonly family: Family;
+  readonly creditRemaining: number | undefined;
 }
 
 function refuseBeyond(
@@ -124,28 +147,35 @@ export interface Standing {
 
 /** Tells a caller where it stands, in its family's words. `now` is in milliseconds since 1970. */
 export function rateHeaders(family: Family, standing: Standing, now: number): AnswerHeaders {
-  const { requests, tokens, creditRemaining } = standing;
-  const headers: Record<string, string> = {};
-  if (family === Family.ANTHROPIC) {
-    headers["anthropic-ratelimit-requests-limit"] = String(requests.limit);
-    headers["anthropic-ratelimit-requests-remaining"] = String(requests.remaining);
-    headers["anthropic-ratelimit-requests-reset"] = moment(now + requests.resetMs);
-    if (tokens) {
-      headers["anthropic-ratelimit-tokens-limit"] = String(tokens.limit);
-      headers["anthropic-ratelimit-tokens-remaining"] = String(tokens.remaining);
-      headers["anthropic-ratelimit-tokens-reset"] = moment(now + tokens.resetMs);
-    }
-  } else {
-    headers["x-ratelimit-limit-requests"] = String(requests.limit);
-    headers["x-ratelimit-remaining-requests"] = String(requests.remaining);
-    headers["x-ratelimit-reset-requests"] = duration(requests.resetMs);
-    if (tokens) {
-      headers["x-ratelimit-limit-tokens"] = String(tokens.limit);
-      headers["x-ratelimit-remaining-tokens"] = String(tokens.remaining);
-      headers["x-ratelimit-reset-tokens"] = duration(tokens.resetMs);
-    }
-  }
+  const { creditRemaining } = standing;
+  const headers = family === Family.ANTHROPIC ? anthropicHeaders(standing, now) : openaiHeaders(standing);
   if (creditRemaining !== undefined) headers["x-gateway-credit-remaining"] = formatDecimal(creditRemaining);
+  return headers;
+}
+
+function anthropicHeaders({ requests, tokens }: Standing, now: number): Record<string, string> {
+  const headers: Record<string, string> = {
+    "anthropic-ratelimit-requests-limit": String(requests.limit),
+    "anthropic-ratelimit-requests-remaining": String(requests.remaining),
+    "anthropic-ratelimit-requests-reset": moment(now + requests.resetMs),
+  };
+  if (!tokens) return headers;
+  headers["anthropic-ratelimit-tokens-limit"] = String(tokens.limit);
+  headers["anthropic-ratelimit-tokens-remaining"] = String(tokens.remaining);
+  headers["anthropic-ratelimit-tokens-reset"] = moment(now + tokens.resetMs);
+  return headers;
+}
+
+function openaiHeaders({ requests, tokens }: Standing): Record<string, string> {
+  const headers: Record<string, string> = {
+    "x-ratelimit-limit-requests": String(requests.limit),
+    "x-ratelimit-remaining-requests": String(requests.remaining),
+    "x-ratelimit-reset-requests": duration(requests.resetMs),
+  };
+  if (!tokens) return headers;
+  headers["x-ratelimit-limit-tokens"] = String(tokens.limit);
+  headers["x-ratelimit-remaining-tokens"] = String(tokens.remaining);
+  headers["x-ratelimit-reset-tokens"] = duration(tokens.resetMs);
   return headers;
 }
 
@@ -166,11 +196,16 @@ function moment(ms: number): string {
   return `${dayText}T${hour}:${twoDigits[Math.floor(seconds / 60) % 60]}:${twoDigits[seconds % 60]}Z`;
 }
 
+/** With their point, and no zero at the end. */
+const thousandths = Array.from({ length: 1_000 }, (_, number) => String(number / 1_000).slice(1));
+
 /** Writes whole milliseconds as Go does: `0s`, `12ms`, `1.5s`, `6m0s`, `1h0m0s`. */
 function duration(ms: number): string {
   if (ms > 0 && ms < 1_000) return `${ms}ms`;
   const minutes = Math.floor(ms / 60_000);
-  const seconds = `${(ms % 60_000) / 1_000}s`;
+  const rest = ms - minutes * 60_000;
+  const whole = Math.floor(rest / 1_000);
+  const seconds = `${whole}${thousandths[rest - whole * 1_000]}s`;
   if (minutes === 0) return seconds;
   return minutes < 60 ? `${minutes}m${seconds}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${seconds}`;
 }
