@@ -65,22 +65,23 @@ export class Connection {
   send(head: string, body: Buffer | undefined, replies: Replies): void {
     this.#replies = replies;
     this.#framing = undefined;
-    const write = () => {
-      this.#waiting = undefined;
-      // Its caller may have left while the connection was made, which is as good for another.
-      if (replies.isOver) return this.#becomeIdle();
-      this.#expect("firstByteMs");
-      replies.sent(this);
-      writeMessage(this.#socket, head, body);
-    };
-    if (this.#isConnected) return void write();
+    if (this.#isConnected) return void this.#write(head, body, replies);
     this.#expect("connectMs");
-    this.#waiting = write;
+    this.#waiting = () => this.#write(head, body, replies);
   }
 
-  /** Whether its server still keeps it, while nothing runs. */
-  isKept(): boolean {
-    return performance.now() < this.deadline;
+  #write(head: string, body: Buffer | undefined, replies: Replies): void {
+    this.#waiting = undefined;
+    // Its caller may have left while the connection was made, which is as good for another.
+    if (replies.isOver) return void this.#becomeIdle(performance.now());
+    this.#expect("firstByteMs");
+    replies.sent(this);
+    writeMessage(this.#socket, head, body);
+  }
+
+  /** Whether its server still keeps it at this moment, while nothing runs. */
+  isKeptAt(now: number): boolean {
+    return now < this.deadline;
   }
 
   get isPaused(): boolean {
@@ -113,56 +114,56 @@ export class Connection {
       replies.late(this.#isConnected ? (this.#framing === undefined ? "firstByteMs" : "idleMs") : "connectMs");
   }
 
-  #expect(part: keyof PartTimeouts): void {
-    this.deadline = performance.now() + this.#options.timeouts[part];
+  #expect(part: keyof PartTimeouts, now = performance.now()): void {
+    this.deadline = now + this.#options.timeouts[part];
   }
 
   readonly #onData = (bytes: Buffer): void => {
     if (!this.#replies) return void this.#letGo(); // It answers what nobody asked.
     try {
-      this.#take(bytes);
+      this.#take(bytes, performance.now());
     } catch (error) {
       this.#leave(error as Error);
     }
   };
 
-  #take(bytes: Buffer): void {
-    const rest = this.#framing === undefined ? this.#readHead(bytes) : bytes;
-    if (rest && (rest.length > 0 || this.#framing === 0)) this.#readBody(rest);
+  #take(bytes: Buffer, now: number): void {
+    const rest = this.#framing === undefined ? this.#readHead(bytes, now) : bytes;
+    if (rest && (rest.length > 0 || this.#framing === 0)) this.#readBody(rest, now);
   }
 
   /** Returns what came behind the head; undefined while that is not whole. */
-  #readHead(bytes: Buffer): Buffer | undefined {
+  #readHead(bytes: Buffer, now: number): Buffer | undefined {
     const all = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
     const beginning = this.#heads.read(all);
     this.#held = beginning ? empty : all;
     if (!beginning) return undefined;
-    const { head, from } = beginning;
-    const { status, fields, isOld } = head;
+    const { head, length, from } = beginning;
+    const { status, fields } = head;
     const rest = all.subarray(from);
     if (status === 101) throw notUnderstood("it changed to another protocol");
     // What comes before the answer itself says nothing that anybody waits for.
-    if (status < 200) return rest.length > 0 ? this.#readHead(rest) : undefined;
+    if (status < 200) return rest.length > 0 ? this.#readHead(rest, now) : undefined;
     this.#keptMs = head.keptMs;
-    this.#framing = framingOf(status, fields, isOld);
-    this.#expect("idleMs");
+    this.#framing = framingOf(head, length);
+    this.#expect("idleMs", now);
     this.#replies?.head(status, fields);
     return rest;
   }
 
-  #readBody(bytes: Buffer): void {
-    this.#expect("idleMs");
+  #readBody(bytes: Buffer, now: number): void {
+    this.#expect("idleMs", now);
     const framing = this.#framing as Framing;
     if (framing === "close") return void this.#replies?.body([bytes]);
-    if (framing instanceof ChunkedReader) return void this.#readChunks(framing, bytes);
+    if (framing instanceof ChunkedReader) return void this.#readChunks(framing, bytes, now);
     const isMore = bytes.length > framing;
     const piece = isMore ? bytes.subarray(0, framing) : bytes;
     this.#framing = framing - piece.length;
     if (piece.length > 0) this.#replies?.body([piece]);
-    if (this.#framing === 0) this.#finish(isMore);
+    if (this.#framing === 0) this.#finish(isMore, now);
   }
 
-  #readChunks(chunks: ChunkedReader, bytes: Buffer): void {
+  #readChunks(chunks: ChunkedReader, bytes: Buffer, now: number): void {
     const pieces: Buffer[] = [];
     let taken: number;
     try {
@@ -171,22 +172,22 @@ export class Connection {
       // What came before a fault is the caller's.
       if (pieces.length > 0) this.#replies?.body(pieces);
     }
-    if (chunks.isOver) this.#finish(taken < bytes.length);
+    if (chunks.isOver) this.#finish(taken < bytes.length, now);
   }
 
   /** The answer is over; what came behind it was asked by nobody. */
-  #finish(isMore: boolean): void {
+  #finish(isMore: boolean, now: number): void {
     const replies = this.#replies;
     if (!replies || isMore || this.#keptMs <= 0 || this.#socket.writableLength > 0) this.#letGo();
-    else this.#becomeIdle();
+    else this.#becomeIdle(now);
     this.#replies = undefined;
     replies?.ended();
   }
 
-  #becomeIdle(): void {
+  #becomeIdle(now: number): void {
     this.#replies = undefined;
     this.#framing = undefined;
-    this.deadline = performance.now() + this.#keptMs;
+    this.deadline = now + this.#keptMs;
     if (this.isPaused) this.#socket.resume();
     this.#options.onIdle(this);
   }

@@ -59,7 +59,9 @@ export class KnownHead {
       length = length * 10 + digit;
     const digits = at - this.#digitsFrom;
     if (digits === 0 || digits > mostDigits || !this.#standsAt(this.#digitsTo, this.#to, bytes, at)) return undefined;
-    const lengthText = bytes.toString("latin1", this.#digitsFrom, at);
+    const text = String(length);
+    // Zeros may come before it.
+    const lengthText = text.length === digits ? text : bytes.toString("latin1", this.#digitsFrom, at);
     return { lengthText, length, from: at + this.#to - this.#digitsTo };
   }
 

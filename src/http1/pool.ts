@@ -54,9 +54,9 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
     return connection;
   }
 
-  function kept(): Connection | undefined {
+  function kept(now: number): Connection | undefined {
     for (let connection = idle.pop(); connection; connection = idle.pop()) {
-      if (connection.isKept()) return connection;
+      if (connection.isKeptAt(now)) return connection;
       connection.abort();
     }
     return undefined;
@@ -65,8 +65,9 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
   function sendAll(): void {
     const sending = queued;
     queued = [];
+    const now = performance.now();
     for (const { head, body, replies } of sending) {
-      if (!replies.isOver) (kept() ?? make()).send(head, body, replies);
+      if (!replies.isOver) (kept(now) ?? make()).send(head, body, replies);
     }
     endIfOver();
   }
@@ -87,11 +88,21 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
     if (all.size === 0 && queued.length === 0) closing?.resolve();
   }
 
+  /** Most requests begin as the one before. */
+  let begun = { method: "", path: "", common: "", text: "" };
+  function beginningOf({ method, path, common = "" }: Asking): string {
+    if (path === begun.path && method === begun.method && common === begun.common) return begun.text;
+    if (notInPath.test(path)) throw new TypeError("the path has characters that none may have");
+    const text = [method, " ", path, " HTTP/1.1\r\n", own, common].join("");
+    begun = { method, path, common, text };
+    return text;
+  }
+
   return {
-    send({ method, path, common = "", fields, body }, replies) {
-      if (notInPath.test(path)) throw new TypeError("the path has characters that none may have");
+    send(asking, replies) {
+      const { fields, body } = asking;
       const length = body === undefined ? "" : `content-length: ${body.length}\r\n`;
-      const head = `${method} ${path} HTTP/1.1\r\n${own}${common}${writeFields(fields)}${length}\r\n`;
+      const head = `${beginningOf(asking)}${writeFields(fields)}${length}\r\n`;
       if (queued.push({ head, body, replies }) === 1) setImmediate(sendAll);
     },
     close() {

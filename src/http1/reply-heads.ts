@@ -9,6 +9,8 @@ import { checkBeginning, notUnderstood, type ReplyHead, readReplyHead } from "./
 /** A head, and where what comes behind it begins. */
 export interface ReplyBeginning {
   readonly head: ReplyHead;
+  /** The length that it tells, where that has been read already. */
+  readonly length: number | undefined;
   readonly from: number;
 }
 
@@ -28,7 +30,7 @@ export class ReplyHeads {
     const repetition = this.#known?.repetitionIn(bytes);
     if (repetition && this.#last) {
       this.#last.fields["content-length"] = repetition.lengthText;
-      return { head: this.#last, from: repetition.from };
+      return { head: this.#last, length: repetition.length, from: repetition.from };
     }
     const end = bytes.indexOf(headEnd);
     if (end === -1 ? bytes.length > longestHead : end > longestHead) throw notUnderstood("its head is too long");
@@ -37,7 +39,7 @@ export class ReplyHeads {
     const from = end + headEnd.length;
     if (!this.#isFirst) this.#remember(head, bytes, from);
     this.#isFirst = false;
-    return { head, from };
+    return { head, length: undefined, from };
   }
 
   #remember(head: ReplyHead, bytes: Buffer, from: number): void {

@@ -64,8 +64,11 @@ export function checkBeginning(bytes: Buffer): void {
   if (lineEnd > 0 && bytes[lineEnd - 1] !== 0x0d) throw notUnderstood("its lines do not end as lines do");
 }
 
-/** Where two rules would tell other ends, none is followed: RFC 9112, section 6.3. */
-export function framingOf(status: number, fields: ReplyFields, isOld: boolean): Framing {
+/**
+ * Where two rules would tell other ends, none is followed: RFC 9112, section 6.3. `readLength` is the length that the head
+ * tells, where that has been read already.
+ */
+export function framingOf({ status, fields, isOld }: ReplyHead, readLength?: number): Framing {
   const { "transfer-encoding": coding, "content-length": length } = fields;
   if (status === 204 || status === 304) return 0;
   if (coding !== undefined) {
@@ -74,7 +77,7 @@ export function framingOf(status: number, fields: ReplyFields, isOld: boolean): 
     return new ChunkedReader();
   }
   if (length === undefined) return "close";
-  const bytes = typeof length === "string" ? lengthIn(length) : undefined;
+  const bytes = readLength ?? (typeof length === "string" ? lengthIn(length) : undefined);
   if (bytes === undefined) throw notUnderstood("its length is none");
   return bytes;
 }
