@@ -25,22 +25,13 @@ export function requestRow(call: Settlement, cost: number, waived: number) {
 }
 
 /** What a call adds to the hour in which it was taken up; one that is lost counts as none, and is found by its hour. */
-export const usageRow = (call: Settlement, cost: number, requests = 1): UsageRow =>
-  usageOf(dueRow(call, cost, 0, 0, requests));
-
-export function dueRow(call: Settlement, cost: number, spent: number, freed: number, requests = 1): DueRow {
+export function usageRow(call: Settlement, cost: number, requests = 1): UsageRow {
   const { account_id, key_id, model, input, cache_read, cache_write, output, reasoning, characters } = call;
   // biome-ignore format: a line for what belongs together.
   return [
     account_id, hourOf(call.created_at), key_id, model,
     requests, input, cache_read, cache_write, output, reasoning, characters, cost,
-    spent, freed,
   ];
-}
-
-/** What a hold adds: it is its key's, and no call yet. */
-export function heldRow({ accountId, keyId, model, createdAt, amount }: HoldEntry): DueRow {
-  return [accountId, hourOf(createdAt), keyId, model, 0, 0, 0, 0, 0, 0, 0, 0, 0, -amount];
 }
 
 /** Of a row in its parts: whether it tells of any call, what it adds to its hour, and what to its key. */
@@ -50,37 +41,61 @@ export const usageOf = (row: DueRow): UsageRow => row.slice(0, -2) as readonly u
 
 const hourOf = (ms: number) => Math.floor(ms / hourMs) * hourMs;
 
-/** What a row is of: account, hour, key and model. */
-const names = 4;
-
-/** Sums rows that are of the same, so that many calls are written as one. */
+/** Sums what calls and holds add, of the same account, hour, key and model in one row, so that many are written as one. */
 export function createDueSums() {
-  const rows: (string | number)[][] = [];
-  const byKey = new Map<string, (string | number)[][]>();
-  let last: (string | number)[] | undefined;
+  const rows: Summed[] = [];
+  const byKey = new Map<string, Summed[]>();
+  let last: Summed | undefined;
 
-  /** Returns the sum for such rows. */
-  function sumFor(row: DueRow): (string | number)[] {
-    const ofKey = byKey.get(row[2]) ?? [];
-    const found = ofKey.find((sum) => isOfSame(sum, row));
-    if (found) return found;
-    const made = row.map((value, i) => (i < names ? value : 0));
-    if (ofKey.push(made) === 1) byKey.set(row[2], ofKey);
-    rows.push(made);
-    return made;
+  /** Returns the sum of such calls. */
+  function sumOf(accountId: string, hour: number, keyId: string, model: string): Summed {
+    // Most calls are of the same as the one before.
+    if (last && isOf(last, accountId, hour, keyId, model)) return last;
+    const ofKey = byKey.get(keyId) ?? [];
+    last = ofKey.find((sum) => isOf(sum, accountId, hour, keyId, model));
+    if (last) return last;
+    last = [accountId, hour, keyId, model, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    if (ofKey.push(last) === 1) byKey.set(keyId, ofKey);
+    rows.push(last);
+    return last;
   }
 
   return {
-    add(row: DueRow): void {
-      // Most calls are of the same as the one before.
-      if (!last || !isOfSame(last, row)) last = sumFor(row);
-      for (let i = names; i < row.length; i++) last[i] = (last[i] as number) + (row[i] as number);
+    addCall(call: Settlement, spent: number, freed: number): void {
+      const sum = sumOf(call.account_id, hourOf(call.created_at), call.key_id, call.model);
+      sum[4]++;
+      sum[5] += call.input;
+      sum[6] += call.cache_read;
+      sum[7] += call.cache_write;
+      sum[8] += call.output;
+      sum[9] += call.reasoning;
+      sum[10] += call.characters;
+      sum[11] += call.cost;
+      sum[12] += spent;
+      sum[13] += freed;
     },
-    rows: rows as readonly unknown[] as readonly DueRow[],
+    /** It is its key's, and no call yet. */
+    addHeld({ accountId, keyId, model, createdAt, amount }: HoldEntry): void {
+      sumOf(accountId, hourOf(createdAt), keyId, model)[13] -= amount;
+    },
+    rows: rows as readonly DueRow[],
   };
 }
 
-function isOfSame(sum: readonly (string | number)[], row: DueRow): boolean {
-  for (let i = 0; i < names; i++) if (sum[i] !== row[i]) return false;
-  return true;
+/** A row while it is summed. */
+type Summed = [
+  ...names: [accountId: string, hour: number, keyId: string, model: string],
+  ...counts: [number, number, number, number, number, number, number, number],
+  spent: number,
+  freed: number,
+];
+
+function isOf(
+  [ofAccount, ofHour, ofKey, ofModel]: Summed,
+  accountId: string,
+  hour: number,
+  keyId: string,
+  model: string,
+) {
+  return ofKey === keyId && ofModel === model && ofHour === hour && ofAccount === accountId;
 }

@@ -15,6 +15,7 @@ import { type HoldEntry, type JournalStore, journalStore } from "./journal.ts";
 import { type LeaseStore, leaseStore } from "./leases.ts";
 import { requestRow, usageRow } from "./ledger-rows.ts";
 import { ledgerStatements, lost, mostHeld } from "./ledger-statements.ts";
+import { createInsertCalls } from "./many-calls.ts";
 import { createPost, type Post } from "./posting.ts";
 import { release, reserve } from "./reserving.ts";
 import type { RequestTable } from "./schema.ts";
@@ -97,6 +98,7 @@ const batch = 500;
 export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFault, notes }: Engine): LedgerStore {
   const statements = ledgerStatements(books);
   const due = dueSums(books, statements);
+  const insertCalls = createInsertCalls({ books, statements, isFault });
   const { insertHold, freeKey, freeAccount, deleteHold } = statements;
   const { insertRequest, deleteLost, addToHour } = statements;
   // A bare parameter would have the join planned anew at each call, for its value.
@@ -178,7 +180,7 @@ export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFa
     leases: leaseStore(statements),
     journal: journalStore(books, notes),
     due,
-    post: createPost({ statements, due, settleAlone: settle, holdAlone }),
+    post: createPost({ statements, due, insertCalls, settleAlone: settle, holdAlone }),
     hold,
     left: leftOf,
     free: (requestId) => release(statements, requestId),

@@ -10,14 +10,16 @@
 import type { DueSums } from "./due-sums.ts";
 import type { Entry, HoldEntry, SettleEntry, Taken } from "./journal.ts";
 import type { Settlement } from "./ledger.ts";
-import { createDueSums, dueRow, hasCalls, heldRow, keySum, requestRow, usageOf } from "./ledger-rows.ts";
+import { createDueSums, hasCalls, keySum, usageOf } from "./ledger-rows.ts";
 import type { LedgerStatements } from "./ledger-statements.ts";
+import type { InsertCalls, Over } from "./many-calls.ts";
 
 export interface PostingParts {
   readonly statements: LedgerStatements;
   readonly due: DueSums;
+  readonly insertCalls: InsertCalls;
   /** Charges one call by what is left. */
-  readonly settleAlone: (call: Settlement) => void;
+  readonly settleAlone: (call: Settlement) => unknown;
   /** Reserves for one call by what is left. */
   readonly holdAlone: (entry: HoldEntry, node: string, expiresAt: number) => void;
 }
@@ -35,8 +37,8 @@ interface Sum {
   spent: number;
 }
 
-export function createPost({ statements, due, settleAlone, holdAlone }: PostingParts): Post {
-  const { drawLease, deleteHold, insertHold, freeKey, freeAccount, insertRequest, deleteLost, addToHour } = statements;
+export function createPost({ statements, due, insertCalls, settleAlone, holdAlone }: PostingParts): Post {
+  const { drawLease, deleteHold, insertHold, freeKey, freeAccount, addToHour } = statements;
 
   return (entries, node, expiresAt, mayStayDue = false) => {
     const { young, freed, settled, drawn } = grouped(entries);
@@ -46,29 +48,28 @@ export function createPost({ statements, due, settleAlone, holdAlone }: PostingP
     const accounts = createSums();
     const sums = createDueSums();
 
-    function charge({ call, isLimited = true }: SettleEntry, freedOfKey: number, freedOfAccount: number): void {
-      // One that is known already costs nothing more, and what it held is freed all the same.
-      const row = requestRow(call, call.cost, 0);
-      // Another process may have taken it for lost, and it has reserved anew since then.
-      const isNew =
-        insertRequest.run(...row) === 1 || (deleteLost.run(call.id) === 1 && insertRequest.run(...row) === 1);
-      const cost = isNew ? call.cost : 0;
-      accounts.add(call.account_id, freedOfAccount, cost);
-      const isAtOnce = isLimited || !isNew;
-      if (isAtOnce) keys.add(call.key_id, freedOfKey, cost);
-      if (isNew) sums.add(isAtOnce ? dueRow(call, cost, 0, 0) : dueRow(call, cost, cost, freedOfKey));
-    }
-
+    const charges: Charge[] = [];
+    const alone: Settlement[] = [];
     for (const entry of settled) {
       const { call, isHeld, taken } = entry;
       // Out of the lease; of the key nothing is held for a lease of the whole account.
-      if (taken && !lapsed.has(taken.leaseId)) charge(entry, taken.isOfKey ? call.cost : 0, call.cost);
-      else if (!isHeld) charge(entry, 0, 0);
+      if (taken && !lapsed.has(taken.leaseId)) charges.push(chargeOf(entry, taken.isOfKey ? call.cost : 0, call.cost));
+      else if (!isHeld) charges.push(chargeOf(entry, 0, 0));
       else {
         const own = taken ? undefined : deleteHold.get(call.id);
-        if (own) charge(entry, own.amount, own.amount);
-        else settleAlone(call);
+        if (own) charges.push(chargeOf(entry, own.amount, own.amount));
+        else alone.push(call);
       }
+    }
+    insertCalls(charges);
+    alone.forEach(settleAlone);
+    for (const { call, isKnown, isLimited, freedOfKey, freedOfAccount } of charges) {
+      // One that is known already costs nothing more, and what it held is freed all the same.
+      const cost = isKnown ? 0 : call.cost;
+      accounts.add(call.account_id, freedOfAccount, cost);
+      const isAtOnce = isLimited || isKnown;
+      if (isAtOnce) keys.add(call.key_id, freedOfKey, cost);
+      if (!isKnown) sums.addCall(call, isAtOnce ? 0 : cost, isAtOnce ? 0 : freedOfKey);
     }
     for (const requestId of freed) {
       const own = deleteHold.get(requestId);
@@ -82,7 +83,7 @@ export function createPost({ statements, due, settleAlone, holdAlone }: PostingP
       else {
         insertHold.run(requestId, node, accountId, keyId, operation, model, amount, createdAt, expiresAt);
         // The lease was the account's: of the key it is held from now on.
-        if (!taken.isOfKey) sums.add(heldRow(hold));
+        if (!taken.isOfKey) sums.addHeld(hold);
       }
     }
     const staysDue = mayStayDue && sums.rows.length > mostAtOnce;
@@ -95,6 +96,17 @@ export function createPost({ statements, due, settleAlone, holdAlone }: PostingP
     keys.each((id, { freed, spent }) => freeKey.run(freed, spent, id));
     accounts.each((id, { freed, spent }) => freeAccount.run(freed, spent, id));
   };
+}
+
+/** A call that is over, and what it no longer holds. */
+interface Charge extends Over {
+  readonly isLimited: boolean;
+  readonly freedOfKey: number;
+  readonly freedOfAccount: number;
+}
+
+function chargeOf({ call, isLimited = true }: SettleEntry, freedOfKey: number, freedOfAccount: number): Charge {
+  return { call, isKnown: false, isLimited, freedOfKey, freedOfAccount };
 }
 
 interface Grouped {
@@ -129,14 +141,23 @@ function grouped(entries: readonly Entry[]): Grouped {
 
 function createSums() {
   const sums = new Map<string, Sum>();
+  let last: Sum = { freed: 0, spent: 0 };
+  let lastId: string | undefined;
+
+  /** Most calls are of the same as the one before. */
+  function sumOf(id: string): Sum {
+    if (id === lastId) return last;
+    lastId = id;
+    last = sums.get(id) ?? { freed: 0, spent: 0 };
+    sums.set(id, last);
+    return last;
+  }
+
   return {
     add(id: string, freed: number, spent: number): void {
-      const sum = sums.get(id);
-      if (!sum) sums.set(id, { freed, spent });
-      else {
-        sum.freed += freed;
-        sum.spent += spent;
-      }
+      const sum = sumOf(id);
+      sum.freed += freed;
+      sum.spent += spent;
     },
     each(write: (id: string, sum: Sum) => void): void {
       for (const [id, sum] of sums) if (sum.freed !== 0 || sum.spent !== 0) write(id, sum);
