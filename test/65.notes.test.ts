@@ -3,7 +3,9 @@ import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "n
 import Sqlite from "better-sqlite3";
 import { afterEach, expect, test, vi } from "vitest";
 import { holdMs } from "../src/ledger/ledger.ts";
+import type { Entry } from "../src/storage/journal.ts";
 import { noteFiles } from "../src/storage/note-files.ts";
+import { lineOf, noteIn } from "../src/storage/note-lines.ts";
 import { reconcile } from "../src/storage/reconcile.ts";
 import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "./support/ledger.ts";
 
@@ -37,6 +39,49 @@ test("a torn line spoils no other, and is told where it stands between others", 
   const aside = other.engine.prepare<[], { body: string }>("SELECT body FROM set_aside").all();
   expect(aside.map(({ body }) => JSON.parse(body))).toEqual([[{ line: '{"seq":2,"entr' }, { line: "5" }]]);
   expect(() => reconcile(other.engine)).not.toThrow();
+});
+
+test("what an older version has noted is charged", async () => {
+  const t = await dead();
+  const lease = `${noteFiles(`${t.path}.notes`, false).nodes()[0]} acc_1`;
+  const call = `{"id":"r2","account_id":"acc_1","key_id":"key_1","operation":"chat","model":"m","upstream":"u","outcome":1,\
+"input":3,"cache_read":0,"cache_write":0,"output":0,"reasoning":0,"characters":0,"estimated":0,"cost":3,\
+"created_at":${t.now()},"duration_ms":5,"first_byte_ms":null}`;
+  const entry = `{"kind":"settle","call":${call},"isHeld":true,"taken":{"leaseId":"${lease}","isOfKey":false}}`;
+  writeFileSync(`${t.path}.notes/nod_0.jsonl`, `\n{"seq":1,"entries":[${entry}],"at":${t.now()}}`);
+  const other = await sweptByAnother(ledgerOf({}, t.path));
+  expect(balanceOnDisk(t.path)).toBe(ample - 7);
+  expect(other.account().held).toBe(0);
+  expect(reconcile(other.engine).differences).toEqual([]);
+});
+
+test("a note is read as it was written, whatever is in it", () => {
+  const call = over("r1", 4, 1, { tried: null, cached: 0 });
+  const odd = { ...call, id: 'r"2\n', model: "modèle", first_byte_ms: null };
+  const settled = { kind: "settle", call, isHeld: false, isLimited: true, taken: undefined } as const;
+  const entries: Entry[] = [
+    { kind: "free", requestId: "r0" },
+    settled,
+    { ...settled, call: odd },
+    ...[{ model: "n" }, { operation: "o" }, { upstream: "v" }, { account_id: "acc_2" }, { outcome: 2 }].map((more) => ({
+      ...settled,
+      call: { ...call, ...more },
+    })),
+    ...[{ estimated: 1 }, { cached: 1 }, { tried: "[]" }].map((more) => ({ ...settled, call: { ...call, ...more } })),
+    { ...settled, call, isHeld: true },
+    { ...settled, call, isLimited: false },
+    { ...settled, call, taken: { leaseId: "nod_1 acc_1", isOfKey: false } },
+    { ...settled, call, taken: { leaseId: "nod_1 acc_1", isOfKey: true } },
+    { ...settled, call, taken: { leaseId: "nod_1 key_1", isOfKey: true } },
+    { kind: "free", requestId: "r9" },
+  ];
+  const read = noteIn(lineOf({ seq: 7, at: 8, entries }));
+  expect(read).toMatchObject({ seq: 7, at: 8 });
+  expect(new Set(read?.entries)).toEqual(new Set(entries));
+  expect(noteIn(lineOf({ seq: 7, at: 8, entries: [settled] }))?.entries).toEqual([settled]);
+  for (const line of ["", "5", "null", "{}", '{"seq":1}', '{"seq":1,"at":2,"settled":[['] as const) {
+    expect(noteIn(line)).toBeUndefined();
+  }
 });
 
 test("a file that cannot be read keeps no other from being written, and no hold but its own from lapsing", async () => {

@@ -1,11 +1,12 @@
 /**
- * The journal of the ledger: what has come of calls, noted in one line for many (`note-files.ts`), before it is written
- * where it belongs (`posting.ts`). Who writes it there says so in the same transaction: so it is written once, by whichever
- * process.
+ * The journal of the ledger: what has come of calls, noted in one line for many (`note-lines.ts`, `note-files.ts`), before
+ * it is written where it belongs (`posting.ts`). Who writes it there says so in the same transaction: so it is written once,
+ * by whichever process.
  */
 import type { Connection } from "./database.ts";
 import type { Settlement } from "./ledger.ts";
 import type { NoteFiles } from "./note-files.ts";
+import { lineOf, noteIn } from "./note-lines.ts";
 
 /** Money is in millionths of the unit. */
 export type Entry = HoldEntry | FreeEntry | SettleEntry;
@@ -99,7 +100,7 @@ export function journalStore(books: Connection, files: NoteFiles): JournalStore 
     deleteJournal.run(node);
   };
   return {
-    add: (node, note) => files.append(node, JSON.stringify(note)),
+    add: (node, note) => files.append(node, lineOf(note)),
     advance(node, seq) {
       const before = selectPosted.get(node)?.posted ?? 0;
       if (seq > before) setPosted.run(node, seq);
@@ -121,13 +122,4 @@ export function journalStore(books: Connection, files: NoteFiles): JournalStore 
     },
     setAside: (node, seq, at, entries) => void insertAside.run(node, seq, at, JSON.stringify(entries)),
   };
-}
-
-function noteIn(line: string): Note | undefined {
-  try {
-    const note = JSON.parse(line) as Note | null;
-    return typeof note?.seq === "number" && Array.isArray(note.entries) ? note : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,0 +1,122 @@
+/**
+ * A note as its line, and back: what calls of a turn have in common is told once, and the rest of each in a list.
+ *
+ * Lines of older versions tell each entry by its names, and are read as well. Those versions take these for lines that
+ * cannot be read, and set them aside: nothing is lost to them.
+ */
+import type { Entry, Note, SettleEntry } from "./journal.ts";
+
+interface Line {
+  readonly seq: number;
+  readonly at: number;
+  readonly settled: readonly Alike[];
+  /** Entries by their names, where there are any that tell of no call that is over. */
+  readonly others?: readonly Entry[];
+}
+
+type Common = ReturnType<typeof commonOf>;
+type Own = ReturnType<typeof ownOf>;
+type Alike = [common: Common, ...Own[]];
+
+export function lineOf({ seq, at, entries }: Note): string {
+  const settled: Alike[] = [];
+  let others: Entry[] | undefined;
+  let last: SettleEntry | undefined;
+  let alike: Alike | undefined;
+  for (const entry of entries) {
+    if (entry.kind !== "settle") {
+      others ??= [];
+      others.push(entry);
+      continue;
+    }
+    if (!alike || !last || !haveInCommon(last, entry)) {
+      alike = [commonOf(entry)];
+      settled.push(alike);
+    }
+    alike.push(ownOf(entry));
+    last = entry;
+  }
+  const line: Line = others ? { seq, at, settled, others } : { seq, at, settled };
+  return JSON.stringify(line);
+}
+
+/** Returns undefined for a line that is no note. */
+export function noteIn(line: string): Note | undefined {
+  const told = parsed(line);
+  if (typeof told?.seq !== "number") return undefined;
+  const { seq, at = 0, entries, settled, others = [] } = told;
+  if (entries) return { seq, at, entries };
+  return settled && { seq, at, entries: [...settled.flatMap(entriesOf), ...others] };
+}
+
+/** What a line of this version has, or of an older one. */
+type Told = Partial<Line> & { readonly entries?: readonly Entry[] };
+
+function parsed(line: string): Told | null | undefined {
+  try {
+    return JSON.parse(line) as Told | null;
+  } catch {
+    return undefined;
+  }
+}
+
+function haveInCommon(one: SettleEntry, other: SettleEntry): boolean {
+  const { call: first } = one;
+  const { call: second } = other;
+  return (
+    one.taken?.leaseId === other.taken?.leaseId &&
+    one.taken?.isOfKey === other.taken?.isOfKey &&
+    one.isHeld === other.isHeld &&
+    one.isLimited === other.isLimited &&
+    first.account_id === second.account_id &&
+    first.operation === second.operation &&
+    first.model === second.model &&
+    first.upstream === second.upstream &&
+    first.tried === second.tried &&
+    first.outcome === second.outcome &&
+    first.estimated === second.estimated &&
+    first.cached === second.cached
+  );
+}
+
+function commonOf({ call, isHeld, isLimited = true, taken }: SettleEntry) {
+  const { account_id, operation, model, upstream, tried = null, outcome, estimated, cached = 0 } = call;
+  const { leaseId = null, isOfKey = false } = taken ?? {};
+  return [
+    account_id,
+    operation,
+    model,
+    upstream,
+    tried,
+    outcome,
+    estimated,
+    cached,
+    isHeld,
+    isLimited,
+    leaseId,
+    isOfKey,
+  ] as const;
+}
+
+function ownOf({ call }: SettleEntry) {
+  const { id, key_id, input, cache_read, cache_write, output, reasoning, characters, cost } = call;
+  const { created_at, duration_ms, first_byte_ms } = call;
+  // biome-ignore format: a line for what belongs together.
+  return [
+    id, key_id, input, cache_read, cache_write, output, reasoning, characters, cost,
+    created_at, duration_ms, first_byte_ms,
+  ] as const;
+}
+
+const entriesOf = ([common, ...calls]: Alike): SettleEntry[] => calls.map((own) => entryOf(common, own));
+
+function entryOf(common: Common, own: Own): SettleEntry {
+  const [account_id, operation, model, upstream, tried, outcome, estimated, cached] = common;
+  const [, , , , , , , , isHeld, isLimited, leaseId, isOfKey] = common;
+  const [id, key_id, input, cache_read, cache_write, output, reasoning, characters, cost] = own;
+  const [, , , , , , , , , created_at, duration_ms, first_byte_ms] = own;
+  const names = { id, account_id, key_id, operation, model, upstream, tried, outcome };
+  const usage = { input, cache_read, cache_write, output, reasoning, characters, estimated, cached };
+  const call = { ...names, ...usage, cost, created_at, duration_ms, first_byte_ms };
+  return { kind: "settle", call, isHeld, isLimited, taken: leaseId === null ? undefined : { leaseId, isOfKey } };
+}
