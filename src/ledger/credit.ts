@@ -6,6 +6,13 @@
  */
 import type { Lease } from "./leases.ts";
 
+/** What is left of an account, or of a key with a limit. */
+export interface Standing {
+  left: number;
+  /** What is leased of it and not used. */
+  idle: number;
+}
+
 export interface Credit {
   /** Learns what is left beyond all holds and leases; `ofLimit` is undefined for a key without one. */
   learn(accountId: string, ofBalance: number, keyId: string, ofLimit: number | undefined): void;
@@ -13,16 +20,10 @@ export interface Credit {
   remaining(accountId: string, keyId: string): number | undefined;
   /** Notes that so much is reserved now, or no longer where it is less than 0. */
   reserved(accountId: string, keyId: string, amount: number): void;
-  /** The same of a lease: what is not used of it is still left. */
+  /** The same of a lease, before any of it is used: what is not used of it is still left. */
   leased(lease: Lease, amount: number): void;
   /** Notes that so much of a lease is used now, or no longer. */
   used(lease: Lease, amount: number): void;
-}
-
-interface Standing {
-  left: number;
-  /** What is leased of it and not used. */
-  idle: number;
 }
 
 /** More accounts or keys than this are not remembered. */
@@ -36,9 +37,11 @@ export function createCredit(): Credit {
     standing.left += left;
     standing.idle += idle;
   };
-  const moveLease = ({ accountId, keyId }: Lease, left: number, idle: number) => {
-    move(accounts.get(accountId), left, idle);
-    move(keys.get(keyId), left, idle);
+  /** Learns in place: leases know their standings. */
+  const learnOf = (standings: Map<string, Standing>, id: string, left: number) => {
+    const standing = standings.get(id);
+    if (standing) standing.left = left;
+    else standings.set(id, { left, idle: 0 });
   };
   return {
     learn(accountId, ofBalance, keyId, ofLimit) {
@@ -46,9 +49,9 @@ export function createCredit(): Credit {
         accounts.clear();
         keys.clear();
       }
-      accounts.set(accountId, { left: ofBalance, idle: accounts.get(accountId)?.idle ?? 0 });
+      learnOf(accounts, accountId, ofBalance);
       if (ofLimit === undefined) keys.delete(keyId);
-      else keys.set(keyId, { left: ofLimit, idle: keys.get(keyId)?.idle ?? 0 });
+      else learnOf(keys, keyId, ofLimit);
     },
     remaining(accountId, keyId) {
       const account = accounts.get(accountId);
@@ -61,7 +64,15 @@ export function createCredit(): Credit {
       move(accounts.get(accountId), -amount, 0);
       move(keys.get(keyId), -amount, 0);
     },
-    leased: (lease, amount) => moveLease(lease, -amount, amount),
-    used: (lease, amount) => moveLease(lease, 0, -amount),
+    leased(lease, amount) {
+      lease.ofAccount = accounts.get(lease.accountId);
+      lease.ofKey = keys.get(lease.keyId);
+      move(lease.ofAccount, -amount, amount);
+      move(lease.ofKey, -amount, amount);
+    },
+    used({ ofAccount, ofKey }, amount) {
+      if (ofAccount) ofAccount.idle -= amount;
+      if (ofKey) ofKey.idle -= amount;
+    },
   };
 }

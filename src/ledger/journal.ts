@@ -62,8 +62,9 @@ export function createJournal(options: JournalOptions): Journal {
   /** The database's version when all was last written. */
   let version = store.version();
   let touched = new Map<string, number>();
-  /** Accounts of whose calls that are over something is not written. */
+  /** Accounts of whose calls that are over something is not written, and the last of them. */
   const unwritten = new Set<string>();
+  let lastUnwritten = "";
   let writing: NodeJS.Timeout | undefined;
   let idling: NodeJS.Timeout | undefined;
 
@@ -92,6 +93,7 @@ export function createJournal(options: JournalOptions): Journal {
     }
     [added, noted, count, version] = [[], [], 0, found];
     unwritten.clear();
+    lastUnwritten = "";
     if (touched.size > 0) touched = new Map();
     leases.written();
     onWritten();
@@ -185,7 +187,10 @@ export function createJournal(options: JournalOptions): Journal {
   return {
     add(entry, accountId) {
       added.push(entry);
-      unwritten.add(accountId);
+      if (accountId !== lastUnwritten) {
+        unwritten.add(accountId);
+        lastUnwritten = accountId;
+      }
       count++;
     },
     withdraw(entry) {

@@ -5,8 +5,13 @@
  * Where credit is ample, so that a small part of it covers many calls; where it is not, nothing is leased and every call asks
  * the database for exactly what it needs.
  */
+import type { Taken } from "../storage/ledger.ts";
+import type { Standing } from "./credit.ts";
+
 export interface Lease {
   readonly id: string;
+  /** What is noted of a call that takes from it. */
+  readonly taken: Taken;
   readonly accountId: string;
   /** Empty for the lease of a whole account. */
   readonly keyId: string;
@@ -16,6 +21,11 @@ export interface Lease {
   used: number;
   /** Whether any has since it was last looked at. */
   wasUsed: boolean;
+  /** Whether any has taken or given back since it was last written. */
+  isChanged: boolean;
+  /** What is told to be left where its credit is from, as far as that is known: kept by `credit.ts`. */
+  ofAccount: Standing | undefined;
+  ofKey: Standing | undefined;
 }
 
 /** Whose credit a call takes: its key's, if that has a limit of its own, or its account's. */
@@ -68,7 +78,7 @@ export interface LeasesOptions {
 
 export function createLeases({ node, version, mayLease }: LeasesOptions): Leases {
   const leases = new Map<string, Lease>();
-  const used = new Set<Lease>();
+  let changed: Lease[] = [];
   const isAllowed = (payer: Payer) => payer.asOf === version() || mayLease(payer);
   const scopeOf = ({ accountId, keyId, isLimited }: Payer) => (isLimited ? keyId : accountId);
   const namesOf = (payer: Payer) => {
@@ -79,7 +89,9 @@ export function createLeases({ node, version, mayLease }: LeasesOptions): Leases
   const use = (lease: Lease, amount: number) => {
     lease.used += amount;
     lease.wasUsed = true;
-    used.add(lease);
+    if (lease.isChanged) return;
+    lease.isChanged = true;
+    changed.push(lease);
   };
   return {
     draw(payer, amount) {
@@ -92,7 +104,7 @@ export function createLeases({ node, version, mayLease }: LeasesOptions): Leases
       const scope = scopeOf(payer);
       let lease = leases.get(scope);
       if (!lease) {
-        lease = { ...namesOf(payer), amount: 0, used: 0, wasUsed: true };
+        lease = madeFor(namesOf(payer));
         leases.set(scope, lease);
       }
       lease.amount += amount;
@@ -101,15 +113,22 @@ export function createLeases({ node, version, mayLease }: LeasesOptions): Leases
     use,
     idleOf,
     written() {
-      for (const lease of used) {
+      for (const lease of changed) {
         lease.amount -= lease.used;
         lease.used = 0;
+        lease.isChanged = false;
       }
-      used.clear();
+      changed = [];
     },
     chosen: (isChosen) => [...leases.values()].filter(isChosen),
     drop: ({ accountId, keyId }) => void leases.delete(keyId === "" ? accountId : keyId),
     namesOf,
     count: () => leases.size,
   };
+}
+
+function madeFor({ id, accountId, keyId }: Pick<Lease, "id" | "accountId" | "keyId">): Lease {
+  const taken = { leaseId: id, isOfKey: keyId !== "" };
+  const standings = { ofAccount: undefined, ofKey: undefined };
+  return { id, taken, accountId, keyId, amount: 0, used: 0, wasUsed: true, isChanged: false, ...standings };
 }

@@ -17,7 +17,7 @@ import { type Credit, createCredit } from "./credit.ts";
 import { createJournal } from "./journal.ts";
 import { createLeases, type Lease, leaseFor, type Payer } from "./leases.ts";
 import { createMerging } from "./merging.ts";
-import { holdOf, mayBeLimited, type Reserved, type Short, takenOf, type Wish } from "./reserved.ts";
+import { holdOf, mayBeLimited, type Reserved, type Short, type Wish } from "./reserved.ts";
 import { retried } from "./retried.ts";
 import { createRunning } from "./running.ts";
 import { createTurns } from "./turns.ts";
@@ -76,7 +76,8 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     merging.start();
   };
   /** The holds that calls are to get which have none of their own. */
-  const openHolds = () => young.flatMap((reserved) => (calls.has(reserved) && holdOf(reserved)) || []);
+  const isOpen = (reserved: Reserved) => calls.has(reserved);
+  const openHolds = () => young.filter(isOpen).flatMap((reserved) => holdOf(reserved) ?? []);
   const journal = createJournal({ store, node, leases, credit, clock, holdMs, openHolds, onWritten, onError });
   const write = (accounts: ReadonlySet<string>) => journal.write(({ accountId }) => accounts.has(accountId));
   const turns = createTurns({ transact: store.transact, write, save: journal.save, onError });
@@ -176,7 +177,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     const isCovered = reserved ? covers(reserved, cost) : cost === 0 && !settling.has(id);
     if (!isCovered) return settleAnew(settlement, reserved);
     if (reserved) adjust(reserved, cost - reserved.amount);
-    const taken = reserved && takenOf(reserved);
+    const taken = reserved?.lease?.taken;
     const isLimited = !reserved || mayBeLimited(reserved.wish, store.version());
     const entry: Entry = { kind: "settle", call: settlement, isHeld: reserved !== undefined, isLimited, taken };
     const charged = () => ({ cost, waived: 0 });

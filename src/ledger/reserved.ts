@@ -1,6 +1,6 @@
 /** What a call has reserved, as its process knows it. */
 import type { Placed } from "../present.ts";
-import type { Held, HoldEntry, HoldInit, Taken } from "../storage/ledger.ts";
+import type { Held, HoldEntry, HoldInit } from "../storage/ledger.ts";
 import type { Lease, Payer } from "./leases.ts";
 
 /** What a call asks to be held, and of whom. */
@@ -25,15 +25,11 @@ export function mayBeLimited({ isLimited, asOf }: Payer, version: number): boole
   return isLimited || asOf !== version;
 }
 
-/** Which lease a call has taken from, if it has no hold of its own yet. */
-export function takenOf({ wish, lease }: Reserved): Taken | undefined {
-  return lease && { leaseId: lease.id, isOfKey: wish.isLimited };
-}
-
 /** The hold that a call is to get in the place of what it has taken; undefined for one that has its own. */
 export function holdOf(reserved: Reserved): HoldEntry | undefined {
-  const { wish, amount } = reserved;
+  const { wish, amount, lease } = reserved;
+  if (!lease) return undefined;
+  const { taken } = lease;
   const { requestId, accountId, keyId, operation, model, now: createdAt } = wish;
-  const taken = takenOf(reserved);
-  return taken && { kind: "hold", requestId, taken, accountId, keyId, operation, model, amount, createdAt };
+  return { kind: "hold", requestId, taken, accountId, keyId, operation, model, amount, createdAt };
 }
