@@ -18,9 +18,9 @@ export class Later<T> implements PromiseLike<T> {
   /** What this one makes of what it waits for; nothing: it passes it on. */
   #goOn: GoOn<never, unknown> | null | undefined;
   #failed: GoOn<never, unknown> | null | undefined;
-  /** Those that wait for this one: hardly ever more than one. */
+  /** Those that wait for this one: mostly one. */
   #first: Later<unknown> | undefined;
-  #others: readonly Later<unknown>[] | undefined;
+  #others: Later<unknown>[] | undefined;
 
   /** Says that it is there. Only the first word counts. */
   come(value: T): void {
@@ -43,7 +43,8 @@ export class Later<T> implements PromiseLike<T> {
 
   #tell(next: Later<unknown>): void {
     if (this.#state !== "awaited") next.#take(this.#state, this.#outcome);
-    else if (this.#first) this.#others = [...(this.#others ?? []), next];
+    else if (this.#others) this.#others.push(next);
+    else if (this.#first) this.#others = [next];
     else this.#first = next;
   }
 

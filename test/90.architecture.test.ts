@@ -110,7 +110,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   tokens: ["background.ts", "errors.ts", "signal.ts (types)", "wire"],
   ledger: [
     ...["storage/ledger.ts (types)", "providers/provider.ts (types)", "providers/operations.ts (types)"],
-    ...["ids.ts", "present.ts", "soon.ts (types)", "wire (types)"],
+    ...["ids.ts", "present.ts", "soon.ts", "wire (types)"],
   ],
   targets: ["catalog.ts (types)"],
   limits: ["soon.ts (types)"],

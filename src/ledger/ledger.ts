@@ -4,14 +4,14 @@
  * Where credit is ample a call takes its hold from a lease of this process, which asks nobody, and its charge is noted in the
  * journal, one write for all calls of a turn. Where it is not, the database decides, call by call, and nothing is left over.
  *
- * What `settle` and `free` resolve with survives this process. A hold from a lease need not: the lease, which does, covers it.
+ * What `settle` and `free` give survives this process. A hold from a lease need not: the lease, which does, covers it.
  * A settlement is safe to repeat, and is tried again while the database is busy; one that fails for good is the caller's to
  * tell. While this process lives it moves the deadlines of its holds on; those of a process that died lapse, here or in
  * whatever process looks first, and free what they reserved.
  */
 import { newId } from "../ids.ts";
 import { Present } from "../present.ts";
-import type { Soon } from "../soon.ts";
+import type { Later, Soon } from "../soon.ts";
 import type { Charged, Entry, LedgerStore, Settlement } from "../storage/ledger.ts";
 import { type Credit, createCredit } from "./credit.ts";
 import { createJournal } from "./journal.ts";
@@ -39,7 +39,7 @@ export interface Ledger {
   /** Says that a call runs which will be settled. Returns what says that it has been. */
   begin(): () => void;
   /** Charges a call and frees what it has reserved, once; undefined where that was done before. */
-  settle(settlement: Settlement, reserved?: Reserved): Promise<Charged | undefined>;
+  settle(settlement: Settlement, reserved?: Reserved): Soon<Charged | undefined>;
   /** Notes that a key was used, at some time soon. */
   touch(keyId: string, now: number): void;
   /** Writes what is not written of this account's calls that are over, unless another process writes. Returns whether it did. */
@@ -102,8 +102,8 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     return reserved;
   }
 
-  /** Resolves when it is noted. */
-  function note(entry: Entry, accountId: string): Promise<void> {
+  /** It is there when that is noted. */
+  function note(entry: Entry, accountId: string): Later<void> {
     journal.add(entry, accountId);
     return turns.saved();
   }
@@ -171,7 +171,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     } else credit.reserved(wish.accountId, wish.keyId, amount);
   }
 
-  function settle(settlement: Settlement, held?: Reserved): Promise<Charged | undefined> {
+  function settle(settlement: Settlement, held?: Reserved): Soon<Charged | undefined> {
     const { id, cost } = settlement;
     const reserved = held && calls.delete(held) ? held : undefined;
     const isCovered = reserved ? covers(reserved, cost) : cost === 0 && !settling.has(id);

@@ -2,6 +2,7 @@
  * What asks the database itself, many at a time: all that comes in one turn of the event loop is one transaction. And when
  * a turn ends, what was added to the journal is noted.
  */
+import { Later, orElse } from "../soon.ts";
 import { retried } from "./retried.ts";
 
 export interface Step<R, T> {
@@ -29,8 +30,8 @@ export interface TurnsOptions {
 export interface Turns {
   /** Runs a step in the transaction of this turn. Resolves when that is committed. */
   step<R, T>(step: Step<R, T>): Promise<T>;
-  /** Has what was added to the journal noted. Resolves when it is. */
-  saved(): Promise<void>;
+  /** Has what was added to the journal noted. It is there when that is done, for all who have added in this turn. */
+  saved(): Later<void>;
   /** Waits for the turn that is under way. */
   settled(): Promise<void>;
 }
@@ -43,29 +44,30 @@ interface Waiting {
 
 export function createTurns({ transact, write, save, onError }: TurnsOptions): Turns {
   let steps: Waiting[] = [];
-  let turn: Promise<void> | undefined;
+  let turn: Later<void> | undefined;
 
-  function saved(): Promise<void> {
+  function saved(): Later<void> {
     if (!turn) {
-      turn = new Promise<void>((resolve, reject) => {
-        setImmediate(end, resolve, reject);
-      });
-      // Not everybody waits for it.
-      turn.catch(() => {});
+      turn = new Later<void>();
+      setImmediate(end, turn);
     }
     return turn;
   }
 
-  function end(resolve: () => void, reject: (error: unknown) => void): void {
+  function end(ending: Later<void>): void {
     if (steps.length > 0) run();
     turn = undefined;
     try {
       save();
-      resolve();
     } catch (error) {
       onError(error);
-      retried(save, onError).then(resolve, reject);
+      retried(save, onError).then(
+        () => ending.come(),
+        (lasting: unknown) => ending.fail(lasting),
+      );
+      return;
     }
+    ending.come();
   }
 
   function run(): void {
@@ -102,7 +104,7 @@ export function createTurns({ transact, write, save, onError }: TurnsOptions): T
     },
     saved,
     async settled() {
-      while (turn) await turn.catch(() => {});
+      while (turn) await orElse(saved, () => {});
     },
   };
 }
