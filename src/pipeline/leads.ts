@@ -70,6 +70,12 @@ function asksIn<O extends Operation>(parts: number, way: readonly Translation[],
   }
 }
 
+/** How a request of any operation names its models. */
+interface Named {
+  readonly model?: string | null;
+  readonly models?: readonly string[] | null;
+}
+
 /** Returns the models that a call names, in its order, each once. Throws a Refusal where its key may not call one of them. */
 export function modelsOf<O extends Operation>(
   asked: O,
@@ -77,10 +83,11 @@ export function modelsOf<O extends Operation>(
   catalog: Catalog,
 ): readonly [Model, ...Model[]] {
   const { kind } = operations[asked];
-  const { model = "", models = [] } = call.request.outlineMessage() as { model?: string; models?: readonly string[] };
-  const first = catalog.find(model, kind);
+  // It has been held to the contract: they are names.
+  const { model, models } = call.request.outline() as Named;
+  const first = catalog.find(model ?? "", kind);
   authorizeModel(call.caller, first);
-  if (models.length === 0) return [first];
+  if (!models || models.length === 0) return [first];
   const found = models.map((name, i) => {
     try {
       const further = catalog.find(name, kind);

@@ -18,7 +18,8 @@ import { transparent, untagged, wire, word } from "../../gen/modelgateway/v1/wir
 import { formatDecimal } from "../decimal.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../errors.ts";
 import { Wire } from "../wire/wire.ts";
-import { quickCheckOf } from "./quick-check.ts";
+import { isSurelySound } from "./quick-check.ts";
+import { placeOf } from "./quick-places.ts";
 
 /** Throws a Refusal, or the WireFault of JSON that does not fit. */
 export type Validate = (request: Wire) => void;
@@ -32,7 +33,7 @@ export function createValidate(messages: readonly DescMessage[]): Validate {
     if (result.kind === "invalid") throw refusalOf(result.violations[0] as Violation, request);
   };
   for (const desc of messages) {
-    quickCheckOf(desc);
+    placeOf(desc);
     try {
       decide(Wire.ofJson(desc, {}));
     } catch (error) {
@@ -41,8 +42,8 @@ export function createValidate(messages: readonly DescMessage[]): Validate {
     }
   }
   return (request) => {
-    const isSurelySound = quickCheckOf(request.desc);
-    if (!isSurelySound(request.outlineMessage())) decide(request);
+    if (!request.isMessage() && isSurelySound(request.desc, request.outline())) return;
+    decide(request);
   };
 }
 

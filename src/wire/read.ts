@@ -41,13 +41,12 @@ function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options:
     const value = (json as JsonObject)[key] as JsonValue;
     try {
       if (readMember(plan.byKey.get(key), target, value, depth, options)) continue;
-      checkKey(key);
-      if (!options.lenient) checkSpelling(plan, key);
-      checkRaw(value, depth + 1);
+      if (options.lenient) checkKept(key, value, depth);
+      else checkUnnamed(plan, key, value, depth);
     } catch (fault) {
       if (!(fault instanceof WireFault)) throw fault;
       if (!options.lenient || !plan.extra) throw fault.under(key);
-      if (!isKeepable(key, value, depth + 1)) continue;
+      if (!isKeepable(key, value, depth)) continue;
     }
     if (!plan.extra) continue;
     extra ??= {};
@@ -57,16 +56,24 @@ function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options:
   return target;
 }
 
-/** Some upstreams read keys in any case: what is not held to the contract here would be obeyed there. */
-function checkSpelling({ byKey, byLowerKey }: MessagePlan, key: string): void {
+/** Throws unless a request's message at this depth may keep a value under a key that none of its members reads. */
+export function checkUnnamed({ byKey, byLowerKey }: MessagePlan, key: string, value: JsonValue, depth: number): void {
+  checkKey(key);
+  // Some upstreams read keys in any case: what is not held to the contract here would be obeyed there.
   const known = byKey.has(key) ? undefined : byLowerKey.get(key.toLowerCase());
   if (known !== undefined) throw new WireFault("value", `expected the spelling ${known}`);
+  checkRaw(value, depth + 1);
+}
+
+/** Throws unless a message at this depth may keep such a member. */
+function checkKept(key: string, value: JsonValue, depth: number): void {
+  checkKey(key);
+  checkRaw(value, depth + 1);
 }
 
 function isKeepable(key: string, value: JsonValue, depth: number): boolean {
   try {
-    checkKey(key);
-    checkRaw(value, depth);
+    checkKept(key, value, depth);
     return true;
   } catch {
     return false;

@@ -38,9 +38,8 @@ export class Wire<D extends DescMessage = DescMessage> {
   #frame: Buffer | undefined;
   #json: JsonObject | undefined;
   #message: MessageShape<D> | undefined;
-  /** As `outline` and `outlineMessage` return them, where that is not all. */
+  /** As `outline` returns it, where that is not all. */
   #outline: JsonObject | undefined;
-  #outlineMessage: MessageShape<D> | undefined;
   #plainText: PlainText | undefined;
 
   private constructor(desc: D, lenient: boolean) {
@@ -147,15 +146,9 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#outline ?? this.json();
   }
 
-  /**
-   * Returns the message for who does not look into long texts, as `outline` does. Throws as `message` does, and for a long text
-   * where an amount is expected.
-   */
-  outlineMessage(): MessageShape<D> {
-    const outline = this.#message ? undefined : this.outline();
-    if (!outline || outline === this.#json) return this.message();
-    this.#outlineMessage ??= readMessage(this.desc, outline, { lenient: this.#lenient });
-    return this.#outlineMessage;
+  /** Whether it is a message that nobody has asked for its JSON. */
+  isMessage(): boolean {
+    return this.#message !== undefined && this.#json === undefined && this.#text() === undefined;
   }
 
   /** Returns the message; not to be changed. Throws a WireFault where the JSON does not fit it. */

@@ -1,0 +1,114 @@
+/**
+ * Compiles the bounds that `buf.validate` annotations set into checks that are sure of most values that they keep them. Of a
+ * rule that is not known none is sure.
+ */
+import { type DescField, type DescMessage, getOption } from "@bufbuild/protobuf";
+import { type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import {
+  type FieldRules,
+  FieldRulesSchema,
+  field as fieldRules,
+} from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+
+/** Whether it is sure that a value keeps its bounds. */
+export type IsSure<T = unknown> = (value: T) => boolean;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns what holds a field's value to its own bounds, not to those of a message in it; undefined where it has none. A word of
+ * an enum is its number here.
+ */
+export function boundsOf(field: DescField): IsSure | undefined {
+  const checks = ofRules(getOption(field, fieldRules), field);
+  return checks.length > 1 ? all(checks) : checks[0];
+}
+
+const unsure = () => false;
+
+function all<T>(checks: readonly IsSure<T>[]): IsSure<T> {
+  return (value) => {
+    for (const isSure of checks) if (!isSure(value)) return false;
+    return true;
+  };
+}
+
+function everyItem(isSure: IsSure): IsSure {
+  return (list) => {
+    for (const item of list as readonly unknown[]) if (!isSure(item)) return false;
+    return true;
+  };
+}
+
+function everyValue(isSure: IsSure): IsSure {
+  return (map) => Object.values(map as Members).every(isSure);
+}
+
+function ofRules(rules: FieldRules, field: DescField): IsSure[] {
+  const { type } = rules;
+  const told = reflect(FieldRulesSchema, rules);
+  const others = told.fields.filter((rule) => told.isSet(rule) && rule.name !== "required" && rule.name !== type.case);
+  if (others.length > 0 || rules.$unknown) return [unsure];
+  if (type.case === undefined) return [];
+  const bounds = reflect(FieldRulesSchema.field[type.case].message as DescMessage, type.value);
+  if (bounds.message.$unknown) return [unsure];
+  const set = bounds.fields.filter((rule) => bounds.isSet(rule));
+  return set.map((rule) => knownRules[type.case as string]?.[rule.name]?.(bounds.get(rule), field) ?? unsure);
+}
+
+function ofRule(rules: unknown, field: DescField): IsSure {
+  return all(ofRules((rules as ReflectMessage).message as FieldRules, field));
+}
+
+/** By the rule's name: makes the check from what the rule says of a field, or of what is in it. */
+type Rules = Readonly<Record<string, (bound: unknown, field: DescField) => IsSure>>;
+
+const numberRules: Rules = {
+  gt: (bound) => (value) => (value as number) > (bound as number),
+  gte: (bound) => (value) => (value as number) >= (bound as number),
+  lt: (bound) => (value) => (value as number) < (bound as number),
+  lte: (bound) => (value) => (value as number) <= (bound as number),
+};
+
+/** A character is one or two of the units in which a text's length is known, and these up to three bytes each. */
+const textRules: Rules = {
+  max_len: atMost((text: string) => text.length),
+  min_len: (bound) => (text) => (text as string).length / 2 > Number(bound) - 1,
+  max_bytes: atMost((text: string) => 3 * text.length),
+};
+
+const enumRules: Rules = {
+  in: (bound) => isAmong(bound as ReflectList),
+  not_in(bound) {
+    const isAny = isAmong(bound as ReflectList);
+    return (value) => !isAny(value);
+  },
+  defined_only: (_, field) => isAmong(field.enum?.values.map(({ number }) => number) ?? []),
+};
+
+const listRules: Rules = {
+  max_items: atMost((list: readonly unknown[]) => list.length),
+  min_items: (bound) => (list) => (list as readonly unknown[]).length >= Number(bound),
+  items: (bound, field) => everyItem(ofRule(bound, field)),
+};
+
+const mapRules: Rules = {
+  values: (bound, field) => everyValue(ofRule(bound, field)),
+};
+
+const knownRules: Readonly<Record<string, Rules>> = {
+  ...{ uint32: numberRules, int64: numberRules, double: numberRules },
+  ...{ string: textRules, enum: enumRules, repeated: listRules, map: mapRules },
+};
+
+function atMost<T>(sizeOf: (value: T) => number): (bound: unknown) => IsSure {
+  return (bound) => {
+    const most = Number(bound);
+    return (value) => sizeOf(value as T) <= most;
+  };
+}
+
+function isAmong(values: Iterable<unknown>): IsSure {
+  const set = new Set(values);
+  return (value) => set.has(value);
+}
