@@ -23,21 +23,34 @@ export function spliceMembers(
 ): Buffer | undefined {
   const written = membersOf(bytes);
   if (!written) return undefined;
-  const members: Buffer[] = [];
-  const start = bytes.indexOf(openBrace) + 1;
-  let end = start;
-  for (const [key, { from, valueStart, valueEnd, to }] of written) {
-    end = to;
+  const pieces: Buffer[] = [];
+  /** From here on the bytes stay as they are, up to the `end` of the last member that was looked at. */
+  let kept = 0;
+  let end = bytes.indexOf(openBrace) + 1;
+  let isFirst = true;
+  for (const [key, { valueStart, valueEnd, to }] of written) {
     if (!Object.hasOwn(changes, key)) {
-      members.push(bytes.subarray(from, to));
+      isFirst = false;
     } else if (changes[key] !== undefined) {
-      members.push(Buffer.concat([bytes.subarray(from, valueStart), json(changes[key]), bytes.subarray(valueEnd, to)]));
+      pieces.push(bytes.subarray(kept, valueStart), json(changes[key]));
+      kept = valueEnd;
+      isFirst = false;
+    } else {
+      if (kept < end) pieces.push(bytes.subarray(kept, end));
+      // What follows brings its comma along, unless it becomes the first.
+      kept = isFirst ? to + 1 : to;
     }
+    end = to;
   }
-  for (const [key, value] of Object.entries(changes)) {
-    if (!written.has(key) && value !== undefined) members.push(Buffer.concat([json(key), colon, json(value)]));
+  if (kept < end) pieces.push(bytes.subarray(kept, end));
+  for (const key in changes) {
+    const value = changes[key];
+    if (value === undefined || written.has(key)) continue;
+    pieces.push(Buffer.from(`${isFirst ? "" : ","}${JSON.stringify(key)}:${JSON.stringify(value)}`));
+    isFirst = false;
   }
-  return Buffer.concat([bytes.subarray(0, start), ...joined(members), bytes.subarray(end)]);
+  pieces.push(bytes.subarray(end));
+  return Buffer.concat(pieces);
 }
 
 /**
@@ -49,9 +62,8 @@ export function valueText(bytes: Buffer, wanted: string): Buffer | undefined {
   return found && bytes.subarray(found.valueStart, found.valueEnd);
 }
 
-/** Where a member stands: from one comma to the next, white space included. */
+/** Where a member's value stands, and where the member ends: before the next comma, white space included. */
 interface Member {
-  readonly from: number;
   readonly valueStart: number;
   readonly valueEnd: number;
   readonly to: number;
@@ -68,21 +80,14 @@ function membersOf(bytes: Buffer): Map<string, Member> | undefined {
     const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
     const valueEnd = endOfValue(bytes, valueStart);
     const to = skipSpace(bytes, valueEnd);
-    members.set(key, { from, valueStart, valueEnd, to });
+    members.set(key, { valueStart, valueEnd, to });
     from = bytes[to] === comma ? to + 1 : to;
   }
   return members;
 }
 
-const colon = Buffer.from(":");
-const separator = Buffer.from(",");
-
 function json(value: JsonValue): Buffer {
   return Buffer.from(JSON.stringify(value));
-}
-
-function joined(members: readonly Buffer[]): Buffer[] {
-  return members.flatMap((member, i) => (i === 0 ? [member] : [separator, member]));
 }
 
 /** Returns the index of the first byte from here on that is no white space. */
