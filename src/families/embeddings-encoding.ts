@@ -6,20 +6,16 @@
  * their position, so these are brought into the order of the inputs. An answer that is already as it should be is passed
  * on untouched. One whose vectors cannot be read is the upstream's failure.
  */
-import {
-  type CreateEmbeddingsRequestSchema,
-  type EmbeddingListSchema,
-  EncodingFormat,
-} from "../../gen/modelgateway/v1/embeddings_pb.ts";
+import type { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import { upstreamFailed } from "../errors.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 
 export type VectorFormat = "float" | "base64";
 
-/** Returns the form that the caller asked for. */
+/** Returns the form that the caller asked for, in a request that has been held to the contract. */
 export function formatAskedFor(request: Wire<typeof CreateEmbeddingsRequestSchema>): VectorFormat {
-  return request.message().encodingFormat === EncodingFormat.BASE64 ? "base64" : "float";
+  return request.outline().encoding_format === "base64" ? "base64" : "float";
 }
 
 /** Throws a Refusal. */

@@ -36,7 +36,7 @@ export function inputBound(request: Wire, contextWindow: number | undefined, pro
 
 /** Tools that run at the vendor, in every family: those that are named by a type, servers to ask, and web search. */
 function usesVendorTools({ tools, mcp_servers, container, web_search_options }: JsonObject): boolean {
-  if ([mcp_servers, container, web_search_options].some((value) => (value ?? null) !== null)) return true;
+  if ((mcp_servers ?? container ?? web_search_options ?? null) !== null) return true;
   if (!Array.isArray(tools)) return false;
   return tools.some((tool) => isObject(tool) && typeof tool.type === "string" && !callersOwn.has(tool.type));
 }
@@ -45,8 +45,8 @@ const callersOwn = new Set(["function", "custom"]);
 
 interface Attached {
   /** What stands in the request for them, in bytes: not text. */
-  readonly bytes: number;
-  readonly tokens: number;
+  bytes: number;
+  tokens: number;
 }
 
 /** The keys whose value is an attachment, in every family, and what each costs at most. */
@@ -63,24 +63,26 @@ const attachmentKeys: Readonly<Record<string, number>> = {
 };
 
 function attachmentsOf(json: JsonObject): Attached {
-  let bytes = 0;
-  let tokens = 0;
-  const attach = (part: JsonObject, key: string, member: JsonValue) => {
-    bytes += typeof member === "string" ? member.length : encodedLength(member as JsonObject);
-    tokens += part.type === "image" ? attachmentTokens : (attachmentKeys[key] as number);
-  };
-  const visit = (value: JsonValue | undefined, inContent: boolean): void => {
-    if (Array.isArray(value)) for (const item of value) visit(item, inContent);
-    if (!isObject(value)) return;
-    for (const key in value) {
-      const member = value[key] as JsonValue;
-      if (key === "content" || key === "output" || isContentSource(key, member)) visit(member, true);
-      else if (inContent && Object.hasOwn(attachmentKeys, key) && isAttachment(key, member)) attach(value, key, member);
+  const found = { bytes: 0, tokens: 0 };
+  addAttachments(json.messages, false, found);
+  addAttachments(json.input, true, found);
+  return found;
+}
+
+function addAttachments(value: JsonValue | undefined, inContent: boolean, found: Attached): void {
+  if (typeof value !== "object" || value === null) return;
+  if (Array.isArray(value)) {
+    for (const item of value) addAttachments(item, inContent, found);
+    return;
+  }
+  for (const key in value) {
+    const member = value[key] as JsonValue;
+    if (key === "content" || key === "output" || isContentSource(key, member)) addAttachments(member, true, found);
+    else if (inContent && Object.hasOwn(attachmentKeys, key) && isAttachment(key, member)) {
+      found.bytes += typeof member === "string" ? member.length : encodedLength(member as JsonObject);
+      found.tokens += value.type === "image" ? attachmentTokens : (attachmentKeys[key] as number);
     }
-  };
-  visit(json.messages, false);
-  visit(json.input, true);
-  return { bytes, tokens };
+  }
 }
 
 /** A document of Anthropic's may be given as content blocks. */

@@ -159,7 +159,7 @@ function heldFor(
     const { wanted, least } = need;
     const isShort = left.available < least;
     const available = left.available === Number.POSITIVE_INFINITY ? undefined : left.available;
-    const outputBound = isShort ? undefined : boundWith(Math.min(wanted, left.available), need, asking);
+    const outputBound = isShort ? undefined : boundWith(Math.min(wanted, left.available), need);
     return {
       hold: { wanted, least, available, outputBound },
       refusal: isShort ? shortOf(least, left) : undefined,

@@ -38,8 +38,12 @@ export interface Need {
   /** What its input may cost of that. */
   readonly ofInput: number;
   readonly answers: number;
+  /** The most output of one answer, in tokens. */
+  readonly output: number;
   /** The least output that each answer needs room for, in tokens. */
   readonly fewest: number;
+  /** Whether the upstream is told a bound even where all that is wanted is held. */
+  readonly isTold: boolean;
   readonly price: Price;
 }
 
@@ -53,50 +57,46 @@ export function needOf(asking: Asking): Need | undefined {
   }
   if (isFree(price)) return undefined;
   const json = call.request.outline();
+  const spoken = request.outline();
   const answers = answersAskedFor(asked, json);
   const isOwn = (outputBound(asked, json) ?? 0) > 0;
-  const [input, characters] = [inputOf(asking), charactersOf(asked, call.request)];
-  const worst = (output: number) => worstCost(price, input, characters, output);
-  const wanted = worst(outputOf(asking) * answers);
-  const fewest = leastOutput(operation, request.outline());
-  const least = isOwn ? wanted : Math.min(wanted, worst(fewest * answers));
-  return { wanted, least, ofInput: worst(0), answers, fewest, price };
+  const sent = outputBound(operation, spoken);
+  const output = outputOf(operation, sent, model);
+  const fewest = leastOutput(operation, spoken);
+  const [input, characters] = [inputOf(asked, call.request, model), charactersOf(asked, call.request)];
+  const wanted = worstCost(price, input, characters, output * answers);
+  const least = isOwn ? wanted : Math.min(wanted, worstCost(price, input, characters, fewest * answers));
+  const ofInput = worstCost(price, input, characters, 0);
+  return { wanted, least, ofInput, answers, output, fewest, isTold: isTold(operation, sent, model), price };
 }
 
 /** Returns the bound of each answer's output that is set where so much is held, in tokens; undefined where none is. */
-export function boundWith(held: number, need: Need, asking: Asking): number | undefined {
-  if (held === need.wanted && !isUnknown(asking) && !isBeyond(asking)) return undefined;
-  const { price, ofInput, answers, fewest } = need;
+export function boundWith(held: number, need: Need): number | undefined {
+  const { price, wanted, ofInput, answers, output, fewest } = need;
+  if (held === wanted && !need.isTold) return undefined;
   // What is held is never less than the fewest cost, which rounding must not take away.
   const affordable = Math.max(fewest, Math.floor(outputFor(price, held - ofInput) / answers));
-  return Math.min(affordable, outputOf(asking));
+  return Math.min(affordable, output);
 }
 
 /** The most input, in tokens: each prompt has the whole context, and of a list of texts to embed each has it too. */
-function inputOf({ asked, call, model }: Asking): number {
+function inputOf(asked: Operation, request: Wire, { contextWindow }: Model): number {
   if (asked === "speech") return 0;
-  const { contextWindow } = model;
   const isOne = asked !== "embeddings" && asked !== "completions";
-  return inputBound(call.request, isOne ? contextWindow : undefined, promptsOf(asked, call.request.outline()));
+  return inputBound(request, isOne ? contextWindow : undefined, promptsOf(asked, request.outline()));
 }
 
-/** Whether the model may put out more than is known unless it is told a bound. */
-function isUnknown({ operation, request, model }: Asking): boolean {
-  if (outputBound(operation, request.outline()) !== undefined) return false;
-  return operation === "completions" || model.maxOutputTokens === undefined;
+/** Whether the model may put out more than is known unless it is told a bound, or is asked for more than it can put out. */
+function isTold(operation: Operation, sent: number | undefined, { maxOutputTokens }: Model): boolean {
+  if (sent === undefined) return operation === "completions" || maxOutputTokens === undefined;
+  return sent > (maxOutputTokens ?? Number.POSITIVE_INFINITY);
 }
 
-/** Whether more is asked for than the model can put out. */
-function isBeyond({ operation, request, model }: Asking): boolean {
-  return (outputBound(operation, request.outline()) ?? 0) > (model.maxOutputTokens ?? Number.POSITIVE_INFINITY);
-}
-
-/** The most output of one answer, in tokens. */
-function outputOf({ operation, request, model }: Asking): number {
-  const byDefault = operation === "completions" ? defaultCompletionTokens : undefined;
-  const sent = outputBound(operation, request.outline()) ?? byDefault;
-  const own = model.maxOutputTokens ?? (sent === undefined ? defaultOutputTokens : Number.POSITIVE_INFINITY);
-  return Math.min(sent ?? own, own);
+/** The most output of one answer of which so much is sent as its bound, in tokens. */
+function outputOf(operation: Operation, sent: number | undefined, { maxOutputTokens }: Model): number {
+  const asked = sent ?? (operation === "completions" ? defaultCompletionTokens : undefined);
+  const own = maxOutputTokens ?? (asked === undefined ? defaultOutputTokens : Number.POSITIVE_INFINITY);
+  return Math.min(asked ?? own, own);
 }
 
 /** Speech is paid by the character: Unicode code points of its input. */

@@ -105,7 +105,7 @@ function reserve(hold: (wish: Wish) => Soon<Reserved>, asking: Asking, now: numb
     now,
   };
   return whenThere(hold(wish), ({ amount }) => {
-    const tokens = boundWith(amount, need, asking);
+    const tokens = boundWith(amount, need);
     call.facts.outputBound = amount < wanted ? tokens : undefined;
     if (tokens === undefined) return unbounded;
     return (spoken, sent) => withOutputBound(spoken, sent, tokens, model.vendor);

@@ -59,13 +59,14 @@ function openAiDialect(credential: Record<string, string>): Dialect {
 
 function requestBody({ request, form, model }: Attempt): Buffer {
   const json = request.outline();
-  const stream = form === "stream";
+  const isStream = form === "stream";
+  const lacksUsage = isStream && !wantsUsage(json);
+  if (json.model === model && (json.stream === true) === isStream && !lacksUsage) return request.bytes();
   const changes: Record<string, JsonValue | undefined> = {};
   if (json.model !== model) changes.model = model;
-  if ((json.stream === true) !== stream) changes.stream = stream || undefined;
-  if (stream && !wantsUsage(json))
-    changes.stream_options = { ...(json.stream_options as JsonObject | null), include_usage: true };
-  return (Object.keys(changes).length === 0 ? request : request.with(changes)).bytes();
+  if ((json.stream === true) !== isStream) changes.stream = isStream || undefined;
+  if (lacksUsage) changes.stream_options = { ...(json.stream_options as JsonObject | null), include_usage: true };
+  return request.with(changes).bytes();
 }
 
 function wantsUsage({ stream_options }: JsonObject): boolean {

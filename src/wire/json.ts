@@ -21,13 +21,13 @@ const maxMembers = 20_000;
 export const binaryOptions = { recursionLimit: 3 * maxDepth + 20 };
 
 /** Parses bytes. Throws a WireFault without a path. `lenient` is for what upstreams say. */
-export function parseJson(bytes: Uint8Array, lenient: boolean): JsonValue {
+export function parseJson(bytes: Buffer, lenient: boolean): JsonValue {
   if (!isUtf8(bytes)) throw new WireFault("malformed", "the body is not UTF-8");
   if (!lenient && hasTooManyParts(bytes)) {
     throw new WireFault("malformed", `it has more than ${maxParts} lists, objects and members`);
   }
   try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as JsonValue;
+    return JSON.parse(bytes.toString()) as JsonValue;
   } catch {
     // The parser's own words quote the text, which may be private.
     throw new WireFault("malformed", "the body is not JSON");
