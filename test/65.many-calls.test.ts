@@ -1,5 +1,7 @@
 /** Calls that are written many by one statement: each is written as it says, once, whatever is known of the others. */
 import { expect, test } from "vitest";
+import { ledgerStatements } from "../src/storage/ledger-statements.ts";
+import { createInsertCalls } from "../src/storage/many-calls.ts";
 import { reconcile } from "../src/storage/reconcile.ts";
 import { ledgersOfTests, over, type TestLedger } from "./support/ledger.ts";
 
@@ -54,6 +56,19 @@ test("each is written as it says, of whatever kind it is", async () => {
     .all();
   expect(types.map((row) => Object.values(row))).toEqual([["integerintegerinteger"]]);
   expectCharged(t, costs(entries));
+});
+
+test("those that are alike are not written one by one", async () => {
+  const t = await open({ balance: ample });
+  const run = () => {
+    throw new Error("one by one");
+  };
+  const statements = { ...ledgerStatements(t.engine.books), insertRequest: { run, get: run, all: run } };
+  const { isFault, books } = t.engine;
+  const insertCalls = createInsertCalls({ books, statements, isFault });
+  const calls = all(t).slice(0, 96);
+  insertCalls(calls.map(({ call }) => ({ call, isKnown: false })));
+  expect(rows(t)).toEqual(calls.map(({ call }) => ({ ...call, waived: 0 })));
 });
 
 test("one that is known already, or comes twice, is charged once, and the others all the same", async () => {

@@ -6,6 +6,7 @@
  * process: so it counts once. Until then `api_keys_now` and `usage_hours_now` tell the sums with it. Keys with a limit have
  * none of it, since their own row decides what they may spend: who gives a key a limit merges what is due of it first.
  */
+import { createAlikeRows, placesOf } from "./alike-rows.ts";
 import type { Connection } from "./database.ts";
 import { type DueRow, hasCalls, keySum, usageOf } from "./ledger-rows.ts";
 import type { LedgerStatements } from "./ledger-statements.ts";
@@ -44,6 +45,11 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
        output, reasoning, characters, cost, spent, freed)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
+  const insertMany = books.prepare<(string | number)[]>(
+    `INSERT INTO due_sums (batch, hour, model, part, place, account_id, key_id, requests, input, cache_read, cache_write,
+       output, reasoning, characters, cost, spent, freed)
+     SELECT kind.*, own.* FROM (SELECT ?, ?, ?) kind CROSS JOIN (VALUES ${placesOf(14)}) own`,
+  );
   // Batch by batch, each of which has a part in one place.
   const ofPart = `FROM due_batches b CROSS JOIN due_sums s ON s.batch = b.id AND s.part = ?
      WHERE b.id > (SELECT batch FROM due_merged WHERE part = ?)`;
@@ -68,7 +74,13 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
       const batch = insertBatch.get()?.id ?? 0;
       const placed = rows.map((row, place) => ({ row, place, part: partOf(row[2]) }));
       placed.sort((one, other) => one.part - other.part);
-      for (const { row, place, part } of placed) insert.run(batch, part, place, ...row);
+      const written = createAlikeRows<Placed>({
+        isAlike,
+        writeMany: (alike) => insertMany.run(...valuesOf(batch, alike)),
+        writeOne: ({ row, place, part }) => insert.run(batch, part, place, ...row),
+      });
+      placed.forEach(written.add);
+      written.end();
     },
     merge(part) {
       for (const sums of dueOf.all(part, part)) {
@@ -84,4 +96,26 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
     isAny: () => any.get() !== undefined,
     of: (keyId) => dueOfKey.get(partOf(keyId), partOf(keyId), keyId) ?? { spent: 0, freed: 0 },
   };
+}
+
+/** A row, with where in its batch it stands. */
+interface Placed {
+  readonly row: DueRow;
+  readonly place: number;
+  readonly part: number;
+}
+
+/** Whether both are of the same hour and model: account and key are mostly others. */
+function isAlike({ row: one }: Placed, { row: other }: Placed): boolean {
+  return one[1] === other[1] && one[3] === other[3];
+}
+
+function valuesOf(batch: number, alike: readonly Placed[]): (string | number)[] {
+  const values: (string | number)[] = [];
+  for (const { row, place, part } of alike) {
+    const [accountId, hour, keyId, model, ...counts] = row;
+    if (values.length === 0) values.push(batch, hour, model);
+    values.push(part, place, accountId, keyId, ...counts);
+  }
+  return values;
 }

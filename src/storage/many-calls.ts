@@ -4,6 +4,7 @@
  * Calls of a batch are mostly alike in what was asked, of whom, and how it ended: that is bound once for all of them. A
  * statement writes all of its rows or none; so where one finds a call that is known, its calls are written one by one.
  */
+import { createAlikeRows, placesOf } from "./alike-rows.ts";
 import type { Connection, Engine } from "./database.ts";
 import type { Settlement } from "./ledger.ts";
 import { requestRow } from "./ledger-rows.ts";
@@ -24,21 +25,14 @@ export interface ManyCallsParts {
   readonly isFault: Engine["isFault"];
 }
 
-/** How many calls a statement writes. */
-const atOnce = 16;
-/** What is of yet another kind than these many is written one by one. */
-const mostKinds = 8;
-
-const one = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-const manyOwn = Array(atOnce).fill(one).join(", ");
 type Values = (string | number | null)[];
 
 export function createInsertCalls({ books, statements, isFault }: ManyCallsParts): InsertCalls {
   const { insertRequest, deleteLost } = statements;
-  const insertMany = books.prepare<Values>(
+  const insert = books.prepare<Values>(
     `INSERT INTO requests (operation, model, upstream, outcome, estimated, cached, tried, waived, id, account_id, key_id,
        input, cache_read, cache_write, output, reasoning, characters, cost, created_at, duration_ms, first_byte_ms)
-     SELECT kind.*, NULL, 0, own.* FROM (SELECT ?, ?, ?, ?, ?, ?) kind CROSS JOIN (VALUES ${manyOwn}) own`,
+     SELECT kind.*, NULL, 0, own.* FROM (SELECT ?, ?, ?, ?, ?, ?) kind CROSS JOIN (VALUES ${placesOf(13)}) own`,
   );
 
   function insertOne(over: Over): void {
@@ -49,50 +43,30 @@ export function createInsertCalls({ books, statements, isFault }: ManyCallsParts
     over.isKnown = !isNew;
   }
 
-  /** Returns false, and has written none, where any of them cannot be written. */
-  function insertAll(alike: readonly Over[]): boolean {
+  function insertMany(alike: readonly Over[]): void {
     const values = kindOf(alike[0] as Over);
     for (const { call } of alike) addOwn(values, call);
     try {
-      insertMany.run(...values);
-      return true;
+      insert.run(...values);
     } catch (error) {
       if (!isFault(error)) throw error;
-      return false;
+      // It has written none of them.
+      alike.forEach(insertOne);
     }
   }
 
   return (calls) => {
-    const kinds: Over[][] = [];
+    const rows = createAlikeRows({ isAlike, writeMany: insertMany, writeOne: insertOne });
     for (const over of calls) {
-      const alike = alikeIn(kinds, over);
-      if (!alike) insertOne(over);
-      else if (alike.push(over) === atOnce) {
-        if (!insertAll(alike)) alike.forEach(insertOne);
-        alike.length = 0;
-      }
+      // Which attempts failed before is hardly ever alike.
+      if (typeof over.call.tried === "string") insertOne(over);
+      else rows.add(over);
     }
-    for (const alike of kinds) alike.forEach(insertOne);
+    rows.end();
   };
 }
 
-/** Returns those that a call is written together with, of which none may be there yet; undefined where there is no place for more kinds. */
-function alikeIn(kinds: Over[][], { call }: Over): Over[] | undefined {
-  // Which attempts failed before is hardly ever alike.
-  if (typeof call.tried === "string") return undefined;
-  let free: Over[] | undefined;
-  for (const alike of kinds) {
-    const [first] = alike;
-    if (!first) free ??= alike;
-    else if (isOfKind(first.call, call)) return alike;
-  }
-  if (free || kinds.length === mostKinds) return free;
-  const made: Over[] = [];
-  kinds.push(made);
-  return made;
-}
-
-function isOfKind(one: Settlement, other: Settlement): boolean {
+function isAlike({ call: one }: Over, { call: other }: Over): boolean {
   return (
     one.model === other.model &&
     one.operation === other.operation &&
