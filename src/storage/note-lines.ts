@@ -1,8 +1,8 @@
 /**
  * A note as its line, and back: what calls of a turn have in common is told once, and the rest of each in a list.
  *
- * Lines of older versions tell each entry by its names, and are read as well. Those versions take these for lines that
- * cannot be read, and set them aside: nothing is lost to them.
+ * Lines of older versions tell each entry by its names, and are read as well. Those versions cannot read these, and are kept
+ * from a database that has them by its last migration.
  */
 import type { Entry, Note, SettleEntry } from "./journal.ts";
 

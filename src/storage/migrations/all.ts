@@ -10,6 +10,7 @@ import * as retention from "./0007-retention.ts";
 import * as journal from "./0008-journal.ts";
 import * as oneRowACall from "./0009-one-row-a-call.ts";
 import * as dueSums from "./0010-due-sums.ts";
+import * as notesInLists from "./0011-notes-in-lists.ts";
 
 export const migrations: MigrationProvider = {
   getMigrations: async () => ({
@@ -23,5 +24,6 @@ export const migrations: MigrationProvider = {
     "0008-journal": journal,
     "0009-one-row-a-call": oneRowACall,
     "0010-due-sums": dueSums,
+    "0011-notes-in-lists": notesInLists,
   }),
 };
