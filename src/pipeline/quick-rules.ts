@@ -2,7 +2,7 @@
  * Compiles the bounds that `buf.validate` annotations set into checks that are sure of most values that they keep them. Of a
  * rule that is not known none is sure.
  */
-import { type DescField, type DescMessage, getOption } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
 import { type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import {
   type FieldRules,
@@ -20,6 +20,7 @@ type Members = Readonly<Record<string, unknown>>;
  * an enum is its number here.
  */
 export function boundsOf(field: DescField): IsSure | undefined {
+  if (!hasOption(field, fieldRules)) return undefined;
   const checks = ofRules(getOption(field, fieldRules), field);
   return checks.length > 1 ? all(checks) : checks[0];
 }
