@@ -96,6 +96,7 @@ export function discard(req: HttpRequest, timeoutMs = 60_000): void {
 }
 
 const accepted = "application/json, application/x-www-form-urlencoded and multipart/form-data";
+const jsonType = "application/json";
 const emptyObject = Buffer.from("{}");
 
 /**
@@ -108,8 +109,9 @@ const emptyObject = Buffer.from("{}");
 export function requestOf(desc: DescMessage, contentType = "", body: Buffer): Wire {
   if (body.length === 0) return Wire.ofBytes(desc, emptyObject);
   const json = withoutMark(body);
+  if (contentType === jsonType) return Wire.ofBytes(desc, json);
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if (type === "application/json" || type.endsWith("+json")) return Wire.ofBytes(desc, json);
+  if (type === jsonType || type.endsWith("+json")) return Wire.ofBytes(desc, json);
   if (type === "multipart/form-data") return Wire.ofJson(desc, readMultipart(desc, contentType, body));
   const guessed = type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded";
   if (!guessed) throw unsupportedMediaType(accepted);
