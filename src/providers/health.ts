@@ -101,7 +101,7 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
     let firstByte = -1;
     let isOver = false;
     const { facts, signal } = attempt;
-    const begunAt = facts.begunAt + Math.round(facts.queuedMs);
+    const begunAt = clock();
     const came = (now: number) => {
       firstByte = Math.max(0, now - begunAt);
       facts.firstByteMs = firstByte;
