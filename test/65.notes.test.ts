@@ -41,6 +41,37 @@ test("a torn line spoils no other, and is told where it stands between others", 
   expect(() => reconcile(other.engine)).not.toThrow();
 });
 
+test("what many calls have noted is charged once, by another process and by their own that slept", async () => {
+  const t = await dead();
+  const settleAll = async (from: number) => {
+    const ids = Array.from({ length: 50 }, (_, i) => `many${from + i}`);
+    for (const id of ids) await t.ledger.hold(unlimited(id, 10, t.now()));
+    await Promise.all(ids.map((id) => t.ledger.settle(over(id, 2, t.now()))));
+  };
+  await settleAll(0);
+  const other = await sweptByAnother(ledgerOf({}, t.path));
+  expect(balanceOnDisk(t.path)).toBe(ample - 104);
+  await settleAll(100);
+  t.pass(holdMs);
+  await t.ledger.sweep();
+  expect(t.account()).toEqual({ balance: ample - 204, held: 0 });
+  expect(t.key()).toEqual({ spent: 204, held: 0 });
+  expect(reconcile(other.engine).differences).toEqual([]);
+});
+
+test("a note that is torn anywhere charges none of its calls, and no call of the note before it is lost", async () => {
+  const t = await dead();
+  const [node = ""] = noteFiles(`${t.path}.notes`, false).nodes();
+  const settled = { kind: "settle", isHeld: false, isLimited: true } as const;
+  const entries: Entry[] = ["r2", "r3"].map((id) => ({ ...settled, call: over(id, 5, t.now()) }));
+  const line = lineOf({ seq: 2, at: t.now(), entries });
+  for (let length = 1; length < line.length; length++) expect(noteIn(line.slice(0, length))).toBeUndefined();
+  appendFileSync(`${t.path}.notes/${node}.jsonl`, `\n${line.slice(0, -20)}`);
+  const other = await sweptByAnother(ledgerOf({}, t.path));
+  expect(balanceOnDisk(t.path)).toBe(ample - 4);
+  expect(reconcile(other.engine).differences).toEqual([]);
+});
+
 test("what an older version has noted is charged", async () => {
   const t = await dead();
   const lease = `${noteFiles(`${t.path}.notes`, false).nodes()[0]} acc_1`;
