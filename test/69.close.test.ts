@@ -34,7 +34,7 @@ test("a gateway that is asked to stop charges what it has no time to count", asy
     const body = { model: "gpt", messages: [{ role: "user", content: "Go on." }], stream: i % 2 === 0 };
     hear(gateway, { path: "/v1/chat/completions", body, apiKey: payer.apiKey });
   }
-  await expect.poll(() => upstream.received.length).toBe(calls);
+  await expect.poll(() => upstream.received.length, { timeout: 10_000 }).toBe(calls);
   await expect.poll(() => upstream.openRequests, { timeout: 10_000 }).toBe(0);
 
   const begun = performance.now();
