@@ -120,7 +120,7 @@ describe("money is written with two places at least, and no zeros after those", 
 describe("any whole number", () => {
   const places = fc.integer({ min: 2, max: 9 });
 
-  test("are written alike as numbers and as whole numbers without a bound, also beside every unit", () => {
+  test("is written alike as a number and as a bigint, also beside every unit", () => {
     const units = fc.nat({ max: Math.floor(Number.MAX_SAFE_INTEGER / 1_000_000) - 1 });
     const beside = fc.tuple(units, fc.integer({ min: -1, max: 1_001 }));
     const value = fc.oneof(

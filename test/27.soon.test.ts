@@ -35,7 +35,7 @@ describe("what will be there", () => {
     expect(seen).toEqual(["broken"]);
   });
 
-  test("what a hand throws is told to the next, and to nobody else", () => {
+  test("tells the next, and nobody else, what a hand throws", () => {
     const later = new Later<string>();
     const seen: unknown[] = [];
     later.then(failing("dropped")).then(undefined, (error) => seen.push((error as Error).message));
@@ -44,7 +44,7 @@ describe("what will be there", () => {
     expect(seen).toEqual(["dropped", "well"]);
   });
 
-  test("a hand may have to wait itself: for another, or for a promise", async () => {
+  test("waits for a hand that has to wait itself, for another or for a promise", async () => {
     const [later, further] = [new Later<number>(), new Later<number>()];
     const both = later.then(() => further).then(async (value) => value * 2);
     later.come(1);
