@@ -11,8 +11,8 @@ import { type Fields, writeFields } from "./fields.ts";
 import { createOpen } from "./open.ts";
 import type { PartTimeouts, Replies } from "./replies.ts";
 
-/** A request. */
-export interface Asking {
+/** A request to the server. */
+export interface UpstreamRequest {
   readonly method: "GET" | "POST";
   /** With its query. */
   readonly path: string;
@@ -24,7 +24,7 @@ export interface Asking {
 
 export interface ConnectionPool {
   /** Sends a request. Throws TypeError for a path or a field's value that cannot be written; all else is told to `replies`. */
-  send(asking: Asking, replies: Replies): void;
+  send(request: UpstreamRequest, replies: Replies): void;
   /** Waits for the requests that run, and lets go of every connection. Whoever calls this sends no more. */
   close(): Promise<void>;
 }
@@ -88,9 +88,10 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
     if (all.size === 0 && queued.length === 0) closing?.resolve();
   }
 
-  /** Most requests begin as the one before. */
+  /** How the request before began: most begin alike. */
   let begun = { method: "", path: "", common: "", text: "" };
-  function beginningOf({ method, path, common = "" }: Asking): string {
+
+  function beginningOf({ method, path, common = "" }: UpstreamRequest): string {
     if (path === begun.path && method === begun.method && common === begun.common) return begun.text;
     if (notInPath.test(path)) throw new TypeError("the path has characters that none may have");
     const text = [method, " ", path, " HTTP/1.1\r\n", own, common].join("");
@@ -99,10 +100,10 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
   }
 
   return {
-    send(asking, replies) {
-      const { fields, body } = asking;
+    send(request, replies) {
+      const { fields, body } = request;
       const length = body === undefined ? "" : `content-length: ${body.length}\r\n`;
-      const head = `${beginningOf(asking)}${writeFields(fields)}${length}\r\n`;
+      const head = `${beginningOf(request)}${writeFields(fields)}${length}\r\n`;
       if (queued.push({ head, body, replies }) === 1) setImmediate(sendAll);
     },
     close() {

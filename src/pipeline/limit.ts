@@ -52,27 +52,23 @@ export interface LimitOptions {
 }
 
 export function createLimit({ limiter, clock }: LimitOptions): Limit {
-  // One after another: who is refused by one must not use up the next.
-  const takeTokens = (asking: Asking, own: Decision | undefined): Soon<AnswerHeaders> => {
-    const { id, tier } = asking.account;
+  // One after another: who is refused by one must not use up the next. What goes on is made only where one has to be waited for.
+  const takeTokens = (asker: Asker, own: Decision | undefined): Soon<AnswerHeaders> => {
+    const { id, tier } = asker.account;
     const rate = tokensOf(tier);
     const tokens = rate && limiter.take(tokensId(id), rate, 0);
-    return isLater(tokens) ? tokens.then((there) => takeRequest(asking, own, there)) : takeRequest(asking, own, tokens);
+    return isLater(tokens) ? tokens.then((there) => takeRequest(asker, own, there)) : takeRequest(asker, own, tokens);
   };
-  const takeRequest = (
-    asking: Asking,
-    own: Decision | undefined,
-    tokens: Decision | undefined,
-  ): Soon<AnswerHeaders> => {
-    const { id, tier } = asking.account;
+  const takeRequest = (asker: Asker, own: Decision | undefined, tokens: Decision | undefined): Soon<AnswerHeaders> => {
+    const { id, tier } = asker.account;
     const mayAsk = (own?.allowed ?? true) && (tokens?.allowed ?? true);
     const requests = limiter.take(id, perMinute(tier.requestsPerMinute), mayAsk ? 1 : 0);
     return isLater(requests)
-      ? requests.then((there) => tell(asking, own, tokens, there))
-      : tell(asking, own, tokens, requests);
+      ? requests.then((there) => tell(asker, own, tokens, there))
+      : tell(asker, own, tokens, requests);
   };
-  const tell = (asking: Asking, own: Decision | undefined, tokens: Decision | undefined, requests: Decision) => {
-    const { family, creditRemaining } = asking;
+  const tell = (asker: Asker, own: Decision | undefined, tokens: Decision | undefined, requests: Decision) => {
+    const { family, creditRemaining } = asker;
     // Only Anthropic tells moments.
     const now = family === Family.ANTHROPIC ? clock() : 0;
     const headers = rateHeaders(family, { requests, tokens, creditRemaining }, now);
@@ -81,10 +77,10 @@ export function createLimit({ limiter, clock }: LimitOptions): Limit {
   };
   return {
     limit(account, method, family, creditRemaining) {
-      const asking = { account, family, creditRemaining };
+      const asker = { account, family, creditRemaining };
       const rate = method && perSecond(accessOf(method).perSecond);
       const own = rate && limiter.take(`${account.id} ${method.name}`, rate, 1);
-      return isLater(own) ? own.then((there) => takeTokens(asking, there)) : takeTokens(asking, own);
+      return isLater(own) ? own.then((there) => takeTokens(asker, there)) : takeTokens(asker, own);
     },
     async standing({ accountId, tier }) {
       if (!tier) throw internal(new Error("the operator has no rate"));
@@ -99,7 +95,7 @@ export function createLimit({ limiter, clock }: LimitOptions): Limit {
 }
 
 /** Who asks, and what is told of it. */
-interface Asking {
+interface Asker {
   readonly account: LimitedAccount;
   readonly family: Family;
   readonly creditRemaining: number | undefined;

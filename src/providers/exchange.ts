@@ -46,8 +46,8 @@ const highWaterBytes = 256 * 1024;
 const releaseTimeoutMs = 1000;
 
 export class Exchange implements Replies {
-  /** Who waits for the head, until it is there: what it says is not kept for as long as the body lasts. */
-  #asker: Later<UpstreamReply> | undefined;
+  /** The reply that is waited for, until its head is there: what that says is not kept for as long as the body lasts. */
+  #reply: Later<UpstreamReply> | undefined;
   readonly #signal: Signal;
   readonly #bounds: Bounds;
   /** The upstream's own. */
@@ -67,8 +67,8 @@ export class Exchange implements Replies {
   /** Whether the reader has not yet taken what it was given. */
   #isBusy = false;
 
-  constructor(asker: Later<UpstreamReply>, signal: Signal, bounds: Bounds, timeouts: Timeouts) {
-    this.#asker = asker;
+  constructor(reply: Later<UpstreamReply>, signal: Signal, bounds: Bounds, timeouts: Timeouts) {
+    this.#reply = reply;
     this.#signal = signal;
     this.#bounds = bounds;
     this.#timeouts = timeouts;
@@ -110,9 +110,9 @@ export class Exchange implements Replies {
 
   head(status: number, headers: ReplyFields): void {
     this.#expect("idleMs");
-    const asker = this.#asker;
-    this.#asker = undefined;
-    asker?.come(new UpstreamReply(status, headers, this.#read));
+    const reply = this.#reply;
+    this.#reply = undefined;
+    reply?.come(new UpstreamReply(status, headers, this.#read));
   }
 
   body(pieces: Buffer[]): void {
@@ -147,9 +147,9 @@ export class Exchange implements Replies {
     this.#connection = undefined;
     clearTimeout(this.#released);
     this.#letGo();
-    const asker = this.#asker;
-    this.#asker = undefined;
-    asker?.fail(refusal);
+    const reply = this.#reply;
+    this.#reply = undefined;
+    reply?.fail(refusal);
     this.#goOnIfIdle();
   }
 

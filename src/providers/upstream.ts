@@ -1,5 +1,5 @@
 /** One upstream over HTTP: its connections, POST with a body known in full, and GET. */
-import { type Asking, createConnectionPool } from "../http1/pool.ts";
+import { createConnectionPool, type UpstreamRequest } from "../http1/pool.ts";
 import type { Signal } from "../signal.ts";
 import { Later } from "../soon.ts";
 import { Exchange, type UpstreamReply } from "./exchange.ts";
@@ -7,13 +7,13 @@ import { createBounds, defaultTimeouts, type Timeouts, timedOut } from "./timeou
 
 export interface Upstream {
   /** Sends a request below the base address. The head comes, or it fails by a Refusal. */
-  post(asking: Sending, waiting: Waiting): Later<UpstreamReply>;
-  get(asking: Sending, waiting: Waiting): Later<UpstreamReply>;
+  post(request: RelativeRequest, waiting: Waiting): Later<UpstreamReply>;
+  get(request: RelativeRequest, waiting: Waiting): Later<UpstreamReply>;
   close(): Promise<void>;
 }
 
 /** A request, with its path below the base address. */
-type Sending = Omit<Asking, "method">;
+type RelativeRequest = Omit<UpstreamRequest, "method">;
 
 /** For how long the answer is waited for. */
 export interface Waiting {
@@ -27,9 +27,9 @@ export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTime
   const pool = createConnectionPool(origin, timeouts);
   const prefix = pathname.replace(/\/$/, "");
   const boundsFor = createBounds(timeouts);
-  const send = (method: Asking["method"], asking: Sending, waiting: Waiting) => {
+  const send = (method: UpstreamRequest["method"], request: RelativeRequest, waiting: Waiting) => {
     const { signal, timeouts: wanted = {} } = waiting;
-    const { path, common, fields, body } = asking;
+    const { path, common, fields, body } = request;
     const bounds = boundsFor(wanted);
     const { totalMs } = bounds;
     const reply = new Later<UpstreamReply>();
@@ -46,8 +46,8 @@ export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTime
     return reply;
   };
   return {
-    post: (asking, waiting) => send("POST", asking, waiting),
-    get: (asking, waiting) => send("GET", asking, waiting),
+    post: (request, waiting) => send("POST", request, waiting),
+    get: (request, waiting) => send("GET", request, waiting),
     close: () => pool.close(),
   };
 }

@@ -74,7 +74,7 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
       const batch = insertBatch.get()?.id ?? 0;
       const placed = rows.map((row, place) => ({ row, place, part: partOf(row[2]) }));
       placed.sort((one, other) => one.part - other.part);
-      const written = createAlikeRows<Placed>({
+      const written = createAlikeRows<PlacedRow>({
         isAlike,
         writeMany: (alike) => insertMany.run(...valuesOf(batch, alike)),
         writeOne: ({ row, place, part }) => insert.run(batch, part, place, ...row),
@@ -99,18 +99,18 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
 }
 
 /** A row, with where in its batch it stands. */
-interface Placed {
+interface PlacedRow {
   readonly row: DueRow;
   readonly place: number;
   readonly part: number;
 }
 
 /** Whether both are of the same hour and model: account and key are mostly others. */
-function isAlike({ row: one }: Placed, { row: other }: Placed): boolean {
+function isAlike({ row: one }: PlacedRow, { row: other }: PlacedRow): boolean {
   return one[1] === other[1] && one[3] === other[3];
 }
 
-function valuesOf(batch: number, alike: readonly Placed[]): (string | number)[] {
+function valuesOf(batch: number, alike: readonly PlacedRow[]): (string | number)[] {
   const values: (string | number)[] = [];
   for (const { row, place, part } of alike) {
     const [accountId, hour, keyId, model, ...counts] = row;

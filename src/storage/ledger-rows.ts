@@ -42,7 +42,7 @@ export const usageOf = (row: DueRow): UsageRow => row.slice(0, -2) as readonly u
 const hourOf = (ms: number) => Math.floor(ms / hourMs) * hourMs;
 
 /** Sums what calls and holds add, of the same account, hour, key and model in one row, so that many are written as one. */
-export function createDueSums() {
+export function createDueRows() {
   const rows: Summed[] = [];
   const byKey = new Map<string, Summed[]>();
   let last: Summed | undefined;
@@ -83,12 +83,8 @@ export function createDueSums() {
 }
 
 /** A row while it is summed. */
-type Summed = [
-  ...names: [accountId: string, hour: number, keyId: string, model: string],
-  ...counts: [number, number, number, number, number, number, number, number],
-  spent: number,
-  freed: number,
-];
+type Summed = Writable<DueRow>;
+type Writable<T> = { -readonly [I in keyof T]: T[I] };
 
 function isOf(
   [ofAccount, ofHour, ofKey, ofModel]: Summed,

@@ -82,19 +82,10 @@ function haveInCommon(one: SettleEntry, other: SettleEntry): boolean {
 function commonOf({ call, isHeld, isLimited = true, taken }: SettleEntry) {
   const { account_id, operation, model, upstream, tried = null, outcome, estimated, cached = 0 } = call;
   const { leaseId = null, isOfKey = false } = taken ?? {};
+  // biome-ignore format: a line for what belongs together.
   return [
-    account_id,
-    operation,
-    model,
-    upstream,
-    tried,
-    outcome,
-    estimated,
-    cached,
-    isHeld,
-    isLimited,
-    leaseId,
-    isOfKey,
+    account_id, operation, model, upstream, tried, outcome, estimated, cached,
+    isHeld, isLimited, leaseId, isOfKey,
   ] as const;
 }
 
@@ -111,10 +102,10 @@ function ownOf({ call }: SettleEntry) {
 const entriesOf = ([common, ...calls]: Alike): SettleEntry[] => calls.map((own) => entryOf(common, own));
 
 function entryOf(common: Common, own: Own): SettleEntry {
-  const [account_id, operation, model, upstream, tried, outcome, estimated, cached] = common;
-  const [, , , , , , , , isHeld, isLimited, leaseId, isOfKey] = common;
-  const [id, key_id, input, cache_read, cache_write, output, reasoning, characters, cost] = own;
-  const [, , , , , , , , , created_at, duration_ms, first_byte_ms] = own;
+  const [account_id, operation, model, upstream, tried, outcome, estimated, cached, ...held] = common;
+  const [isHeld, isLimited, leaseId, isOfKey] = held;
+  const [id, key_id, input, cache_read, cache_write, output, reasoning, characters, cost, ...times] = own;
+  const [created_at, duration_ms, first_byte_ms] = times;
   const names = { id, account_id, key_id, operation, model, upstream, tried, outcome };
   const usage = { input, cache_read, cache_write, output, reasoning, characters, estimated, cached };
   const call = { ...names, ...usage, cost, created_at, duration_ms, first_byte_ms };

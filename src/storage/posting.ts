@@ -10,7 +10,7 @@
 import type { DueSums } from "./due-sums.ts";
 import type { Entry, HoldEntry, SettleEntry, Taken } from "./journal.ts";
 import type { Settlement } from "./ledger.ts";
-import { createDueSums, hasCalls, keySum, usageOf } from "./ledger-rows.ts";
+import { createDueRows, hasCalls, keySum, usageOf } from "./ledger-rows.ts";
 import type { LedgerStatements } from "./ledger-statements.ts";
 import type { InsertCalls, Over } from "./many-calls.ts";
 
@@ -46,7 +46,7 @@ export function createPost({ statements, due, insertCalls, settleAlone, holdAlon
     for (const [id, amount] of drawn) if (amount > 0 && drawLease.run(amount, id, amount) === 0) lapsed.add(id);
     const keys = createSums();
     const accounts = createSums();
-    const sums = createDueSums();
+    const sums = createDueRows();
 
     const charges: Charge[] = [];
     const alone: Settlement[] = [];
