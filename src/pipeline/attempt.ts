@@ -16,7 +16,6 @@ import type { Timeouts } from "../providers/timeouts.ts";
 import type { Signal } from "../signal.ts";
 import { orElse, type Soon, whenThere } from "../soon.ts";
 import { estimatePromptTokens } from "../tokens/prompt.ts";
-import type { Wire } from "../wire/wire.ts";
 import { endless } from "./deadline.ts";
 import { holdHead } from "./hold-head.ts";
 import type { Lead } from "./leads.ts";
@@ -82,7 +81,7 @@ export function attemptAt<O extends Operation, F extends Form>(
       return form === "stream" && options.holdsHead ? heldBack(answer, attempted, facts).then(told) : told(answer);
     };
     return orElse(
-      () => whenThere(lead.speak(requestTo(lead, part, request, signal, attempted, facts, options)), spoken),
+      () => whenThere(lead.speak(requestTo(lead, part, { request, signal, meter: attempted, facts }, options)), spoken),
       (error): never => {
         failedFirst();
         attempted.drop();
@@ -97,10 +96,7 @@ export function attemptAt<O extends Operation, F extends Form>(
 function requestTo<F extends Form>(
   { operation, target }: Lead,
   { id, header, facts: { trace } }: Pick<Call, "id" | "header" | "facts">,
-  request: Wire<Input<Operation>>,
-  signal: Signal,
-  meter: AttemptMeter,
-  facts: AttemptFacts,
+  { request, signal, meter, facts }: Pick<Attempt, "request" | "signal" | "meter" | "facts">,
   { form, deadline, timeouts, priority, clock }: AttemptOptions<F>,
 ): Attempt<Operation, F> {
   return {

@@ -43,11 +43,23 @@ export interface LeadsOptions {
 export type LeadsOf = <O extends Operation>(asked: O, call: Call<Input<O>>) => readonly [Lead, ...Lead[]];
 
 export function createLeadsOf(options: LeadsOptions): LeadsOf {
+  const { catalog, targets, random } = options;
   const leadAt = createLeadAt(options);
+
+  /** Adds a lead for each target that can be asked: nearly every call has one, for which no list is made in between. */
+  function addTo<O extends Operation>(leads: Lead[], asked: O, model: Model, call: Call<Input<O>>): void {
+    const isSticky = model.sticky && model.targets.length > 1;
+    const conversation = isSticky ? conversationOf(asked, call as unknown as Call) : undefined;
+    for (const target of route(model, { targets, random, conversation })) {
+      const lead = leadAt(asked, model, target);
+      if (lead) leads.push(lead);
+    }
+  }
+
   return <O extends Operation>(asked: O, call: Call<Input<O>>) => {
-    const models = modelsOf(asked, call, options.catalog);
+    const models = modelsOf(asked, call, catalog);
     const leads: Lead[] = [];
-    for (const model of models) addLeadsTo(leads, asked, model, call, leadAt, options);
+    for (const model of models) addTo(leads, asked, model, call);
     const [first] = leads;
     if (!first) throw modelNotFound(models[0].id);
     const parts = partsOf(first.way, call);
@@ -98,23 +110,6 @@ export function modelsOf<O extends Operation>(
     }
   });
   return [first, ...new Set(found.filter((further) => further !== first))];
-}
-
-/** Adds a lead for each target that can be asked: nearly every call has one, for which no list is made in between. */
-function addLeadsTo<O extends Operation>(
-  leads: Lead[],
-  asked: O,
-  model: Model,
-  call: Call<Input<O>>,
-  leadAt: LeadAt,
-  { targets, random }: LeadsOptions,
-): void {
-  const isSticky = model.sticky && model.targets.length > 1;
-  const conversation = isSticky ? conversationOf(asked, call as unknown as Call) : undefined;
-  for (const target of route(model, { targets, random, conversation })) {
-    const lead = leadAt(asked, model, target);
-    if (lead) leads.push(lead);
-  }
 }
 
 /** Returns the lead for what is asked; undefined where the target cannot be asked that. */

@@ -82,10 +82,11 @@ class Attempts implements CallMeter {
   }
 
   #counted(): readonly Attempted[] {
-    const isCounted = ({ isDropped }: Attempted) => !isDropped;
     return this.#attempts.every(isCounted) ? this.#attempts : this.#attempts.filter(isCounted);
   }
 }
+
+const isCounted = ({ isDropped }: Attempted) => !isDropped;
 
 /** What was told last of each part, at first nothing. */
 interface Told {

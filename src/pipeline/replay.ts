@@ -7,11 +7,10 @@
  */
 import { hash } from "node:crypto";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
-import type { Answer, AnswerHeaders, Call, Frames } from "../call.ts";
+import type { Answer, AnswerHeaders, Call, Frames, Handler } from "../call.ts";
 import type { Catalog } from "../catalog.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type Form, type Operation, operations } from "../providers/operations.ts";
-import type { Soon } from "../soon.ts";
 import { canonicalText } from "../wire/canonical.ts";
 import { authorizeModel } from "./authorize.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
@@ -26,8 +25,7 @@ export interface ReplayOptions extends ClaimsOptions {
 }
 
 /** Wraps what answers a call of a model. */
-export type Replays = (asked: Operation, form: Form, handler: Handle) => Handle;
-type Handle = (call: Call) => Soon<Answer>;
+export type Replays = (asked: Operation, form: Form, handler: Handler) => Handler;
 
 /** What a repetition has in common with the call that it repeats. */
 interface Same {
@@ -39,7 +37,7 @@ interface Same {
 
 export function createReplays(options: ReplayOptions): Replays {
   const takeTurn = createClaims(options);
-  const repeatable = async (key: string, asked: Operation, form: Form, handler: Handle, call: Call) => {
+  const repeatable = async (key: string, asked: Operation, form: Form, handler: Handler, call: Call) => {
     const same = sameOf(key, asked, form, call);
     const { keyHash, requestHash } = same;
     const asking = { accountId: call.caller.accountId, keyHash, requestHash, requestId: call.id };
@@ -98,7 +96,7 @@ function makingOf(turn: Turn, same: Same, { facts }: Call, { ledger, onError }: 
   };
 }
 
-async function made(handler: Handle, call: Call, making: Making): Promise<Answer> {
+async function made(handler: Handler, call: Call, making: Making): Promise<Answer> {
   let answer: Answer;
   try {
     answer = await handler(call);

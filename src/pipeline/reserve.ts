@@ -12,7 +12,7 @@ import { insufficientCredit, type Refusal } from "../errors.ts";
 import type { Ledger, Reserved, Short, Wish } from "../ledger/ledger.ts";
 import { withOutputBound } from "../ledger/worst-case.ts";
 import type { Operation } from "../providers/operations.ts";
-import { isLater, type Soon, whenThere } from "../soon.ts";
+import { following, type Soon, whenThere } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
 import { type Asking, boundWith, needOf } from "./need.ts";
 
@@ -45,17 +45,12 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
   const freed = () => {
     if (!reserved) return undefined;
     const { bound } = reserved;
-    const settled = isLater(bound)
-      ? bound.then(
-          () => {},
-          () => {},
-        )
-      : undefined;
-    return whenThere<unknown, unknown>(settled, () => {
+    const free = (): unknown => {
       const last = held;
       held = undefined;
       return last && ledger.free(last);
-    });
+    };
+    return following<Bound, unknown, unknown>(() => bound, free, free);
   };
   const hold = (wish: Wish) =>
     whenThere(ledger.hold(wish), (made) => {

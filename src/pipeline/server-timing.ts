@@ -21,8 +21,8 @@ export function serverTiming(facts: Facts, begunAt: number): string {
   const gateway = Math.max(0, totalMs - queue - upstream);
   facts.ownMs = gateway;
   // Most calls have not waited in a queue.
-  if (queue === 0) return `queue;dur=0.00, upstream;dur=${twoPlaces(upstream)}, gateway;dur=${twoPlaces(gateway)}`;
-  return `queue;dur=${twoPlaces(queue)}, upstream;dur=${twoPlaces(upstream)}, gateway;dur=${twoPlaces(gateway)}`;
+  const queued = queue === 0 ? "0.00" : twoPlaces(queue);
+  return `queue;dur=${queued}, upstream;dur=${twoPlaces(upstream)}, gateway;dur=${twoPlaces(gateway)}`;
 }
 
 const hundredths = Array.from({ length: 100 }, (_, count) => String(count).padStart(2, "0"));
