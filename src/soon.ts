@@ -10,7 +10,10 @@ export type Soon<T> = T | PromiseLike<T>;
 
 type GoOn<T, R> = (value: T) => Soon<R>;
 
-/** What will be there, or fail. Who waits is called by whoever says so, and what it throws is told to who waits for it. */
+/**
+ * What will be there, or fail. Who waits is called by whoever says so, and what it throws is told to who waits for it. A failure
+ * that nobody waits for is told to nobody.
+ */
 export class Later<T> implements PromiseLike<T> {
   #state: "awaited" | "there" | "failed" = "awaited";
   /** What came, or what it failed by. */
@@ -79,6 +82,7 @@ export class Later<T> implements PromiseLike<T> {
   }
 }
 
+/** Knows a `Later` and Node's own promises: what waits in another way is taken for what is there. */
 export function isLater<T>(soon: Soon<T>): soon is PromiseLike<T> {
   return soon instanceof Later || soon instanceof Promise;
 }

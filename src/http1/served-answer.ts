@@ -162,7 +162,7 @@ export class PlainAnswer implements HttpAnswer {
 
 let dateSecond = 0;
 let date = "";
-let end = "";
+let endOfKept = "";
 
 /** The same for all answers of a second (RFC 9110, section 6.6.1). */
 function dateLine(): string {
@@ -171,7 +171,7 @@ function dateLine(): string {
   if (second !== dateSecond) {
     dateSecond = second;
     date = `date: ${new Date(now).toUTCString()}\r\n`;
-    end = ["\r\n", date, kept, "\r\n"].join("");
+    endOfKept = ["\r\n", date, kept, "\r\n"].join("");
   }
   return date;
 }
@@ -179,5 +179,5 @@ function dateLine(): string {
 /** What comes behind the last of an answer's own lines where its connection is kept. */
 function keptEnd(): string {
   dateLine();
-  return end;
+  return endOfKept;
 }

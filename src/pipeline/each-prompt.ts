@@ -46,7 +46,10 @@ export function firstPart(way: readonly Translation[], call: Call): Call {
   return others.length === 0 ? call : { ...call, request: request.with({ prompt }) as Wire<DescMessage> };
 }
 
-/** Throws a Refusal, now or later. `way` is what lies between the call and its upstream, and `hasQueue` says that one of them has one. */
+/**
+ * Throws a Refusal, now or later. `way` is what lies between the call and its upstream, and `hasQueue` says that an upstream has
+ * a queue.
+ */
 export function eachPrompt<O extends Operation, F extends Form>(
   way: readonly Translation[],
   form: F,

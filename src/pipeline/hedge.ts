@@ -53,7 +53,7 @@ export function createHedge({ afterMs, share }: HedgeOptions): Hedge {
   };
 }
 
-/** Several wait for it. */
+/** Asks, and promises what comes of it: promises can be raced. */
 async function asked<L, A>(ask: AskAt<L, A>, lead: L, signal: Signal, isHedge: boolean): Promise<A> {
   return ask(lead, signal, isHedge);
 }

@@ -61,7 +61,7 @@ export function writeWhole(outlet: Outlet, answer: Answer, envelope: Envelope | 
   writeBody(outlet, 200, answer.headers, envelope ? envelopedAnswer(envelope, body.json()) : body.bytes());
 }
 
-/** Made here of letters, digits and signs, and for one answer only. */
+/** The values of these fields are made here of letters, digits and signs, each for one answer only. */
 const lines = new FieldLines([
   ...["x-request-id", "request-id", "server-timing", "x-gateway-cost", "x-gateway-usage", "x-gateway-credit-remaining"],
   ...["x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
@@ -69,13 +69,13 @@ const lines = new FieldLines([
   ...["anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"],
   ...["anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"],
 ]);
-const json = "\r\ncontent-type: application/json";
+const jsonType = "\r\ncontent-type: application/json";
 
 /** Headers say neither the body's type nor its length. */
 function writeBody({ res, head = {} }: Outlet, status: number, headers: AnswerHeaders = {}, body: Buffer): void {
   if (res instanceof PlainAnswer) {
     const isLast = (headers.connection ?? head.connection) === "close";
-    res.whole(status, lines.write(head, headers) + json, isLast, body);
+    res.whole(status, lines.write(head, headers) + jsonType, isLast, body);
     return;
   }
   // All at once: Node takes one object in a third of the time that they take one by one.
