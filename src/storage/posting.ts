@@ -40,14 +40,8 @@ interface Sum {
 export function createPost({ statements, due, insertCalls, settleAlone, holdAlone }: PostingParts): Post {
   const { drawLease, deleteHold, insertHold, freeKey, freeAccount, addToHour } = statements;
 
-  return (entries, node, expiresAt, mayStayDue = false) => {
-    const { young, freed, settled, drawn } = grouped(entries);
-    const lapsed = new Set<string>();
-    for (const [id, amount] of drawn) if (amount > 0 && drawLease.run(amount, id, amount) === 0) lapsed.add(id);
-    const keys = createSums();
-    const accounts = createSums();
-    const sums = createDueRows();
-
+  /** Ends what calls that are over still hold. Those that should hold something and do not are to be settled alone. */
+  function chargesOf(settled: readonly SettleEntry[], lapsed: ReadonlySet<string>) {
     const charges: Charge[] = [];
     const alone: Settlement[] = [];
     for (const entry of settled) {
@@ -61,6 +55,17 @@ export function createPost({ statements, due, insertCalls, settleAlone, holdAlon
         else alone.push(call);
       }
     }
+    return { charges, alone };
+  }
+
+  return (entries, node, expiresAt, mayStayDue = false) => {
+    const { young, freed, settled, drawn } = grouped(entries);
+    const lapsed = new Set<string>();
+    for (const [id, amount] of drawn) if (amount > 0 && drawLease.run(amount, id, amount) === 0) lapsed.add(id);
+    const keys = createSums();
+    const accounts = createSums();
+    const sums = createDueRows();
+    const { charges, alone } = chargesOf(settled, lapsed);
     insertCalls(charges);
     alone.forEach(settleAlone);
     for (const { call, isKnown, isLimited, freedOfKey, freedOfAccount } of charges) {
