@@ -1,4 +1,7 @@
-/** Puts rows together that are alike in what a statement binds once for many of them. */
+/**
+ * Puts rows together that are alike in what a statement binds once for many of them. The order in which they came is not kept,
+ * and what is left over at the end, fewer than a statement writes, is written one by one.
+ */
 
 export interface AlikeRows<T> {
   /** Adds a row. It is written now, or with those that come after it. */

@@ -35,7 +35,7 @@ export interface Visit {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** Fails only by what is no refusal and no fault of the call's: by its own. */
+/** Whatever a call fails by is told to its caller: what this throws, now or later, is a fault in telling it. */
 export type RestDoor = (req: HttpRequest, res: HttpAnswer, visit: Visit) => Soon<void>;
 
 export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestOptions): RestDoor {
