@@ -212,6 +212,7 @@ export class ServedConnection {
     this.#idleUntil = performance.now() + idleMs;
     answer?.emit("close");
     this.#coming?.leave();
+    sendMessages();
     this.#socket.end();
   };
 

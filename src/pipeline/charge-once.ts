@@ -9,7 +9,7 @@ import type { Answer, AnswerHeaders, Call, Frames } from "../call.ts";
 import { each, flow, noMore } from "../flow.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Signal } from "../signal.ts";
-import { following, type Soon, whenThere } from "../soon.ts";
+import { following, Later, type Soon } from "../soon.ts";
 import type { CallMeter } from "./meter.ts";
 
 /** Charges a call, and returns what the answer tells of its cost. `firstByteAt` is when its caller got the first byte. */
@@ -50,7 +50,7 @@ export function chargeOnce<A extends Answer>(
       return { ...answer, frames: charged(answer.frames, running, charging), trailers: () => charging.costHeaders() };
     },
     (error) =>
-      whenThere(charging.end(signal.aborted ? Outcome.LEFT : Outcome.FAILED), (): never => {
+      charging.end(signal.aborted ? Outcome.LEFT : Outcome.FAILED).then((): never => {
         throw error;
       }),
   );
@@ -58,7 +58,7 @@ export function chargeOnce<A extends Answer>(
 
 function chargedWhole<A extends Answer>(answer: A, signal: Signal, charging: Charging): Soon<A> {
   if (!signal.aborted) charging.began();
-  return whenThere(charging.end(signal.aborted ? Outcome.LEFT : Outcome.ANSWERED), () => {
+  return charging.end(signal.aborted ? Outcome.LEFT : Outcome.ANSWERED).then(() => {
     return { ...answer, headers: { ...answer.headers, ...charging.costHeaders() } };
   });
 }
@@ -69,8 +69,7 @@ class Charging {
   readonly #options: ChargeOnceOptions;
   readonly #isDone: () => void;
   #firstByteAt: number | undefined;
-  #ending: Soon<void> | undefined;
-  #hasEnded = false;
+  #ending: Later<void> | undefined;
   #headers: AnswerHeaders = {};
 
   constructor(running: ToCharge, options: ChargeOnceOptions) {
@@ -97,12 +96,12 @@ class Charging {
     }
   }
 
-  /** Charges the call, unless that was done. Throws where it cannot be, now or later. */
-  end(outcome: Outcome): Soon<void> {
-    if (!this.#hasEnded) {
-      this.#hasEnded = true;
-      this.#ending = this.#charge(outcome);
-    }
+  /** Charges the call, unless that was done or is being done. Whoever asks hears of it where it cannot be. */
+  end(outcome: Outcome): Later<void> {
+    if (this.#ending) return this.#ending;
+    const begin = new Later<Outcome>();
+    this.#ending = begin.then((how) => this.#charge(how));
+    begin.come(outcome);
     return this.#ending;
   }
 

@@ -29,9 +29,17 @@ class WholeBody implements Reader {
     if (this.#bytes > this.#maxBytes) throw upstreamFailed("its answer is too large");
   }
 
+  /** There may be no memory for all of it in one piece, which nobody else would tell. */
   resolve(): void {
     const chunks = this.#chunks;
-    this.#whole.come(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, this.#bytes));
+    let bytes: Buffer;
+    try {
+      bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, this.#bytes);
+    } catch (error) {
+      this.#whole.fail(error);
+      return;
+    }
+    this.#whole.come(bytes);
   }
 
   reject(failure: unknown): void {
