@@ -49,6 +49,9 @@ const endless = { ...say("tick ".repeat(1000), { simulate_token_delay_ms: "500" 
 /** One try: what the gateway says is what the test sees. */
 const oneTry = { maxRetries: 0 };
 
+/** What a call used may have to be counted first, by a thread that begins with it. */
+const patience = { timeout: 10_000 };
+
 const weather: ChatCompletionFunctionTool = {
   type: "function",
   function: {
@@ -473,7 +476,7 @@ for (const [place, gatewayAt] of [
         await vi.waitFor(() => {
           expect(callsOf(gatewayAt()).map((call) => call.request_id)).toContain(request_id);
           expect(callsOf(gateways.near).length).toBeGreaterThan(before);
-        });
+        }, patience);
         const { choices } = await client.chat.completions.create(say("still here"), oneTry);
         expect(choices[0]?.message.content).toBe("still here");
       }
@@ -500,7 +503,7 @@ for (const [place, gatewayAt] of [
         const stream = client.chat.completions.stream({ ...endless }, oneTry);
         stream.on("content", () => stream.abort());
         expect(await thrown(stream.finalChatCompletion())).toBeInstanceOf(APIUserAbortError);
-        await vi.waitFor(() => expect(callsOf(gateways.near).length).toBeGreaterThan(before));
+        await vi.waitFor(() => expect(callsOf(gateways.near).length).toBeGreaterThan(before), patience);
       });
 
       test("for lack of patience is told so, and ends the work upstream", async () => {
@@ -510,7 +513,7 @@ for (const [place, gatewayAt] of [
           timeout: 1000,
         });
         expect(await thrown(silent)).toBeInstanceOf(APIConnectionTimeoutError);
-        await vi.waitFor(() => expect(callsOf(gateways.near)[before]).toMatchObject({ reason: "CANCELLED" }));
+        await vi.waitFor(() => expect(callsOf(gateways.near)[before]).toMatchObject({ reason: "CANCELLED" }), patience);
       });
     });
 

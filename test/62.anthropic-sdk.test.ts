@@ -61,6 +61,9 @@ const sentence = "The quick brown fox jumps over the lazy dog, 世界! 👋";
 const endless = { ...say("tick ".repeat(1000), { simulate_token_delay_ms: "500" }), stream: true } as const;
 /** One try: what the gateway says is what the test sees. */
 const oneTry = { maxRetries: 0 };
+
+/** What a call used may have to be counted first, by a thread that begins with it. */
+const patience = { timeout: 10_000 };
 /** A picture of one pixel. */
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const picture = { type: "image", source: { type: "base64", media_type: "image/png", data: pixel } } as const;
@@ -651,7 +654,7 @@ for (const [place, gatewayAt] of [
         await vi.waitFor(() => {
           expect(callsOf(gatewayAt()).map((call) => call.request_id)).toContain(request_id);
           expect(callsOf(gateways.near).length).toBeGreaterThan(before);
-        });
+        }, patience);
         expect(textOf(await client.messages.create(say("still here"), oneTry))).toBe("still here");
       }
 
@@ -684,7 +687,7 @@ for (const [place, gatewayAt] of [
         const before = callsOf(gateways.near).length;
         const silent = client.messages.create(say("", { simulate_silence: "true" }), { ...oneTry, timeout: 500 });
         expect(await thrown(silent)).toBeInstanceOf(APIConnectionTimeoutError);
-        await vi.waitFor(() => expect(callsOf(gateways.near)[before]).toMatchObject({ reason: "CANCELLED" }));
+        await vi.waitFor(() => expect(callsOf(gateways.near)[before]).toMatchObject({ reason: "CANCELLED" }), patience);
       });
     });
 
