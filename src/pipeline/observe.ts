@@ -6,7 +6,7 @@ import type { Answer, Arrival, Asked, Call, Caller, Handler, Way } from "../call
 import { asRefusal, type Refusal } from "../errors.ts";
 import { type Facts, newFacts } from "../facts.ts";
 import { ending } from "../flow.ts";
-import { following, isLater, type Soon } from "../soon.ts";
+import { following, orElse, type Soon } from "../soon.ts";
 
 /** A call that is over. */
 export interface Ended {
@@ -61,12 +61,7 @@ export function observe(
         tell(endedNow(arrival, undefined, newFacts(), begunAt, error));
         throw error;
       };
-      try {
-        const admission = way.admit(arrival);
-        return isLater(admission) ? admission.then(undefined, refused) : admission;
-      } catch (error) {
-        return refused(error);
-      }
+      return orElse(() => way.admit(arrival), refused);
     },
     abandon: (arrival, caller, error) => tell(endedNow(arrival, caller, newFacts(), clock(), error)),
     handle(asked: Asked): Soon<Answer> {

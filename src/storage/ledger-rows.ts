@@ -24,6 +24,18 @@ export function requestRow(call: Settlement, cost: number, waived: number) {
   ] as const;
 }
 
+/** Whether calls are alike in what was asked, of whom, and how it ended: that is written once for all of them. */
+export function isOfSameKind(one: Settlement, other: Settlement): boolean {
+  return (
+    one.model === other.model &&
+    one.operation === other.operation &&
+    one.upstream === other.upstream &&
+    one.outcome === other.outcome &&
+    one.estimated === other.estimated &&
+    one.cached === other.cached
+  );
+}
+
 /** What a call adds to the hour in which it was taken up; one that is lost counts as none, and is found by its hour. */
 export function usageRow(call: Settlement, cost: number, requests = 1): UsageRow {
   const { account_id, key_id, model, input, cache_read, cache_write, output, reasoning, characters } = call;

@@ -7,7 +7,7 @@
 import { createAlikeRows, placesOf } from "./alike-rows.ts";
 import type { Connection, Engine } from "./database.ts";
 import type { Settlement } from "./ledger.ts";
-import { requestRow } from "./ledger-rows.ts";
+import { isOfSameKind, requestRow } from "./ledger-rows.ts";
 import type { LedgerStatements } from "./ledger-statements.ts";
 
 /** A call whose row is to be written: it costs what it says. */
@@ -66,16 +66,7 @@ export function createInsertCalls({ books, statements, isFault }: ManyCallsParts
   };
 }
 
-function isAlike({ call: one }: Over, { call: other }: Over): boolean {
-  return (
-    one.model === other.model &&
-    one.operation === other.operation &&
-    one.upstream === other.upstream &&
-    one.outcome === other.outcome &&
-    one.estimated === other.estimated &&
-    one.cached === other.cached
-  );
-}
+const isAlike = ({ call: one }: Over, { call: other }: Over): boolean => isOfSameKind(one, other);
 
 function kindOf({ call }: Over): Values {
   return [call.operation, call.model, call.upstream, call.outcome, call.estimated, call.cached ?? 0];

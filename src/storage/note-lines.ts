@@ -5,6 +5,7 @@
  * from a database that has them by its last migration.
  */
 import type { Entry, Note, SettleEntry } from "./journal.ts";
+import { isOfSameKind } from "./ledger-rows.ts";
 
 interface Line {
   readonly seq: number;
@@ -69,13 +70,8 @@ function haveInCommon(one: SettleEntry, other: SettleEntry): boolean {
     one.isHeld === other.isHeld &&
     one.isLimited === other.isLimited &&
     first.account_id === second.account_id &&
-    first.operation === second.operation &&
-    first.model === second.model &&
-    first.upstream === second.upstream &&
     first.tried === second.tried &&
-    first.outcome === second.outcome &&
-    first.estimated === second.estimated &&
-    first.cached === second.cached
+    isOfSameKind(first, second)
   );
 }
 
