@@ -45,8 +45,9 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
        output, reasoning, characters, cost, spent, freed)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
+  // None is there already; and what could be taken back alone would be kept twice until it ends.
   const insertMany = books.prepare<(string | number)[]>(
-    `INSERT INTO due_sums (batch, hour, model, part, place, account_id, key_id, requests, input, cache_read, cache_write,
+    `INSERT OR FAIL INTO due_sums (batch, hour, model, part, place, account_id, key_id, requests, input, cache_read, cache_write,
        output, reasoning, characters, cost, spent, freed)
      SELECT kind.*, own.* FROM (SELECT ?, ?, ?) kind CROSS JOIN (VALUES ${placesOf(14)}) own`,
   );

@@ -1,8 +1,9 @@
 /**
  * Writes the rows of calls that are over, many of them by one statement.
  *
- * Calls of a batch are mostly alike in what was asked, of whom, and how it ended: that is bound once for all of them. A
- * statement writes all of its rows or none; so where one finds a call that is known, its calls are written one by one.
+ * Calls of a batch are mostly alike in what was asked, of whom, and how it ended: that is bound once for all of them. Where a
+ * statement finds a call that is known it ends, and keeps what it has written before (`OR FAIL`): from there on its calls are
+ * written one by one. To take all of it back it would have to keep each page as it was before its first row of that page.
  */
 import { createAlikeRows, placesOf } from "./alike-rows.ts";
 import type { Connection, Engine } from "./database.ts";
@@ -30,10 +31,13 @@ type Values = (string | number | null)[];
 export function createInsertCalls({ books, statements, isFault }: ManyCallsParts): InsertCalls {
   const { insertRequest, deleteLost } = statements;
   const insert = books.prepare<Values>(
-    `INSERT INTO requests (operation, model, upstream, outcome, estimated, cached, tried, waived, id, account_id, key_id,
+    `INSERT OR FAIL INTO requests (operation, model, upstream, outcome, estimated, cached, tried, waived, id, account_id, key_id,
        input, cache_read, cache_write, output, reasoning, characters, cost, created_at, duration_ms, first_byte_ms)
      SELECT kind.*, NULL, 0, own.* FROM (SELECT ?, ?, ?, ?, ?, ?) kind CROSS JOIN (VALUES ${placesOf(13)}) own`,
   );
+
+  /** How many rows the last statement has written. */
+  const written = books.prepare<[], { readonly rows: number }>("SELECT changes() AS rows");
 
   function insertOne(over: Over): void {
     const { call } = over;
@@ -50,8 +54,7 @@ export function createInsertCalls({ books, statements, isFault }: ManyCallsParts
       insert.run(...values);
     } catch (error) {
       if (!isFault(error)) throw error;
-      // It has written none of them.
-      alike.forEach(insertOne);
+      alike.slice(written.get()?.rows).forEach(insertOne);
     }
   }
 
