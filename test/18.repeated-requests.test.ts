@@ -4,13 +4,15 @@ import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { RequestHeads } from "../src/http1/request-heads.ts";
-import { readHead } from "../src/http1/served-request.ts";
+import { type PlainHead, readHead } from "../src/http1/served-request.ts";
 import { issueKey } from "../src/services/keys.ts";
 import { openStorage } from "../src/storage/storage.ts";
 import { now, startTestGateway } from "./support/gateway.ts";
 
 const head = (length: string, more = "x-a: b") =>
   Buffer.from(`POST /v1/x HTTP/1.1\r\nHost: h\r\n${more}\r\nContent-Length:${length}\r\nx-z: y\r\n\r\nbody`, "latin1");
+
+const isRepeated = (read: PlainHead | undefined) => read?.repeated !== undefined;
 
 /** What is read of it by who has seen no other. */
 function readAlone(bytes: Buffer) {
@@ -21,29 +23,63 @@ function readAlone(bytes: Buffer) {
 test("the first head keeps nothing, the second is remembered, and those after it are not read", () => {
   const heads = new RequestHeads();
   const [first, second, third] = [heads.read(head(" 4")), heads.read(head(" 4")), heads.read(head(" 1234"))];
-  expect([first, second, third].map((read) => read?.isRepeated)).toEqual([false, false, true]);
+  expect([first, second, third].map(isRepeated)).toEqual([false, false, true]);
   expect(second?.headers).not.toBe(first?.headers);
   expect(third?.headers).toBe(second?.headers);
   expect(third).toMatchObject({ url: "/v1/x", headers: { host: "h", "content-length": "1234" } });
-  expect(heads.read(head(" 4", "x-a: c"))).toMatchObject({ isRepeated: false, headers: { "x-a": "c" } });
+  expect(heads.read(head(" 4", "x-a: c"))).toMatchObject({ repeated: undefined, headers: { "x-a": "c" } });
 });
 
 test("of a long head nothing is kept, nor of the one before it", () => {
   const heads = new RequestHeads();
   const [short, long] = [head(" 4"), head(" 4", `x-a: ${"b".repeat(4_096)}`)];
-  const repeated = [short, short, short, long, long, short, short].map((bytes) => heads.read(bytes)?.isRepeated);
+  const repeated = [short, short, short, long, long, short, short].map((bytes) => isRepeated(heads.read(bytes)));
   expect(repeated).toEqual([false, false, true, false, false, false, true]);
 });
+
+test.each(["authorization: Bearer", "x-api-key:", "x-a: b\r\nx-b: c\r\nAuthorization:  "])(
+  "who sends for several has %s found without reading the rest, and is no repetition of another",
+  (name) => {
+    const heads = new RequestHeads();
+    const read = (credential: string, length = " 4") => {
+      const { headers = {}, repeated } = heads.read(head(length, `${name} ${credential}`)) ?? {};
+      const field = name.includes("x-api-key") ? "x-api-key" : "authorization";
+      return { repeated, told: headers[field]?.replace("Bearer ", ""), length: headers["content-length"] };
+    };
+    for (const [i, secret] of ["sk-a", "sk-b", "sk-a", "sk-d", "sk-b", "sk-c"].entries())
+      expect(read(secret, ` ${10 ** i}`)).toEqual({ repeated: undefined, told: secret, length: String(10 ** i) });
+    const { repeated } = read("sk-c");
+    expect(repeated).toBeDefined();
+    expect(read("sk-c").repeated).toBe(repeated);
+    expect(read("sk-d").repeated).toBeUndefined();
+    expect(read("sk-c").repeated).toBeUndefined();
+    expect(read("sk-c")).toMatchObject({ told: "sk-c" });
+    expect(read("sk-c").repeated).not.toBe(repeated);
+  },
+);
 
 test("each is read to the same, whichever came before it on its connection", () => {
   const length = fc.constantFrom(" 4", "4", "  4 ", "\t04", " 0", " 70000", " 99999999999999", " 1234567890123456");
   const bad = fc.constantFrom(" ", "", " x", " 4x", " -4", " 4 4", " +4", " 4\r\nx-b: c");
-  const more = fc.constantFrom("x-a: b", "x-a: c", "content-type: a", "x-content-length: 5", "te: trailers");
+  const credential = fc.constantFrom(
+    "Bearer a",
+    "Bearer b",
+    "Bearer  ",
+    "earer c ",
+    "Bearer\rc",
+    "Bearer c",
+    "Bearer\tc",
+  );
+  const named = fc.constantFrom("authorization", "x-api-key", "Authorization: Bearer a\r\nx-api-key");
+  const credentials = fc.tuple(named, credential).map(([name, value]) => `${name}: ${value}`);
+  const others = fc.constantFrom("x-a: b", "x-a: c", "content-type: a", "x-content-length: 5", "te: trailers");
+  const more = fc.oneof({ weight: 3, arbitrary: credentials }, others);
   const whole = fc.tuple(fc.oneof({ weight: 4, arbitrary: length }, bad), fc.oneof(fc.constant("x-a: b"), more));
   /** Another byte somewhere, or what is there up to somewhere. */
   const byte = fc.option(fc.constantFrom(10, 13, 32, 48, 57, 58, 120));
   const harm = fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, fc.record({ at: fc.nat(200), byte }));
   let repeated = 0;
+  const known = new Map<object, unknown>();
   fc.assert(
     fc.property(fc.array(fc.tuple(whole, harm), { minLength: 3, maxLength: 8 }), (requests) => {
       const heads = new RequestHeads();
@@ -54,12 +90,16 @@ test("each is read to the same, whichever came before it on its connection", () 
           else bytes[harmed.at] = harmed.byte;
         }
         const read = heads.read(bytes);
-        if (read?.isRepeated) repeated++;
         const { url, headers, from, to } = read ?? {};
         expect(read && { url, headers: { ...headers }, from, to }).toEqual(readAlone(bytes));
+        if (!read?.repeated) continue;
+        repeated++;
+        const same = { ...headers, "content-length": "" };
+        expect(known.get(read.repeated) ?? same).toEqual(same);
+        known.set(read.repeated, same);
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: 4_000 },
   );
   expect(repeated).toBeGreaterThan(500);
 });

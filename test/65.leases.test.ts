@@ -84,7 +84,7 @@ describe("a lease", () => {
     await t.ledger.hold(unlimited("r1", 10, t.now()));
     await t.ledger.settle(over("r1", 10, t.now()));
     vi.advanceTimersByTime(100);
-    expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 2550, noted: 0 });
+    expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 10230, noted: 0 });
     vi.advanceTimersByTime(10_000);
     expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 0 });
   });

@@ -99,6 +99,12 @@ function valueIn(head: string, from: number, to: number): string {
   return head.slice(first, last);
 }
 
+/** Whether this is what is read of a value, as it stands: no space around it, and no characters that none may have. */
+export function isValue(text: string): boolean {
+  const isAround = isSpace(text.charCodeAt(0)) || isSpace(text.charCodeAt(text.length - 1));
+  return text !== "" && !isAround && !notInValue.test(text);
+}
+
 function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }

@@ -1,7 +1,8 @@
 /**
- * The head that came last on a connection. It may come again, but for the length of the body: that is seen by its bytes, and
- * it need not be read again.
+ * The head that came last on a connection. It may come again, but for the length of the body and, where many send by one
+ * connection, for a credential of the same length: that is seen by its bytes, and it need not be read again.
  */
+import { isValue } from "./fields.ts";
 
 /** What a head says that came again. */
 export interface Repetition {
@@ -10,6 +11,14 @@ export interface Repetition {
   readonly length: number;
   /** Where the body begins. */
   readonly from: number;
+  /** The credential, where it is another one. */
+  readonly credential: string | undefined;
+}
+
+/** A value in a head, and where the colon before it stands. */
+export interface Placed {
+  readonly colon: number;
+  readonly value: string;
 }
 
 const zero = 0x30;
@@ -28,12 +37,15 @@ export class KnownHead {
   #digitsFrom = 0;
   #digitsTo = 0;
   #to = 0;
+  /** Where the credential begins and ends: both 0 where there is none. */
+  #credentialFrom = 0;
+  #credentialTo = 0;
 
   /**
-   * Remembers a head that was read: where it ends, with its empty line, and where the colon of its length stands. Returns
-   * false where it is too long, and then knows none.
+   * Remembers a head that was read: where it ends, with its empty line, where the colon of its length stands, and its
+   * credential. Returns false where it is too long, and then knows none.
    */
-  remember(bytes: Buffer, to: number, lengthColon: number): boolean {
+  remember(bytes: Buffer, to: number, lengthColon: number, credential?: Placed): boolean {
     if (to > longestKept) {
       this.#bytes = undefined;
       return false;
@@ -47,28 +59,55 @@ export class KnownHead {
     while (digitAt(bytes, at) !== undefined) at++;
     this.#digitsTo = at;
     this.#to = to;
+    this.#credentialFrom = credential ? bytes.indexOf(credential.value, credential.colon + 1, "latin1") : 0;
+    this.#credentialTo = this.#credentialFrom + (credential?.value.length ?? 0);
     return true;
   }
 
-  /** Returns undefined where these bytes do not begin with that very head. */
+  /**
+   * Returns undefined where these bytes do not begin with that very head. One with another credential is remembered in its
+   * place.
+   */
   repetitionIn(bytes: Buffer): Repetition | undefined {
-    if (!this.#bytes || !this.#standsAt(0, this.#digitsFrom, bytes, 0)) return undefined;
+    const isSameBefore = this.#isSame(0, this.#digitsFrom, bytes, 0);
+    if (!isSameBefore && !this.#isSameAround(0, this.#digitsFrom, bytes, 0)) return undefined;
     let at = this.#digitsFrom;
     let length = 0;
     for (let digit = digitAt(bytes, at); digit !== undefined; digit = digitAt(bytes, ++at))
       length = length * 10 + digit;
     const digits = at - this.#digitsFrom;
-    if (digits === 0 || digits > mostDigits || !this.#standsAt(this.#digitsTo, this.#to, bytes, at)) return undefined;
+    if (digits === 0 || digits > mostDigits) return undefined;
+    const isSameAfter = this.#isSame(this.#digitsTo, this.#to, bytes, at);
+    if (!isSameAfter && !this.#isSameAround(this.#digitsTo, this.#to, bytes, at)) return undefined;
+    const shift = at - this.#digitsTo;
+    const credential = isSameBefore && isSameAfter ? undefined : this.#anotherIn(bytes, isSameBefore ? shift : 0);
+    if (credential === "") return undefined;
     const text = String(length);
     // Zeros may come before it.
     const lengthText = text.length === digits ? text : bytes.toString("latin1", this.#digitsFrom, at);
-    return { lengthText, length, from: at + this.#to - this.#digitsTo };
+    return { lengthText, length, from: this.#to + shift, credential };
   }
 
   /** Whether a part of the head stands there. */
-  #standsAt(from: number, to: number, bytes: Buffer, at: number): boolean {
+  #isSame(from: number, to: number, bytes: Buffer, at: number): boolean {
     const end = at + to - from;
-    return end <= bytes.length && bytes.compare(this.#bytes as Buffer, from, to, at, end) === 0;
+    return this.#bytes !== undefined && end <= bytes.length && bytes.compare(this.#bytes, from, to, at, end) === 0;
+  }
+
+  /** The same, whatever stands in the place of the credential, which is to be in that part. */
+  #isSameAround(from: number, to: number, bytes: Buffer, at: number): boolean {
+    const [first, last] = [this.#credentialFrom, this.#credentialTo];
+    if (first === last || first < from || last > to) return false;
+    return this.#isSame(from, first, bytes, at) && this.#isSame(last, to, bytes, at + last - from);
+  }
+
+  /** Returns what stands in the place of the credential, and remembers it; empty where it is none. */
+  #anotherIn(bytes: Buffer, shift: number): string {
+    const [from, to] = [this.#credentialFrom + shift, this.#credentialTo + shift];
+    const text = bytes.toString("latin1", from, to);
+    if (!isValue(text)) return "";
+    bytes.copy(this.#bytes as Buffer, this.#credentialFrom, from, to);
+    return text;
   }
 }
 

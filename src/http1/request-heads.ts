@@ -1,5 +1,8 @@
-/** The heads of one connection's requests. Most clients send the same one with each: it is not read again. */
-import { KnownHead } from "./known-head.ts";
+/**
+ * The heads of one connection's requests. Most clients send the same one with each, and those that send for several the same
+ * with another credential: it is not read again.
+ */
+import { KnownHead, type Repetition } from "./known-head.ts";
 import { type PlainHead, type ReadHead, readHead } from "./served-request.ts";
 
 export class RequestHeads {
@@ -7,24 +10,34 @@ export class RequestHeads {
   #known: KnownHead | undefined;
   #last: ReadHead | undefined;
   #isFirst = true;
+  /** Undefined until a head comes that is the very one that is known. */
+  #repeated: object | undefined;
 
   /** Returns undefined for what is for somebody else. The headers it returns hold until it is called again. */
   read(bytes: Buffer): PlainHead | undefined {
     const repetition = this.#known?.repetitionIn(bytes);
-    if (repetition && this.#last) {
-      const { url, headers } = this.#last;
-      const { lengthText, length, from } = repetition;
-      headers["content-length"] = lengthText;
-      return { url, headers, isRepeated: true, from, to: from + length };
-    }
+    if (repetition && this.#last) return this.#again(this.#last, repetition);
     const head = readHead(bytes);
     if (head && !this.#isFirst) this.#remember(head, bytes);
     this.#isFirst = false;
     return head;
   }
 
+  #again({ url, headers, credential: known }: ReadHead, repetition: Repetition): PlainHead {
+    const { lengthText, length, from, credential } = repetition;
+    headers["content-length"] = lengthText;
+    if (known && credential !== undefined) {
+      headers[known.name] = credential;
+      this.#repeated = undefined;
+      return { url, headers, repeated: undefined, from, to: from + length };
+    }
+    this.#repeated ??= {};
+    return { url, headers, repeated: this.#repeated, from, to: from + length };
+  }
+
   #remember(head: ReadHead, bytes: Buffer): void {
     this.#known ??= new KnownHead();
-    this.#last = this.#known.remember(bytes, head.from, head.lengthColon) ? head : undefined;
+    this.#last = this.#known.remember(bytes, head.from, head.lengthColon, head.credential) ? head : undefined;
+    this.#repeated = undefined;
   }
 }

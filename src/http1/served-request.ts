@@ -6,6 +6,7 @@ import { maxHeaderSize } from "node:http";
 import type { Socket } from "node:net";
 import type { ComingBody } from "./coming-body.ts";
 import { type Fields, headEnd, lengthIn, noFields, readFields } from "./fields.ts";
+import type { Placed } from "./known-head.ts";
 
 /** A request as a door gets it, in the words of Node's own. */
 export interface PlainRequest {
@@ -13,8 +14,8 @@ export interface PlainRequest {
   /** With its query. */
   readonly url: string;
   readonly headers: Readonly<Fields>;
-  /** Whether the request before it on its connection had these very headers, but for the length. */
-  readonly isRepeated: boolean;
+  /** The same object for all that come by its connection with these very headers, but for the length; unset for the first. */
+  readonly repeated: object | undefined;
   readonly httpVersionMajor: 1;
   readonly socket: Socket;
   /** All of it; of a long one, what comes. */
@@ -25,7 +26,7 @@ export interface PlainRequest {
 export interface PlainHead {
   readonly url: string;
   readonly headers: Readonly<Fields>;
-  readonly isRepeated: boolean;
+  readonly repeated: object | undefined;
   /** Where the body begins, and where it ends, from the head's first byte on. */
   readonly from: number;
   readonly to: number;
@@ -39,10 +40,17 @@ const startBytes = Buffer.from(start);
 const version = " HTTP/1.1";
 const notInTarget = /[^\x21-\x7e]/;
 
-/** A head as it was read, and where the colon of its length stands. */
+/** A head as it was read, and where the colons of its length and its credential stand. */
 export interface ReadHead extends PlainHead {
   readonly headers: Fields;
   readonly lengthColon: number;
+  /** Undefined where there is none. */
+  readonly credential: Credential | undefined;
+}
+
+/** What says whose request it is, and by which name. */
+interface Credential extends Placed {
+  readonly name: string;
 }
 
 /** Returns undefined for what is for somebody else, also for a head that has not come whole; most have. */
@@ -57,13 +65,13 @@ export function readHead(bytes: Buffer): ReadHead | undefined {
   const length = fields && lengthIn(fields.headers["content-length"] ?? "");
   if (url === undefined || !fields || length === undefined) return undefined;
   const from = end + headEnd.length;
-  return { url, ...fields, isRepeated: false, from, to: from + length };
+  return { url, ...fields, repeated: undefined, from, to: from + length };
 }
 
 /** Puts a request together. */
 export function plainRequest(head: PlainHead, body: Buffer | ComingBody, socket: Socket): PlainRequest {
-  const { url, headers, isRepeated } = head;
-  return { method: "POST", url, headers, isRepeated, httpVersionMajor: 1, socket, body };
+  const { url, headers, repeated } = head;
+  return { method: "POST", url, headers, repeated, httpVersionMajor: 1, socket, body };
 }
 
 function targetIn(head: string, lineEnd: number): string | undefined {
@@ -89,17 +97,19 @@ const others: ReadonlySet<string> = new Set([
 const mostFields = 100;
 
 /** Returns undefined where a field comes twice, or asks for more, or where they are too many. */
-function plainFields(head: string, from: number): Pick<ReadHead, "headers" | "lengthColon"> | undefined {
+function plainFields(head: string, from: number): Pick<ReadHead, "headers" | "lengthColon" | "credential"> | undefined {
   const headers: Fields = noFields();
   let isOther = false;
   let lengthColon = 0;
+  let credential: Credential | undefined;
   let count = 0;
   const isPlain = readFields(head, from, (name, value, colon) => {
     if (headers[name] !== undefined || others.has(name) || ++count > mostFields) isOther = true;
     headers[name] = value;
     if (name === "content-length") lengthColon = colon;
+    if (name === "authorization" || name === "x-api-key") credential ??= { name, colon, value };
   });
   const { connection = "keep-alive", host } = headers;
   const isKept = connection === "keep-alive" || connection.toLowerCase() === "keep-alive";
-  return isPlain && !isOther && isKept && host !== undefined ? { headers, lengthColon } : undefined;
+  return isPlain && !isOther && isKept && host !== undefined ? { headers, lengthColon, credential } : undefined;
 }

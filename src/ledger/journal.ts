@@ -47,7 +47,7 @@ export interface Journal {
 
 /** How long what is noted may wait, and how much of it. */
 const writeMs = 100;
-const mostEntries = 256;
+const mostEntries = 1024;
 /** How long a lease that nobody uses is kept. */
 const idleMs = 5_000;
 /** What is older than this was left behind: who lives writes what it noted long before. */

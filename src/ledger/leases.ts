@@ -58,7 +58,7 @@ export interface Leases {
 
 /** Which part of what is left may be leased at once, and for how many calls like the one that asks. */
 const share = 32;
-const [fewest, most] = [16, 256];
+const [fewest, most] = [16, 1024];
 /** So much of what is left counts at most: no sum comes near what cannot be counted exactly. */
 const largest = 1e13;
 

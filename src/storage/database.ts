@@ -57,6 +57,8 @@ export interface Connection {
   prepare<P extends readonly unknown[], R = never>(sql: string): Statement<P, R>;
   /** Runs work in one transaction that begins as a writer; within another it is a part of it. */
   transact<T>(work: () => T): T;
+  /** Within a transaction: has this called as soon as it is committed, and never where it is not. It may not throw. */
+  whenCommitted(work: () => void): void;
 }
 
 export interface Statement<P extends readonly unknown[], R> {
@@ -135,7 +137,20 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
     enter();
     written++;
   };
-  const booksTransact = <T>(work: () => T) => inTransaction.immediate(work) as T;
+  const committing: (() => void)[] = [];
+  const booksTransact = <T>(work: () => T) => {
+    const before = committing.length;
+    let result: T;
+    try {
+      result = inTransaction.immediate(work) as T;
+    } catch (error) {
+      committing.length = before;
+      throw error;
+    }
+    if (committing.length > 0 && !sqlite.inTransaction) for (const goOn of committing.splice(0)) goOn();
+    return result;
+  };
+  const whenCommitted = (work: () => void) => void committing.push(work);
   const prepared = <P extends readonly unknown[], R>(sql: string, isBooks: boolean): Statement<P, R> => {
     const statement = sqlite.prepare(sql);
     const begin = isBooks ? () => {} : () => enterFor(statement);
@@ -166,6 +181,7 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
       enter();
       return booksTransact(work);
     },
+    whenCommitted,
     read<T>(work: () => T) {
       enterToRead();
       return inTransaction.deferred(work) as T;
@@ -178,7 +194,7 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
       const { statement, parameters } = compiled(query);
       return statement.run(...parameters).changes;
     },
-    books: { prepare: (sql) => prepared(sql, true), transact: booksTransact },
+    books: { prepare: (sql) => prepared(sql, true), transact: booksTransact, whenCommitted },
     notes,
     withoutWaiting,
     isFault,

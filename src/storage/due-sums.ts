@@ -8,6 +8,7 @@
  */
 import { createAlikeRows, placesOf } from "./alike-rows.ts";
 import type { Connection } from "./database.ts";
+import { createKnownDue } from "./known-due.ts";
 import { type DueRow, hasCalls, keySum, usageOf } from "./ledger-rows.ts";
 import type { LedgerStatements } from "./ledger-statements.ts";
 
@@ -62,13 +63,18 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
   const dueOfKey = books.prepare<[part: number, part: number, keyId: string], DueOfKey>(
     `SELECT coalesce(sum(spent), 0) AS spent, coalesce(sum(freed), 0) AS freed ${ofPart} AND s.key_id = ?`,
   );
-  const setMerged = books.prepare<[part: number]>(
-    "UPDATE due_merged SET batch = (SELECT coalesce(max(id), batch) FROM due_batches) WHERE part = ?",
+  const mergedOf = books.prepare<[part: number], { batch: number }>("SELECT batch FROM due_merged WHERE part = ?");
+  const batchesAfter = books.prepare<[batch: number], { count: number; last: number | null }>(
+    "SELECT count(*) AS count, max(id) AS last FROM due_batches WHERE id > ?",
   );
+  const setMerged = books.prepare<[batch: number, part: number]>("UPDATE due_merged SET batch = ? WHERE part = ?");
   const merged = "(SELECT min(batch) FROM due_merged)";
   const forgetSums = books.prepare<[]>(`DELETE FROM due_sums WHERE batch <= ${merged}`);
   const forgetBatches = books.prepare<[]>(`DELETE FROM due_batches WHERE id <= ${merged}`);
+  const known = createKnownDue(parts, (row) => partOf(row[2]));
   const any = books.prepare<[], unknown>("SELECT 1 FROM due_batches LIMIT 1");
+  const readDue = (part: number) =>
+    dueOf.all(part, part).map((sums) => Object.values(sums) as readonly unknown[] as DueRow);
   return {
     parts,
     add(rows) {
@@ -82,17 +88,20 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
       });
       placed.forEach(written.add);
       written.end();
+      books.whenCommitted(() => known.add(rows));
     },
     merge(part) {
-      for (const sums of dueOf.all(part, part)) {
-        const row = Object.values(sums) as readonly unknown[] as DueRow;
+      const { batch = 0 } = mergedOf.get(part) ?? {};
+      const { count = 0, last = null } = batchesAfter.get(batch) ?? {};
+      for (const row of known.of(part, batch, count) ?? readDue(part)) {
         if (hasCalls(row)) addToHour.run(...usageOf(row));
         const [keyId, freed, spent] = keySum(row);
         if (freed !== 0 || spent !== 0) freeKey.run(freed, spent, keyId);
       }
-      setMerged.run(part);
+      setMerged.run(last ?? batch, part);
       forgetSums.run();
       forgetBatches.run();
+      books.whenCommitted(() => known.merged(part, last ?? batch));
     },
     isAny: () => any.get() !== undefined,
     of: (keyId) => dueOfKey.get(partOf(keyId), partOf(keyId), keyId) ?? { spent: 0, freed: 0 },

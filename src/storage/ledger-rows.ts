@@ -90,9 +90,16 @@ export function createDueRows() {
     addHeld({ accountId, keyId, model, createdAt, amount }: HoldEntry): void {
       sumOf(accountId, hourOf(createdAt), keyId, model)[13] -= amount;
     },
+    addRow([accountId, hour, keyId, model, ...counts]: DueRow): void {
+      const sum = sumOf(accountId, hour, keyId, model);
+      for (let i = 0; i < counts.length; i++) (sum[firstCount + i] as number) += counts[i] as number;
+    },
     rows: rows as readonly DueRow[],
   };
 }
+
+/** Where in a row its counts begin. */
+const firstCount = 4;
 
 /** A row while it is summed. */
 type Summed = Writable<DueRow>;
