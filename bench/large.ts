@@ -1,5 +1,5 @@
 /**
- * Loads on gateways of their own: with money and without, a million keys beside one, and as many open streams as the
+ * Loads on gateways of their own: with money and without, a million keys on record beside one, and as many open streams as the
  * machine lets one process have.
  */
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { requestBytes } from "./clients/http.ts";
 import { readPaced } from "./clients/paced.ts";
 import { wrk } from "./clients/wrk.ts";
 import { freePort } from "./free-port.ts";
-import { openWithKeys } from "./growth/data.ts";
+import { keysOfClients, openWithKeys } from "./growth/data.ts";
 import { chatRequest, models } from "./payloads.ts";
 import { openFiles } from "./processes.ts";
 import type { Piece } from "./results.ts";
@@ -29,7 +29,8 @@ export interface LargeLoad {
   run(context: LargeContext): Promise<readonly Piece[]>;
 }
 
-const rounds = 11;
+const rounds = 9;
+const connections = 32;
 /** The gateway holds two sockets for each stream, and some files besides. */
 const sparedFiles = 200;
 export const mostStreams = Math.min(10_000, Math.floor((openFiles() - sparedFiles) / 2));
@@ -43,8 +44,8 @@ export const largeLoads: readonly LargeLoad[] = [
   },
   {
     name: "keys-1m",
-    about: "chat of 1 kB, one key beside 10,000 of a million in turn",
-    targets: ["gateway", "gateway-1m-keys"],
+    about: "chat of 1 kB, the only key beside a million: of clients with a key each, and 10,000 in turn",
+    targets: ["gateway", "gateway-1m-keys", "gateway-1m-in-turn"],
     run: keys,
   },
   {
@@ -82,12 +83,19 @@ export async function openStreams({ folder, upstreams }: LargeContext, streams: 
 
 async function keys(context: LargeContext): Promise<readonly Piece[]> {
   const { cache, folder } = context;
-  const members = [];
-  for (const [target, count] of [["gateway", 1] as const, ["gateway-1m-keys", 1_000_000] as const]) {
-    const own = join(folder, `keys-${count}`);
+  const open = async (target: string, count: number) => {
+    const own = join(folder, target);
     const secrets = await openWithKeys({ cache, folder: own, accounts: Math.ceil(count / 1000), keys: count });
-    members.push({ target, folder: own, secrets });
-  }
+    return { target, folder: own, secrets };
+  };
+  const aKeyEach = <M extends Member>(member: M) => {
+    return { ...member, secrets: keysOfClients(member.secrets, connections), isOwn: true };
+  };
+  const members = [
+    aKeyEach(await open("gateway", 1)),
+    aKeyEach(await open("gateway-1m-keys", 1_000_000)),
+    await open("gateway-1m-in-turn", 1_000_000),
+  ];
   return sideBySide("keys-1m", members, context);
 }
 
@@ -105,6 +113,8 @@ interface Member {
   /** With its data. */
   readonly folder: string;
   readonly secrets: readonly string[];
+  /** Whether each connection has one of them for its own. */
+  readonly isOwn?: boolean;
   readonly free?: boolean;
 }
 
@@ -116,11 +126,11 @@ async function sideBySide(load: string, members: readonly Member[], context: Lar
   const { upstreams, folder, seconds } = context;
   const body = chatRequest(models.chat, 1000);
   const gateways = [];
-  for (const { target, secrets, ...own } of members) {
+  for (const { target, secrets, isOwn = false, ...own } of members) {
     const port = await freePort();
     const program = await startGateway({ ...own, port, upstreams });
     const requests = secrets.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
-    const run = { port, path: "/v1/chat/completions", requests, connections: 32, folder };
+    const run = { port, path: "/v1/chat/completions", requests, connections, isOwn, folder };
     gateways.push({ target, program, run });
   }
   const pieces: Piece[] = [];

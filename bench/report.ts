@@ -54,7 +54,8 @@ function verdicts(results: Results): string {
   return [head, "|---|---|---|---|---|---|---|", ...lines].join("\n");
 }
 
-function bound(row: Row, value: number): string {
+function bound(row: Row, value: number | undefined): string {
+  if (value === undefined) return "–";
   return `${row.better === "more" ? "≥" : "≤"} ${row.unit === "ms" ? "+ " : ""}${value} ${row.unit}`;
 }
 

@@ -1,13 +1,17 @@
-/** One curve: a gateway for each size, all of them asked in turn, round after round. */
+/**
+ * One curve: a gateway for each size, all of them measured in turn, round after round, while nothing else runs. Each is asked
+ * by as many clients as there are connections, each with a key of its own; and with thousands of keys in turn, by connections
+ * that all of them share.
+ */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { wrk } from "../clients/wrk.ts";
+import { type WrkRun, wrk } from "../clients/wrk.ts";
 import { freePort } from "../free-port.ts";
 import { chatRequest, models } from "../payloads.ts";
-
+import type { Program } from "../processes.ts";
 import { startGateway, type UpstreamPorts } from "../servers/gateway.ts";
 import { median } from "../statistics.ts";
-import { openWithKeys } from "./data.ts";
+import { keysOfClients, openWithKeys } from "./data.ts";
 
 export interface Size {
   /** Of what grows. */
@@ -29,14 +33,20 @@ export interface CurveContext {
   readonly upstreams: UpstreamPorts;
 }
 
-export interface Point {
-  readonly count: number;
+/** How a gateway is asked. */
+export type Pattern = "own" | "in turn";
+
+/** What it takes then. */
+export interface Taken {
   /** Microseconds of CPU a request. */
   readonly cpu: number;
   /** The same, as a part of the first point's, taken within rounds. */
   readonly ratio: number;
-  /** Requests a second. */
-  readonly rate: number;
+}
+
+export interface Point {
+  readonly count: number;
+  readonly taken: Readonly<Record<Pattern, Taken>>;
   /** From the start of the process until it listens. */
   readonly startMs: number;
   /** In megabytes. */
@@ -45,42 +55,72 @@ export interface Point {
 
 const rounds = 5;
 const seconds = 1.5;
-const warmSeconds = 3;
+const warmSeconds = 4;
+const connections = 32;
+const patterns = ["own", "in turn"] as const;
 
-export async function curveOf({ name, points }: Curve, context: CurveContext): Promise<Point[]> {
-  const { folder, cache, upstreams } = context;
-  const gateways = [];
-  for (const size of points) {
-    const own = join(folder, `${name}-${size.count}`);
-    const secrets = await openWithKeys({ cache, folder: own, ...size });
-    const port = await freePort();
-    const begun = performance.now();
-    const program = await startGateway({ folder: own, port, upstreams, moreModels: size.models });
-    const startMs = performance.now() - begun;
-    const body = chatRequest(models.chat, 1000);
-    const requests = secrets.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
-    const run = { port, path: "/v1/chat/completions", requests, connections: 32, folder };
-    // Every key is asked with once before it counts.
-    await wrk({ ...run, seconds: warmSeconds });
-    gateways.push({ count: size.count, own, program, startMs, run, cpu: [] as number[], rate: [] as number[] });
+interface Measured {
+  readonly count: number;
+  readonly folder: string;
+  readonly program: Program;
+  readonly startMs: number;
+  readonly runs: Readonly<Record<Pattern, Omit<WrkRun, "seconds">>>;
+  /** Of each round. */
+  readonly cpu: Readonly<Record<Pattern, number[]>>;
+}
+
+export async function curveOf(curve: Curve, context: CurveContext): Promise<Point[]> {
+  const gateways: Measured[] = [];
+  for (const size of curve.points) {
+    const made = await started(curve.name, size, context);
+    for (const pattern of patterns) await wrk({ ...made.runs[pattern], seconds: warmSeconds });
+    made.program.pause();
+    gateways.push(made);
   }
-  for (let round = 0; round < rounds; round++) {
-    for (const { program, run, cpu, rate } of gateways) {
-      await wrk({ ...run, seconds: seconds / 4 });
-      const before = program.cpu();
-      const { requests, seconds: taken } = await wrk({ ...run, seconds });
-      cpu.push((program.cpu() - before) / 1000 / requests);
-      rate.push(requests / taken);
-    }
-  }
-  const first = gateways[0]?.cpu ?? [];
-  const told = gateways.map(({ count, program, startMs, cpu, rate }) => {
-    const ratio = median(cpu.map((value, round) => value / (first[round] ?? Number.NaN)));
-    return { count, cpu: median(cpu), ratio, rate: median(rate), startMs, memory: program.memory() / 1e6 };
-  });
-  for (const { program, own } of gateways) {
+  for (let round = 0; round < rounds; round++) for (const gateway of gateways) await measure(gateway);
+  const told = gateways.map((gateway) => pointOf(gateway, gateways[0] ?? gateway));
+  for (const { program, folder } of gateways) {
     await program.stop();
-    rmSync(own, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   }
   return told;
+}
+
+async function started(name: string, size: Size, { folder, cache, upstreams }: CurveContext): Promise<Measured> {
+  const own = join(folder, `${name}-${size.count}`);
+  const secrets = await openWithKeys({ cache, folder: own, ...size });
+  const port = await freePort();
+  const begun = performance.now();
+  const program = await startGateway({ folder: own, port, upstreams, moreModels: size.models });
+  const startMs = performance.now() - begun;
+  const body = chatRequest(models.chat, 1000);
+  const requestsBy = (keys: readonly string[]) =>
+    keys.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
+  const run = { port, path: "/v1/chat/completions", connections, folder };
+  const runs = {
+    own: { ...run, requests: requestsBy(keysOfClients(secrets, connections)), isOwn: true },
+    "in turn": { ...run, requests: requestsBy(secrets) },
+  };
+  return { count: size.count, folder: own, program, startMs, runs, cpu: { own: [], "in turn": [] } };
+}
+
+async function measure({ program, runs, cpu }: Measured): Promise<void> {
+  program.resume();
+  for (const pattern of patterns) {
+    const run = runs[pattern];
+    await wrk({ ...run, seconds: seconds / 4 });
+    const before = program.cpu();
+    const { requests } = await wrk({ ...run, seconds });
+    cpu[pattern].push((program.cpu() - before) / 1000 / requests);
+  }
+  program.pause();
+}
+
+function pointOf({ count, program, startMs, cpu }: Measured, first: Measured): Point {
+  const takenBy = (pattern: Pattern): Taken => ({
+    cpu: median(cpu[pattern]),
+    ratio: median(cpu[pattern].map((value, round) => value / (first.cpu[pattern][round] ?? Number.NaN))),
+  });
+  const taken = { own: takenBy("own"), "in turn": takenBy("in turn") };
+  return { count, taken, startMs, memory: program.memory() / 1e6 };
 }

@@ -41,6 +41,11 @@ export async function openWithKeys(init: DataInit): Promise<string[]> {
   return Array.from({ length: asked }, (_, i) => secretOf(Math.floor((i * keys) / asked)));
 }
 
+/** Returns a key for each of so many clients, spread over these; the same for all where there are not as many. */
+export function keysOfClients(secrets: readonly string[], clients: number): string[] {
+  return Array.from({ length: clients }, (_, i) => secrets[Math.floor((i * secrets.length) / clients)] as string);
+}
+
 async function make(kept: string, { cache, accounts, keys, calls = 0 }: DataInit): Promise<void> {
   mkdirSync(cache, { recursive: true });
   const file = `${kept}.new`;
