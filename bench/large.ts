@@ -44,8 +44,8 @@ export const largeLoads: readonly LargeLoad[] = [
   },
   {
     name: "keys-1m",
-    about: "chat of 1 kB, the only key beside a million: of clients with a key each, and 10,000 in turn",
-    targets: ["gateway", "gateway-1m-keys", "gateway-1m-in-turn"],
+    about: "chat of 1 kB, with one key on record and with a million: of clients with a key each, and 10,000 in turn",
+    targets: ["gateway", "gateway-1m-keys-each", "gateway-1m-keys-in-turn"],
     run: keys,
   },
   {
@@ -89,12 +89,12 @@ async function keys(context: LargeContext): Promise<readonly Piece[]> {
     return { target, folder: own, secrets };
   };
   const aKeyEach = <M extends Member>(member: M) => {
-    return { ...member, secrets: keysOfClients(member.secrets, connections), isOwn: true };
+    return { ...member, secrets: keysOfClients(member.secrets, connections), isOneEach: true };
   };
   const members = [
     aKeyEach(await open("gateway", 1)),
-    aKeyEach(await open("gateway-1m-keys", 1_000_000)),
-    await open("gateway-1m-in-turn", 1_000_000),
+    aKeyEach(await open("gateway-1m-keys-each", 1_000_000)),
+    await open("gateway-1m-keys-in-turn", 1_000_000),
   ];
   return sideBySide("keys-1m", members, context);
 }
@@ -114,7 +114,7 @@ interface Member {
   readonly folder: string;
   readonly secrets: readonly string[];
   /** Whether each connection has one of them for its own. */
-  readonly isOwn?: boolean;
+  readonly isOneEach?: boolean;
   readonly free?: boolean;
 }
 
@@ -126,11 +126,11 @@ async function sideBySide(load: string, members: readonly Member[], context: Lar
   const { upstreams, folder, seconds } = context;
   const body = chatRequest(models.chat, 1000);
   const gateways = [];
-  for (const { target, secrets, isOwn = false, ...own } of members) {
+  for (const { target, secrets, isOneEach = false, ...own } of members) {
     const port = await freePort();
     const program = await startGateway({ ...own, port, upstreams });
     const requests = secrets.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
-    const run = { port, path: "/v1/chat/completions", requests, connections, isOwn, folder };
+    const run = { port, path: "/v1/chat/completions", requests, connections, isOneEach, folder };
     gateways.push({ target, program, run });
   }
   const pieces: Piece[] = [];

@@ -1,4 +1,4 @@
-/** What the gateway must reach, and aims at, or what is told besides: each a figure of it against another's, in the same rounds. */
+/** What the gateway must reach and aims at, or what is only told: each a figure of it against another's, of the same rounds. */
 import type { Name, Results } from "./results.ts";
 
 export interface Row {
@@ -86,11 +86,11 @@ export const rows: readonly Row[] = [
   },
   {
     ...ratio("1 → 1,000,000 keys (32 clients, a key each), CPU per request", "itself", [1.1, 1.03]),
-    values: of(["keys-1m", "gateway-1m-keys", perRequest], ["keys-1m", "gateway", perRequest]),
+    values: of(["keys-1m", "gateway-1m-keys-each", perRequest], ["keys-1m", "gateway", perRequest]),
   },
   {
     ...ratio("same, 10,000 keys in turn by connections that all share", "itself, one key", [undefined, undefined]),
-    values: of(["keys-1m", "gateway-1m-in-turn", perRequest], ["keys-1m", "gateway", perRequest]),
+    values: of(["keys-1m", "gateway-1m-keys-in-turn", perRequest], ["keys-1m", "gateway", perRequest]),
   },
 ];
 

@@ -102,6 +102,23 @@ test("one that cannot be written fails all, and nothing of them is written", asy
   expectCharged(t, 0);
 });
 
+test("one that cannot even be bound fails all as well, whatever was written before it", async () => {
+  const t = await open({ balance: ample });
+  const entries = all(t).with(40, ended(t, 40, { input: {} as unknown as number }));
+  expect(() => post(t, entries)).toThrow("parameter");
+  expect(rows(t)).toEqual([]);
+  expectCharged(t, 0);
+});
+
+test.each([0, 7, 15])("of sixteen at once the one at %i may be known, and the others are written", async (known) => {
+  const t = await open({ balance: ample });
+  post(t, [ended(t, known)]);
+  const sixteen = all(t).slice(0, 16);
+  post(t, sixteen);
+  expect(rows(t)).toEqual(sixteen.map(({ call }) => ({ ...call, waived: 0 })));
+  expectCharged(t, costs(sixteen));
+});
+
 test("a disk that is full fails all at once: none is tried alone", async () => {
   const t = await open({ balance: ample });
   const { page_count } = t.engine.books.prepare<[], { page_count: number }>("PRAGMA page_count").get() ?? {};

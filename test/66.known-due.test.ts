@@ -120,6 +120,34 @@ test("what was undone is not known: a batch, a part of one, and a merge", async 
   expect(timesCharged(t)).toBe(2);
 });
 
+test("what waits for a commit is done after the outermost, in its order, and not where its part is undone", async () => {
+  const { books } = (await withKeys()).engine;
+  const done: number[] = [];
+  const noted = (number: number) => books.whenCommitted(() => done.push(number));
+  books.transact(() => {
+    noted(1);
+    books.transact(() => noted(2));
+    expect(() =>
+      books.transact(() => {
+        noted(3);
+        throw new Error("undone");
+      }),
+    ).toThrow("undone");
+    noted(4);
+    expect(done).toEqual([]);
+  });
+  expect(done).toEqual([1, 2, 4]);
+  expect(() =>
+    books.transact(() => {
+      books.transact(() => noted(5));
+      throw new Error("undone");
+    }),
+  ).toThrow("undone");
+  books.transact(() => {});
+  expect(done).toEqual([1, 2, 4]);
+  expect(() => noted(6)).toThrow("no transaction");
+});
+
 test("whoever writes, merges and fails in whatever order, each call counts once", async () => {
   const parts = fc.array(fc.nat(63), { minLength: 1, maxLength: 64 });
   const step = fc.oneof(

@@ -16,8 +16,8 @@ export interface WrkRun {
   /** Sent in turn where there are several, by whichever connection is free. */
   readonly requests: readonly { readonly headers: Readonly<Record<string, string>>; readonly body: string }[];
   readonly connections: number;
-  /** Whether each connection sends one of them again and again, as clients do; it takes a thread of its own for that. */
-  readonly isOwn?: boolean;
+  /** Whether each connection keeps to one of them, as clients do: then each has a thread of its own. */
+  readonly isOneEach?: boolean;
   readonly seconds: number;
   /** For the script. */
   readonly folder: string;
@@ -42,7 +42,7 @@ async function runOnce(run: WrkRun): Promise<WrkResult> {
   const script = join(run.folder, "wrk.lua");
   writeFileSync(script, lua(run));
   const url = `http://127.0.0.1:${run.port}${run.path}`;
-  const threads = run.isOwn ? run.connections : 1;
+  const threads = run.isOneEach ? run.connections : 1;
   const command = ["wrk", `-t${threads}`, `-c${run.connections}`, "-d1h", "--timeout", "30s", "-s", script, url];
   const child = launch(command, otherCore, {}, { stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
@@ -67,7 +67,7 @@ async function runOnce(run: WrkRun): Promise<WrkResult> {
   return { requests, seconds: micros / 1e6 };
 }
 
-function lua({ requests, path, isOwn = false }: WrkRun): string {
+function lua({ requests, path, isOneEach = false }: WrkRun): string {
   const list = requests.map(({ headers, body }) => {
     const named = Object.entries({ "content-type": "application/json", ...headers });
     const pairs = named.map(([name, value]) => `[${JSON.stringify(name)}]=${JSON.stringify(value)}`).join(",");
@@ -79,8 +79,8 @@ function lua({ requests, path, isOwn = false }: WrkRun): string {
     local made, at = {}, 0
     function init() for i, r in ipairs(all) do made[i] = wrk.format("POST", ${JSON.stringify(path)}, r.h, r.b) end end
     local threads = 0
-    function setup(thread) thread:set("own", threads) threads = threads + 1 end
-    function request() at = ${isOwn ? "own" : "at"} % #made + 1 return made[at] end`;
+    function setup(thread) thread:set("place", threads) threads = threads + 1 end
+    function request() at = ${isOneEach ? "place" : "at"} % #made + 1 return made[at] end`;
   const one = `
     local only = ${first}
     wrk.method, wrk.headers, wrk.body = "POST", only.h, only.b`;

@@ -1,7 +1,7 @@
 /**
  * One curve: a gateway for each size, all of them measured in turn, round after round, while nothing else runs. Each is asked
- * by as many clients as there are connections, each with a key of its own; and with thousands of keys in turn, by connections
- * that all of them share.
+ * in two ways: by clients that have a key each, as far as there are as many, and with up to ten thousand keys in turn, by
+ * whichever connection is free.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ export interface CurveContext {
 }
 
 /** How a gateway is asked. */
-export type Pattern = "own" | "in turn";
+export type Pattern = "a key each" | "in turn";
 
 /** What it takes then. */
 export interface Taken {
@@ -57,7 +57,7 @@ const rounds = 5;
 const seconds = 1.5;
 const warmSeconds = 4;
 const connections = 32;
-const patterns = ["own", "in turn"] as const;
+const patterns = ["a key each", "in turn"] as const;
 
 interface Measured {
   readonly count: number;
@@ -98,10 +98,10 @@ async function started(name: string, size: Size, { folder, cache, upstreams }: C
     keys.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
   const run = { port, path: "/v1/chat/completions", connections, folder };
   const runs = {
-    own: { ...run, requests: requestsBy(keysOfClients(secrets, connections)), isOwn: true },
+    "a key each": { ...run, requests: requestsBy(keysOfClients(secrets, connections)), isOneEach: true },
     "in turn": { ...run, requests: requestsBy(secrets) },
   };
-  return { count: size.count, folder: own, program, startMs, runs, cpu: { own: [], "in turn": [] } };
+  return { count: size.count, folder: own, program, startMs, runs, cpu: { "a key each": [], "in turn": [] } };
 }
 
 async function measure({ program, runs, cpu }: Measured): Promise<void> {
@@ -121,6 +121,6 @@ function pointOf({ count, program, startMs, cpu }: Measured, first: Measured): P
     cpu: median(cpu[pattern]),
     ratio: median(cpu[pattern].map((value, round) => value / (first.cpu[pattern][round] ?? Number.NaN))),
   });
-  const taken = { own: takenBy("own"), "in turn": takenBy("in turn") };
+  const taken = { "a key each": takenBy("a key each"), "in turn": takenBy("in turn") };
   return { count, taken, startMs, memory: program.memory() / 1e6 };
 }

@@ -41,7 +41,7 @@ export async function openWithKeys(init: DataInit): Promise<string[]> {
   return Array.from({ length: asked }, (_, i) => secretOf(Math.floor((i * keys) / asked)));
 }
 
-/** Returns a key for each of so many clients, spread over these; the same for all where there are not as many. */
+/** Returns a key for each of so many clients, spread over these; where there are fewer, several clients share one. */
 export function keysOfClients(secrets: readonly string[], clients: number): string[] {
   return Array.from({ length: clients }, (_, i) => secrets[Math.floor((i * secrets.length) / clients)] as string);
 }

@@ -65,8 +65,8 @@ export class KnownHead {
   }
 
   /**
-   * Returns undefined where these bytes do not begin with that very head. One with another credential is remembered in its
-   * place.
+   * Returns undefined where these bytes do not begin with that head, its length and its credential aside. Another credential
+   * is remembered in the place of the one before.
    */
   repetitionIn(bytes: Buffer): Repetition | undefined {
     const isSameBefore = this.#isSame(0, this.#digitsFrom, bytes, 0);
@@ -80,8 +80,10 @@ export class KnownHead {
     const isSameAfter = this.#isSame(this.#digitsTo, this.#to, bytes, at);
     if (!isSameAfter && !this.#isSameAround(this.#digitsTo, this.#to, bytes, at)) return undefined;
     const shift = at - this.#digitsTo;
-    const credential = isSameBefore && isSameAfter ? undefined : this.#anotherIn(bytes, isSameBefore ? shift : 0);
-    if (credential === "") return undefined;
+    const isAnother = !isSameBefore || !isSameAfter;
+    // Behind the length it stands as much further on as that is longer.
+    const credential = isAnother ? this.#anotherIn(bytes, isSameBefore ? shift : 0) : undefined;
+    if (isAnother && credential === undefined) return undefined;
     const text = String(length);
     // Zeros may come before it.
     const lengthText = text.length === digits ? text : bytes.toString("latin1", this.#digitsFrom, at);
@@ -101,11 +103,11 @@ export class KnownHead {
     return this.#isSame(from, first, bytes, at) && this.#isSame(last, to, bytes, at + last - from);
   }
 
-  /** Returns what stands in the place of the credential, and remembers it; empty where it is none. */
-  #anotherIn(bytes: Buffer, shift: number): string {
+  /** Returns what stands in the place of the credential, and remembers it; undefined where it is none. */
+  #anotherIn(bytes: Buffer, shift: number): string | undefined {
     const [from, to] = [this.#credentialFrom + shift, this.#credentialTo + shift];
     const text = bytes.toString("latin1", from, to);
-    if (!isValue(text)) return "";
+    if (!isValue(text)) return undefined;
     bytes.copy(this.#bytes as Buffer, this.#credentialFrom, from, to);
     return text;
   }

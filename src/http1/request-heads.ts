@@ -10,8 +10,8 @@ export class RequestHeads {
   #known: KnownHead | undefined;
   #last: ReadHead | undefined;
   #isFirst = true;
-  /** Undefined until a head comes that is the very one that is known. */
-  #repeated: object | undefined;
+  /** Undefined until the head that is known comes again, credential and all. */
+  #sameHeaders: object | undefined;
 
   /** Returns undefined for what is for somebody else. The headers it returns hold until it is called again. */
   read(bytes: Buffer): PlainHead | undefined {
@@ -28,16 +28,16 @@ export class RequestHeads {
     headers["content-length"] = lengthText;
     if (known && credential !== undefined) {
       headers[known.name] = credential;
-      this.#repeated = undefined;
-      return { url, headers, repeated: undefined, from, to: from + length };
+      this.#sameHeaders = undefined;
+      return { url, headers, sameHeaders: undefined, from, to: from + length };
     }
-    this.#repeated ??= {};
-    return { url, headers, repeated: this.#repeated, from, to: from + length };
+    this.#sameHeaders ??= {};
+    return { url, headers, sameHeaders: this.#sameHeaders, from, to: from + length };
   }
 
   #remember(head: ReadHead, bytes: Buffer): void {
     this.#known ??= new KnownHead();
     this.#last = this.#known.remember(bytes, head.from, head.lengthColon, head.credential) ? head : undefined;
-    this.#repeated = undefined;
+    this.#sameHeaders = undefined;
   }
 }

@@ -14,8 +14,8 @@ export interface PlainRequest {
   /** With its query. */
   readonly url: string;
   readonly headers: Readonly<Fields>;
-  /** The same object for all that come by its connection with these very headers, but for the length; unset for the first. */
-  readonly repeated: object | undefined;
+  /** The same object for one request after another with the very same headers, but for the length; unset for the first. */
+  readonly sameHeaders: object | undefined;
   readonly httpVersionMajor: 1;
   readonly socket: Socket;
   /** All of it; of a long one, what comes. */
@@ -26,7 +26,7 @@ export interface PlainRequest {
 export interface PlainHead {
   readonly url: string;
   readonly headers: Readonly<Fields>;
-  readonly repeated: object | undefined;
+  readonly sameHeaders: object | undefined;
   /** Where the body begins, and where it ends, from the head's first byte on. */
   readonly from: number;
   readonly to: number;
@@ -65,13 +65,13 @@ export function readHead(bytes: Buffer): ReadHead | undefined {
   const length = fields && lengthIn(fields.headers["content-length"] ?? "");
   if (url === undefined || !fields || length === undefined) return undefined;
   const from = end + headEnd.length;
-  return { url, ...fields, repeated: undefined, from, to: from + length };
+  return { url, ...fields, sameHeaders: undefined, from, to: from + length };
 }
 
 /** Puts a request together. */
 export function plainRequest(head: PlainHead, body: Buffer | ComingBody, socket: Socket): PlainRequest {
-  const { url, headers, repeated } = head;
-  return { method: "POST", url, headers, repeated, httpVersionMajor: 1, socket, body };
+  const { url, headers, sameHeaders } = head;
+  return { method: "POST", url, headers, sameHeaders, httpVersionMajor: 1, socket, body };
 }
 
 function targetIn(head: string, lineEnd: number): string | undefined {

@@ -14,6 +14,7 @@ import { makeFolder } from "./folder.ts";
 import { migrations } from "./migrations/all.ts";
 import { type NoteFiles, noteFiles } from "./note-files.ts";
 import type { Tables } from "./schema.ts";
+import { createTransactions } from "./transactions.ts";
 import { createVersion } from "./version.ts";
 
 export type Database = Kysely<Tables>;
@@ -57,7 +58,7 @@ export interface Connection {
   prepare<P extends readonly unknown[], R = never>(sql: string): Statement<P, R>;
   /** Runs work in one transaction that begins as a writer; within another it is a part of it. */
   transact<T>(work: () => T): T;
-  /** Within a transaction: has this called as soon as it is committed, and never where it is not. It may not throw. */
+  /** Within a transaction: calls this once the outermost is committed, never where its part is undone. It may not throw. */
   whenCommitted(work: () => void): void;
 }
 
@@ -108,7 +109,8 @@ export async function openDatabase(
 }
 
 function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
-  const inTransaction = sqlite.transaction((work: () => unknown) => work());
+  const runner = sqlite.transaction((work: () => unknown) => work());
+  const { write, read, whenCommitted } = createTransactions(runner, () => sqlite.inTransaction);
   const dataVersion = sqlite.prepare("PRAGMA data_version").pluck();
   const behind = new Set<Behind>();
   let written = 0;
@@ -137,20 +139,6 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
     enter();
     written++;
   };
-  const committing: (() => void)[] = [];
-  const booksTransact = <T>(work: () => T) => {
-    const before = committing.length;
-    let result: T;
-    try {
-      result = inTransaction.immediate(work) as T;
-    } catch (error) {
-      committing.length = before;
-      throw error;
-    }
-    if (committing.length > 0 && !sqlite.inTransaction) for (const goOn of committing.splice(0)) goOn();
-    return result;
-  };
-  const whenCommitted = (work: () => void) => void committing.push(work);
   const prepared = <P extends readonly unknown[], R>(sql: string, isBooks: boolean): Statement<P, R> => {
     const statement = sqlite.prepare(sql);
     const begin = isBooks ? () => {} : () => enterFor(statement);
@@ -179,12 +167,11 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
     prepare: (sql) => prepared(sql, false),
     transact(work) {
       enter();
-      return booksTransact(work);
+      return write(work);
     },
-    whenCommitted,
     read<T>(work: () => T) {
       enterToRead();
-      return inTransaction.deferred(work) as T;
+      return read(work);
     },
     all<R>(query: Compilable<R>) {
       const { statement, parameters } = compiled(query);
@@ -194,10 +181,8 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
       const { statement, parameters } = compiled(query);
       return statement.run(...parameters).changes;
     },
-    books: { prepare: (sql) => prepared(sql, true), transact: booksTransact, whenCommitted },
-    notes,
-    withoutWaiting,
-    isFault,
+    books: { prepare: (sql) => prepared(sql, true), transact: write, whenCommitted },
+    ...{ whenCommitted, notes, withoutWaiting, isFault },
     beforeAccess(one) {
       behind.add(one);
       return () => void behind.delete(one);

@@ -46,7 +46,8 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
        output, reasoning, characters, cost, spent, freed)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  // None is there already; and what could be taken back alone would be kept twice until it ends.
+  // No row of a batch is there already, so none fails; and of a statement that may be undone alone each page is kept as it
+  // was before (`many-calls.ts`).
   const insertMany = books.prepare<(string | number)[]>(
     `INSERT OR FAIL INTO due_sums (batch, hour, model, part, place, account_id, key_id, requests, input, cache_read, cache_write,
        output, reasoning, characters, cost, spent, freed)
@@ -71,8 +72,8 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
   const merged = "(SELECT min(batch) FROM due_merged)";
   const forgetSums = books.prepare<[]>(`DELETE FROM due_sums WHERE batch <= ${merged}`);
   const forgetBatches = books.prepare<[]>(`DELETE FROM due_batches WHERE id <= ${merged}`);
-  const known = createKnownDue(parts, (row) => partOf(row[2]));
   const any = books.prepare<[], unknown>("SELECT 1 FROM due_batches LIMIT 1");
+  const known = createKnownDue(parts, (row) => partOf(row[2]));
   const readDue = (part: number) =>
     dueOf.all(part, part).map((sums) => Object.values(sums) as readonly unknown[] as DueRow);
   return {
@@ -93,15 +94,16 @@ export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStateme
     merge(part) {
       const { batch = 0 } = mergedOf.get(part) ?? {};
       const { count = 0, last = null } = batchesAfter.get(batch) ?? {};
+      const upTo = last ?? batch;
       for (const row of known.of(part, batch, count) ?? readDue(part)) {
         if (hasCalls(row)) addToHour.run(...usageOf(row));
         const [keyId, freed, spent] = keySum(row);
         if (freed !== 0 || spent !== 0) freeKey.run(freed, spent, keyId);
       }
-      setMerged.run(last ?? batch, part);
+      setMerged.run(upTo, part);
       forgetSums.run();
       forgetBatches.run();
-      books.whenCommitted(() => known.merged(part, last ?? batch));
+      books.whenCommitted(() => known.merged(part, upTo));
     },
     isAny: () => any.get() !== undefined,
     of: (keyId) => dueOfKey.get(partOf(keyId), partOf(keyId), keyId) ?? { spent: 0, freed: 0 },

@@ -1,6 +1,7 @@
 /**
- * What this process has written of what is due and not merged yet, part by part: who merges a part need not read that again.
- * The tables say what is due, and this only as long as they say that nothing else is: other processes write, and merge, too.
+ * What was written through one `DueSums` of what is due and not merged yet, part by part: who merges a part by it need not read
+ * that again. It counts only while the tables say that nothing else is due: whatever else writes or merges, in this process or
+ * another, makes them say otherwise.
  */
 import { createDueRows, type DueRow } from "./ledger-rows.ts";
 
@@ -20,7 +21,7 @@ export interface KnownDue {
 interface KnownPart {
   /** Up to which batch it was. */
   readonly batch: number;
-  /** How many batches this process had written by then. */
+  /** How many batches were written here by then. */
   readonly written: number;
   readonly sums: ReturnType<typeof createDueRows>;
 }

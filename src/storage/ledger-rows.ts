@@ -3,6 +3,8 @@ import type { HoldEntry } from "./journal.ts";
 import type { Settlement } from "./ledger.ts";
 
 const hourMs = 3_600_000;
+/** Where in a row its counts begin. */
+const firstCount = 4;
 
 export type RequestRow = ReturnType<typeof requestRow>;
 export type UsageRow = readonly [
@@ -90,6 +92,7 @@ export function createDueRows() {
     addHeld({ accountId, keyId, model, createdAt, amount }: HoldEntry): void {
       sumOf(accountId, hourOf(createdAt), keyId, model)[13] -= amount;
     },
+    /** Adds what such a row sums. */
     addRow([accountId, hour, keyId, model, ...counts]: DueRow): void {
       const sum = sumOf(accountId, hour, keyId, model);
       for (let i = 0; i < counts.length; i++) (sum[firstCount + i] as number) += counts[i] as number;
@@ -97,9 +100,6 @@ export function createDueRows() {
     rows: rows as readonly DueRow[],
   };
 }
-
-/** Where in a row its counts begin. */
-const firstCount = 4;
 
 /** A row while it is summed. */
 type Summed = Writable<DueRow>;

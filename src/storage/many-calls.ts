@@ -36,8 +36,8 @@ export function createInsertCalls({ books, statements, isFault }: ManyCallsParts
      SELECT kind.*, NULL, 0, own.* FROM (SELECT ?, ?, ?, ?, ?, ?) kind CROSS JOIN (VALUES ${placesOf(13)}) own`,
   );
 
-  /** How many rows the last statement has written. */
-  const written = books.prepare<[], { readonly rows: number }>("SELECT changes() AS rows");
+  /** How many rows the statement before has written. */
+  const lastWritten = books.prepare<[], { readonly rows: number }>("SELECT changes() AS rows");
 
   function insertOne(over: Over): void {
     const { call } = over;
@@ -54,7 +54,9 @@ export function createInsertCalls({ books, statements, isFault }: ManyCallsParts
       insert.run(...values);
     } catch (error) {
       if (!isFault(error)) throw error;
-      alike.slice(written.get()?.rows).forEach(insertOne);
+      // What cannot be bound fails before its statement runs: the last that wrote was another.
+      const isUnbound = error instanceof TypeError || error instanceof RangeError;
+      alike.slice(isUnbound ? 0 : lastWritten.get()?.rows).forEach(insertOne);
     }
   }
 

@@ -49,7 +49,7 @@ export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestO
       if (!res.writableEnded) gone.abort();
     });
     const peer = peerOf(req);
-    const sameHeaders = "repeated" in req ? req.repeated : undefined;
+    const sameHeaders = "sameHeaders" in req ? req.sameHeaders : undefined;
     const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header, sameHeaders, peer };
     const answer = (caller: Caller, { method, request }: ReadCall): Soon<void> => {
       const answering = way.handle({ id, method, header, peer, caller, request, signal: gone });
