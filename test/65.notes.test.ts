@@ -189,3 +189,19 @@ test("a hold that cannot be freed is freed later", async () => {
   free.mockRestore();
   expect(t.account().held).toBe(0);
 });
+
+test("a read that fails, and during which another process stopped writing, takes back no charge", async () => {
+  const t = await dead();
+  const other = await ledgerOf({}, t.path);
+  const statement = t.engine.prepare<[], object>("SELECT 1");
+  other.engine.books.prepare("BEGIN IMMEDIATE").run();
+  const read = () =>
+    t.engine.read(() => {
+      other.engine.books.prepare("COMMIT").run();
+      statement.get();
+      throw new Error("not read");
+    });
+  expect(read).toThrow("not read");
+  expect(t.account()).toEqual({ balance: ample - 4, held: 0 });
+  expect(balanceOnDisk(t.path)).toBe(ample - 4);
+});

@@ -130,9 +130,9 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
       sqlite.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
     }
   };
-  /** Who only reads does not wait for another process: then it sees what this one had written last. */
+  /** Who only reads does not wait for another process: then it sees what this one had written last. So all of a read does. */
   const enterToRead = () => {
-    if ([...behind].some(({ isBehind }) => isBehind())) withoutWaiting(enter);
+    if (!sqlite.inTransaction && [...behind].some(({ isBehind }) => isBehind())) withoutWaiting(enter);
   };
   const enterFor = ({ readonly }: { readonly readonly: boolean }) => {
     if (readonly) return enterToRead();

@@ -17,21 +17,24 @@ export interface Transactions {
 
 export function createTransactions(runner: Runner, isWithin: () => boolean): Transactions {
   const afterCommit: (() => void)[] = [];
+
+  function run<T>(how: keyof Runner, work: () => T): T {
+    const before = afterCommit.length;
+    let result: T;
+    try {
+      result = runner[how](work) as T;
+    } catch (error) {
+      // What was undone is not committed with the rest.
+      afterCommit.length = before;
+      throw error;
+    }
+    if (afterCommit.length > 0 && !isWithin()) for (const next of afterCommit.splice(0)) next();
+    return result;
+  }
+
   return {
-    write<T>(work: () => T) {
-      const before = afterCommit.length;
-      let result: T;
-      try {
-        result = runner.immediate(work) as T;
-      } catch (error) {
-        // What was undone is not committed with the rest.
-        afterCommit.length = before;
-        throw error;
-      }
-      if (afterCommit.length > 0 && !isWithin()) for (const next of afterCommit.splice(0)) next();
-      return result;
-    },
-    read: <T>(work: () => T) => runner.deferred(work) as T,
+    write: (work) => run("immediate", work),
+    read: (work) => run("deferred", work),
     whenCommitted(work) {
       if (!isWithin()) throw new Error("there is no transaction to wait for");
       afterCommit.push(work);
