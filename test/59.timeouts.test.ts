@@ -362,3 +362,49 @@ test("who asks for nothing costs no timer", () => {
   expect(boundsFor({ totalMs: Number.POSITIVE_INFINITY })).toBe(boundsFor({}));
   expect(boundsFor({ idleMs: 20 })).toEqual({ ...unbounded, idleMs: { ms: 20, isCallers: true } });
 });
+
+describe("an embedded model", () => {
+  const askEmbedded = async (timeout: string, metadata: object, stream = false) => {
+    gateway = await startTestGateway({}, { clock: Date.now });
+    return timed(async () => {
+      const response = await fetch(`${gateway?.baseUrl}/chat/completions`, {
+        method: "POST",
+        headers: {
+          ...{ authorization: `Bearer ${gateway?.apiKey}`, "content-type": "application/json" },
+          "x-gateway-timeout": timeout,
+        },
+        body: JSON.stringify({
+          ...{ model: "embedded-chat", stream, metadata },
+          messages: [{ role: "user", content: "one two three" }],
+        }),
+      });
+      return { status: response.status, text: await response.text(), timing: response.headers.get("server-timing") };
+    });
+  };
+
+  test.each([
+    ["0.2", { simulate_silence: "true" }, "no end of its answer within `x-gateway-timeout`"],
+    ["first_byte=0.2", { simulate_delay_ms: "60000" }, "no answer in 0.2 s"],
+    ["total=60, first_byte=0.2", { simulate_silence: "true" }, "no answer in 0.2 s"],
+  ])("is held to %s as well", async (timeout, metadata, said) => {
+    const [{ status, text, timing }, ms] = await askEmbedded(timeout, metadata);
+    expect(status).toBe(504);
+    expect(text).toContain(said);
+    expectAbout(ms, 0.2);
+    expect(Number(/upstream;dur=([\d.]+)/.exec(timing ?? "")?.[1])).toBeGreaterThan(190);
+  });
+
+  test.each(["idle=0.2", "total=0.2"])("has its stream broken off by %s", async (timeout) => {
+    const [{ status, text }, ms] = await askEmbedded(timeout, { simulate_token_delay_ms: "60000" }, true);
+    expect(status).toBe(200);
+    expect(text).toMatch(families.openai.brokenOff);
+    expectAbout(ms, 0.2);
+  });
+
+  test.each([false, true])("that is in time answers as ever, streamed: %s", async (stream) => {
+    const delays = { simulate_delay_ms: "50", simulate_token_delay_ms: "1" };
+    const [{ status, text }] = await askEmbedded("total=60, first_byte=30, idle=30", delays, stream);
+    expect(status).toBe(200);
+    expect(text).toContain(stream ? "data: [DONE]" : '"finish_reason":"stop"');
+  });
+});

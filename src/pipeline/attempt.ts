@@ -75,15 +75,19 @@ export function attemptAt<O extends Operation, F extends Form>(
       if (form === "stream") for (const sent of [request, part.request]) sent.letGoOfText();
       return { answer: toldBack(answer, translated) as Answered<O, F>["answer"], lead, facts };
     };
-    const spoken = (answer: Answer) => {
-      // Who has no sockets waits for itself.
+    /** Who has no sockets waits for itself. */
+    const waited = () => {
       if (facts.waitedMs === 0) facts.waitedMs = performance.now() - facts.sentAt - facts.queuedMs;
+    };
+    const spoken = (answer: Answer) => {
+      waited();
       return form === "stream" && options.holdsHead ? heldBack(answer, attempted, facts).then(told) : told(answer);
     };
     return orElse(
       () => whenThere(lead.speak(requestTo(lead, part, { request, signal, meter: attempted, facts }, options)), spoken),
       (error): never => {
         failedFirst();
+        waited();
         attempted.drop();
         facts.endedAt ??= clock();
         throw error;

@@ -7,10 +7,11 @@
 import type { Answer } from "../../call.ts";
 import { loadTokenizer } from "../../tokens/tokenizer.ts";
 import type { Form, Output } from "../operations.ts";
-import type { Attempt, Provider, Speak } from "../provider.ts";
+import { type Attempt, type Provider, type Speak, withEverySpeak } from "../provider.ts";
 import { wholeAnswer } from "./answer.ts";
 import { outcomeOf } from "./chat.ts";
 import { embed } from "./embeddings/index.ts";
+import { withPatience } from "./patience.ts";
 import { prelude, simulationOf } from "./simulate.ts";
 import { createSpeech, isSpeechModel } from "./speech/index.ts";
 import { streamedAnswer } from "./stream.ts";
@@ -23,7 +24,7 @@ export interface EmbeddedOptions {
 export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
   const speech = createSpeech();
   const chat = (attempt: Attempt<"chat">) => answerChat(attempt, options);
-  return {
+  const provider: Provider = {
     // The form of the answer follows the attempt's, which types cannot say of a branch.
     kind: "embedded",
     speaks: {
@@ -38,6 +39,7 @@ export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
     // Of all else nothing outlives its call.
     close: () => speech.close(),
   };
+  return withEverySpeak(provider, withPatience);
 }
 
 async function answerChat(attempt: Attempt<"chat">, { clock }: EmbeddedOptions): Promise<Answer<Output<"chat", Form>>> {
