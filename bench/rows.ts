@@ -94,14 +94,14 @@ export const rows: readonly Row[] = [
   },
 ];
 
-export type Verdict = "reached" | "must" | "SHORT" | "not measured" | "–";
+export type Verdict = "aim reached" | "reached" | "SHORT" | "not measured" | "–";
 
 /** Says how a value stands to its bounds. */
 export function verdictOf({ must, aim, better }: Row, value: number): Verdict {
   if (Number.isNaN(value)) return "not measured";
   if (must === undefined || aim === undefined) return "–";
   const isWithin = (bound: number) => (better === "more" ? value >= bound : value <= bound);
-  return isWithin(aim) ? "reached" : isWithin(must) ? "must" : "SHORT";
+  return isWithin(aim) ? "aim reached" : isWithin(must) ? "reached" : "SHORT";
 }
 
 type Bounds = readonly [must: Row["must"], aim: Row["aim"]];

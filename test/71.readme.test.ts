@@ -3,7 +3,7 @@
  */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -44,8 +44,19 @@ afterAll(() => gateway.close());
 const simulator = /embedded simulator/;
 
 test("the curl line answers", async () => {
-  const answer = await runShell(snippet("sh", "curl http://"));
+  const answer = await runShell(snippet("sh", "curl http://127.0.0.1:8080/v1/chat/completions"));
   expect(JSON.parse(answer).choices[0].message.content).toMatch(simulator);
+});
+
+test("the curl lines of other endpoints stream, embed and speak", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "readme-test-"));
+  const answers = await runShell(snippet("sh", "/v1/embeddings"), {}, folder);
+  expect(answers).toContain("event: message_stop");
+  expect(answers).toContain('"object":"embedding"');
+  const sound = await readFile(join(folder, "hello.mp3"));
+  expect(sound.length).toBeGreaterThan(5_000);
+  expect(sound.readUInt16BE() & 0xffe0).toBe(0xffe0);
+  await rm(folder, { recursive: true });
 });
 
 test("the line that asks beforehand explains", async () => {
