@@ -1,7 +1,7 @@
 /** What of a batch of calls may stay due and what may not, row by row; and that a merge which fails has merged nothing. */
 import { expect, test } from "vitest";
 import { reconcile } from "../src/storage/reconcile.ts";
-import { ledgersOfTests, over, type TestLedger } from "./support/ledger.ts";
+import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "./support/ledger.ts";
 
 const open = ledgersOfTests();
 const hourMs = 3_600_000;
@@ -10,11 +10,10 @@ const keyOf = (i: number) => `key_row${i.toString().padStart(2, "0")}`;
 
 async function withKeys(): Promise<TestLedger> {
   const t = await open({ balance: 1_000_000 });
-  const insert = t.engine.prepare<[string, string]>(
-    `INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at)
-     VALUES (?, 'acc_1', 'k', ?, 'm', 1)`,
+  addKeys(
+    t,
+    Array.from({ length: count }, (_, i) => keyOf(i)),
   );
-  for (let i = 0; i < count; i++) insert.run(keyOf(i), `hash ${i}`);
   return t;
 }
 
@@ -33,10 +32,6 @@ function ended(t: TestLedger, id: string, key: number, cost: number, more: Param
 
 const others = (t: TestLedger) =>
   Array.from({ length: count }, (_, i) => ({ ...ended(t, `req_o${i}`, i, 10 + i), isLimited: false }));
-
-function mergeAll(t: TestLedger): void {
-  for (let part = 0; part < t.store.due.parts; part++) t.store.transact(() => t.store.due.merge(part));
-}
 
 function rowOf(t: TestLedger, key: number, table = "api_keys") {
   const found = t.engine.books

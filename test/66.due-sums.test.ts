@@ -6,7 +6,7 @@ import { keyStore } from "../src/storage/keys.ts";
 import { ledgerStore } from "../src/storage/ledger.ts";
 import { reconcile } from "../src/storage/reconcile.ts";
 import { requestStore } from "../src/storage/requests.ts";
-import { ledgersOfTests, over, type TestLedger, unlimited, wish } from "./support/ledger.ts";
+import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger, unlimited, wish } from "./support/ledger.ts";
 import { createLedger } from "./support/ledger-by-ids.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -21,11 +21,11 @@ const balance = 1_000_000_000;
 async function withKeys(limit: number | null = null, path?: string): Promise<TestLedger> {
   const t = await open({ balance }, path);
   if (path) return t;
-  const insert = t.engine.prepare<[string, string, number | null]>(
-    `INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at, credit_limit)
-     VALUES (?, 'acc_1', 'k', ?, 'm', 1, ?)`,
+  addKeys(
+    t,
+    Array.from({ length: count }, (_, i) => keyOf(i)),
+    limit,
   );
-  for (let i = 0; i < count; i++) insert.run(keyOf(i), `hash ${i}`, limit);
   await call(t, 0, 1);
   t.ledger.writeCallsOf("acc_1");
   return t;
@@ -64,10 +64,6 @@ function usageOf(t: TestLedger, table: "usage_hours" | "usage_hours_now") {
       `SELECT coalesce(sum(requests), 0) AS calls, coalesce(sum(cost), 0) AS cost FROM ${table}`,
     )
     .get();
-}
-
-function mergeAll(t: TestLedger): void {
-  for (let part = 0; part < t.store.due.parts; part++) t.store.transact(() => t.store.due.merge(part));
 }
 
 const whole = Object.fromEntries(Array.from({ length: count }, (_, i) => [keyOf(i), 10 + i + (i === 0 ? 1 : 0)]));

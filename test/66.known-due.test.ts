@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { reconcile } from "../src/storage/reconcile.ts";
-import { ledgersOfTests, over, type TestLedger } from "./support/ledger.ts";
+import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "./support/ledger.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -13,11 +13,10 @@ const keyOf = (i: number) => `key_due${i.toString().padStart(2, "0")}`;
 
 async function withKeys(): Promise<TestLedger> {
   const t = await open({ balance: 1_000_000_000 });
-  const insert = t.engine.prepare<[string, string]>(
-    `INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at)
-     VALUES (?, 'acc_1', 'k', ?, 'm', 1)`,
+  addKeys(
+    t,
+    Array.from({ length: count }, (_, i) => keyOf(i)),
   );
-  for (let i = 0; i < count; i++) insert.run(keyOf(i), `hash ${i}`);
   return t;
 }
 
@@ -34,10 +33,6 @@ function batch(t: TestLedger, times: number) {
 const post = (t: TestLedger, times = 1) =>
   t.store.transact(() => t.store.post(batch(t, times), "nod_1", t.now() + 90_000, true));
 const merge = (t: TestLedger, part: number) => t.store.transact(() => t.store.due.merge(part));
-
-function mergeAll(t: TestLedger): void {
-  for (let part = 0; part < t.store.due.parts; part++) merge(t, part);
-}
 
 /** How often each key was charged its number and one, by what its own row says; expects that all of them were as often. */
 function timesCharged(t: TestLedger): number {

@@ -96,6 +96,20 @@ function seed(engine: Engine, { balance = 0, limit = null, postpaid = false }: S
     .run(balance);
 }
 
+/** Gives the test's account more keys. */
+export function addKeys(t: TestLedger, ids: readonly string[], limit: number | null = null): void {
+  const insert = t.engine.prepare<[string, string, number | null]>(
+    `INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at, credit_limit)
+     VALUES (?, 'acc_1', 'k', ?, 'm', 1, ?)`,
+  );
+  for (const id of ids) insert.run(id, `hash of ${id}`, limit);
+}
+
+/** Merges all that is due of keys and hours. */
+export function mergeAll({ store }: TestLedger): void {
+  for (let part = 0; part < store.due.parts; part++) store.transact(() => store.due.merge(part));
+}
+
 /** What a call of the test's account asks to be held. */
 export function wish(requestId: string, wanted: number, least: number, now: number) {
   const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
