@@ -121,6 +121,20 @@ test("ends with exit code 0 on Ctrl-C", async () => {
   expect(await interrupt(running)).toMatchObject({ code: 0, stderr: "" });
 });
 
+test("ends with exit code 0 where Ctrl-C comes again and again until it has ended", async () => {
+  running = new Running(systemNode, [bin, "demo"], env, { detached: true });
+  await running.shows(/Serving until Ctrl-C\./);
+  const begunAt = performance.now();
+  const again = setInterval(() => {
+    // What comes half a second later is another Ctrl-C, and no echo.
+    if (performance.now() - begunAt > 400) clearInterval(again);
+    else void interrupt(running as Running);
+  }, 0);
+  const { code, signal } = await running.ended;
+  clearInterval(again);
+  expect({ code, signal }).toEqual({ code: 0, signal: null });
+});
+
 // A shell in between would keep the signal to itself.
 test.runIf(npmRunsTheGateway)("ends with exit code 0 when only npm is asked to stop", async () => {
   const demo = await startDemo();

@@ -95,6 +95,8 @@ const echoMs = 500;
 
 /** Resolves at the first signal; a second one, once the echoes of the first are over, ends the process at once. */
 function signalled(): Promise<void> {
+  // Who comes to the end by itself takes down its handlers first: an echo that comes then would kill it.
+  process.once("beforeExit", () => process.exit());
   return new Promise((resolve) => {
     let asked: number | undefined;
     const onSignal = () => {
