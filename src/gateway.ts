@@ -3,6 +3,7 @@
  */
 import { Family } from "../gen/modelgateway/v1/access_pb.ts";
 import type { Catalog } from "./catalog.ts";
+import { createTurnClock } from "./clock.ts";
 import { startChecks } from "./composition/checks.ts";
 import { createDoors } from "./composition/doors.ts";
 import { createShared, type Parts, type Shared } from "./composition/parts.ts";
@@ -14,7 +15,7 @@ import { type Listener, listen } from "./transport/listen.ts";
 import { problem } from "./transport/problems.ts";
 
 /** What the gateway is given; the clock and the chance are the machine's where nobody says otherwise. */
-export type GatewayParts = Omit<Parts, "clock" | "random"> & Partial<Pick<Parts, "clock" | "random">>;
+export type GatewayParts = Omit<Parts, "clock" | "exactClock" | "random"> & Partial<Pick<Parts, "clock" | "random">>;
 
 /** How long closing waits for what calls used to be counted. The ledger waits longer, for what is guessed to be charged. */
 const countMs = 5_000;
@@ -35,7 +36,8 @@ export interface Gateway {
 
 /** Starts the gateway. Throws where the port is taken or a route is broken. */
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
-  const parts: Parts = { clock: Date.now, random: Math.random, ...given };
+  const exactClock = given.clock ?? Date.now;
+  const parts: Parts = { clock: createTurnClock(), exactClock, random: Math.random, ...given };
   const { config, storage, log, clock } = parts;
   const shared = createShared(parts);
   const { catalog, providers, ledger, hurry, onError } = shared;

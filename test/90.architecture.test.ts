@@ -71,7 +71,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ],
     ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "facts.ts", "ids.ts", "secrets.ts", "wire"],
   ],
-  "gateway.ts": ["composition", "transport", "retention.ts", "catalog.ts (types)", "errors.ts"],
+  "gateway.ts": ["composition", "transport", "retention.ts", "clock.ts", "catalog.ts (types)", "errors.ts"],
   composition: [
     ...["transport", "pipeline", "services", "providers", "targets", "telemetry", "ledger", "limits", "config"],
     ...["tokens", "storage (types)", "call.ts (types)", "catalog.ts", "ids.ts", "signal.ts"],
@@ -122,6 +122,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   "background.ts": [],
   "soon.ts": [],
   "present.ts": [],
+  "clock.ts": [],
   "facts.ts": ["ledger/price.ts (types)", "present.ts (types)"],
   telemetry: ["pipeline/observe.ts (types)", "call.ts (types)", "errors.ts", "facts.ts (types)", "present.ts"],
   "errors.ts": ["refusal.ts", "wire/fault.ts"],

@@ -22,8 +22,10 @@ export interface Parts {
   readonly config: Config;
   readonly storage: Storage;
   readonly log: Logger;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, the same for all that comes in one turn of the event loop. */
   readonly clock: () => number;
+  /** The same at this very moment: for what is no longer this process's once that has stood still. */
+  readonly exactClock: () => number;
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
 }
@@ -47,7 +49,7 @@ export interface Shared {
   readonly onError: (error: unknown) => void;
 }
 
-export function createShared({ config, storage, log, clock }: Parts): Shared {
+export function createShared({ config, storage, log, clock, exactClock }: Parts): Shared {
   const onError = (error: unknown) => log.error({ err: error }, "usage could not be written");
   const onUncounted = (error: unknown) =>
     log.error({ err: error }, "what a call used could not be counted, and is guessed");
@@ -64,7 +66,7 @@ export function createShared({ config, storage, log, clock }: Parts): Shared {
     health,
     queues,
     targets: createTargets({ ...config.breaker, retryShare: config.retries.share, clock, onResting: restLog(log) }),
-    ledger: createLedger({ store: storage.ledger, clock, onError }),
+    ledger: createLedger({ store: storage.ledger, clock: exactClock, onError }),
     counting: createCounting({ counter, hurry, onError: onUncounted }),
     hurry,
     limit: createLimit({ limiter: createMemoryLimiter(clock), clock }),

@@ -31,7 +31,7 @@ import { usageService } from "../services/usage.ts";
 import type { Parts, Shared } from "./parts.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {
-  const { config, storage, clock } = parts;
+  const { config, storage, clock, exactClock } = parts;
   const { catalog, limit } = shared;
   const { complete, explain } = createModelCalls(parts, shared);
   const responses = { store: storage.responses, clock, limits: config.responses };
@@ -46,9 +46,9 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { queued } = shared.queues;
   const explaining = { explain, standing, queued };
   const inference = inferenceService({ catalog, complete, defaultModels, responses, explain: explaining });
-  const node = newId("nod", clock());
+  const replaying = { store: storage.replays, node: newId("nod", clock()), clock: exactClock };
   return [
-    serve(InferenceService, withReplays(inference, createReplays({ ...shared, store: storage.replays, node, clock }))),
+    serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
     serve(KeyService, keyService({ keys, idempotency, catalog, clock, maxKeys, unit, standing })),
     serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, standing })),
     serve(UsageService, usageService({ ...storage, clock })),
