@@ -103,7 +103,7 @@ function whole(name: string, about: string, targets: Load["targets"], sent: Sent
       await wrk({ ...run, seconds: warmSeconds });
       const cpu = cpuOf(target);
       // A thousand connections are not open at once: that is a part of it, and not all.
-      const result = await wrk({ ...run, seconds: connections > 100 ? 2.5 * seconds : seconds });
+      const result = await wrk({ ...run, seconds: connections > 100 ? 1.5 * seconds : seconds });
       return {
         "requests/s": result.requests / result.seconds,
         ...cpu("CPU µs/request", result.requests),
@@ -136,7 +136,7 @@ function paced(
   const model = models.paced(pace.everyMs);
   const sent = asMessages ? messages(model, streaming) : chat(1000, model, streaming);
   return {
-    ...{ name, about, kind: "paced", targets, sent: undefined, slices: 1 },
+    ...{ name, about, kind: "paced", targets, sent: undefined, slices: pace.connections > 100 ? 1 : slices },
     async measure(target, { seconds, warmSeconds, upstreams }) {
       const port = target.ports.stub;
       const bytes = requestBytes(sent.path, target.headers("stub"), sent.body);
@@ -175,7 +175,7 @@ function rate(): Load {
     ...{ kind: "whole", slices: 1 },
     async measure(target, { seconds, warmSeconds }) {
       await atRate(askedOf(target, sent), 500, warmSeconds);
-      return percentiles(await atRate(askedOf(target, sent), 500, seconds * 1.5));
+      return percentiles(await atRate(askedOf(target, sent), 500, seconds));
     },
   };
 }

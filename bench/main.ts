@@ -21,7 +21,7 @@ const args = process.argv.slice(2);
 const quiet = 0.7;
 const littleStolen = 0.02;
 /** How much longer than it is measured a target runs a load beforehand: the first of its kind, and others. */
-const warmings = { first: 8, other: 2 };
+const warmings = { first: 8, other: 1 };
 /** What part of the time that it is measured a target has before that to find its connections again. */
 const again = 1 / 5;
 /** What part of that time a slice takes, where there are several. */
