@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { requestBytes } from "./clients/http.ts";
 import { readPaced } from "./clients/paced.ts";
-import { wrk } from "./clients/wrk.ts";
+import { type WrkRun, wrk } from "./clients/wrk.ts";
 import { freePort } from "./free-port.ts";
 import { keysOfClients, openWithKeys } from "./growth/data.ts";
 import { chatRequest, models } from "./payloads.ts";
-import { openFiles } from "./processes.ts";
+import { openFiles, type Program } from "./processes.ts";
 import type { Piece } from "./results.ts";
 import { makeKey, startGateway, type UpstreamPorts } from "./servers/gateway.ts";
 import { gatewayTarget } from "./targets.ts";
@@ -29,7 +29,7 @@ export interface LargeLoad {
   run(context: LargeContext): Promise<readonly Piece[]>;
 }
 
-/** New processes each time: of the same code one is a tenth quicker than another for as long as they run. */
+/** How often all gateways are started anew: of the same code one process is a tenth quicker than another for as long as it runs. */
 const casts = 2;
 const roundsPerCast = 5;
 const connections = 32;
@@ -122,7 +122,7 @@ interface Member {
 
 /**
  * Asks gateways in turn that differ in one thing, and are new alike: one that has done more since its start, or has rested
- * between, is not as warm.
+ * between, is not as warm. Each cast goes on with the data that the one before has left, of all alike.
  */
 async function sideBySide(load: string, members: readonly Member[], context: LargeContext): Promise<readonly Piece[]> {
   const pieces: Piece[] = [];
@@ -130,33 +130,46 @@ async function sideBySide(load: string, members: readonly Member[], context: Lar
   return pieces;
 }
 
-async function askCast(load: string, members: readonly Member[], context: LargeContext, cast: number) {
-  const { upstreams, folder, seconds } = context;
+interface Gateway {
+  readonly target: string;
+  readonly program: Program;
+  readonly run: Omit<WrkRun, "seconds">;
+}
+
+async function startMember({ target, secrets, isOneEach = false, ...own }: Member, upstreams: UpstreamPorts) {
+  const port = await freePort();
+  const program = await startGateway({ ...own, port, upstreams });
   const body = chatRequest(models.chat, 1000);
-  const gateways = [];
-  for (const { target, secrets, isOneEach = false, ...own } of members) {
-    const port = await freePort();
-    const program = await startGateway({ ...own, port, upstreams });
-    const requests = secrets.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
-    const run = { port, path: "/v1/chat/completions", requests, connections, isOneEach, folder };
-    gateways.push({ target, program, run });
-  }
+  const requests = secrets.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
+  const path = "/v1/chat/completions";
+  return { target, program, run: { port, path, requests, connections, isOneEach, folder: own.folder } };
+}
+
+/** Starts the gateways, asks them in turn, and ends them. */
+async function askCast(
+  load: string,
+  members: readonly Member[],
+  { upstreams, seconds }: LargeContext,
+  cast: number,
+): Promise<readonly Piece[]> {
+  const gateways: Gateway[] = [];
+  for (const member of members) gateways.push(await startMember(member, upstreams));
   const pieces: Piece[] = [];
   for (let round = 0; round < roundsPerCast; round++) {
-    for (const { target, program, run } of gateways) {
+    const turned = gateways.map((_, i) => gateways[(i + round + cast) % gateways.length] as Gateway);
+    for (const { target, program, run } of turned) {
       for (const other of gateways) other.program.pause();
       program.resume();
-      // What runs often is compiled, and every key has called once.
-      await wrk({ ...run, seconds: round === 0 ? 10 * seconds : seconds / 4 });
+      // Most of what runs often is compiled, and every key has called once.
+      await wrk({ ...run, seconds: round === 0 ? 11 * seconds : seconds / 4 });
       const before = program.cpu();
       const { requests, seconds: taken } = await wrk({ ...run, seconds });
-      const figures = { "requests/s": requests / taken, "CPU µs/request": (program.cpu() - before) / 1000 / requests };
-      pieces.push({
-        load,
-        target,
-        round: cast * roundsPerCast + round,
-        figures: { ...figures, "memory MB": program.memory() / 1e6 },
-      });
+      const micros = (program.cpu() - before) / 1000 / requests;
+      const figures = {
+        ...{ "requests/s": requests / taken, "CPU µs/request": micros },
+        "memory MB": program.memory() / 1e6,
+      };
+      pieces.push({ load, target, round: cast * roundsPerCast + round, figures });
     }
   }
   for (const { program } of gateways) await program.stop();

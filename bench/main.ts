@@ -20,8 +20,8 @@ const args = process.argv.slice(2);
 /** The load of a machine that does nothing else, and which part of its time may be missing without a word. */
 const quiet = 0.7;
 const littleStolen = 0.02;
-/** How much longer than it is measured a target runs a load beforehand: the first of its kind, and others. */
-const warmings = { first: 8, other: 1 };
+/** How many times as long as it is measured a target runs a load beforehand: the first of its kind, and others. */
+const warmings = { first: 9, other: 1 };
 /** What part of the time that it is measured a target has before that to find its connections again. */
 const again = 1 / 5;
 /** What part of that time a slice takes, where there are several. */
@@ -92,8 +92,8 @@ function targetsOf({ targets }: Load, stage: Stage): Target[] {
 }
 
 /**
- * Runs until what runs often is compiled: that takes an engine some ten seconds, and is no cost of a call. The first load comes
- * once more at the end, for what the engine has learned by all others has it compile anew.
+ * Runs until most of what runs often is compiled: that takes an engine some ten seconds, and is no cost of a call. The first load
+ * comes once more at the end, for what the engine has learned by all others has it compile anew.
  */
 async function warmUp(chosen: readonly Load[], stage: Stage, seconds: number): Promise<void> {
   const warm = new Set<string>();

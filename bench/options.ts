@@ -29,7 +29,7 @@ export function readOptions(args: readonly string[], loadNames: readonly string[
     args: [...args],
     options: {
       rounds: { type: "string", default: "5" },
-      seconds: { type: "string", default: "0.6" },
+      seconds: { type: "string", default: "0.55" },
       only: { type: "string" },
       targets: { type: "string", default: targetNames.join() },
       json: { type: "string" },

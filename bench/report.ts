@@ -19,8 +19,8 @@ export function report(init: ReportInit): string {
   const machine = `${cpus().length} × ${cpus()[0]?.model ?? "an unknown processor"}`;
   const parts = [
     `Measured on ${date.toISOString().slice(0, 10)}, ${machine}, Node ${process.versions.node}, by \`${command}\`:`,
-    `medians of ${rounds} ${rounds === 1 ? "round" : "rounds"}, and more where targets take turns more often; ratios taken`,
-    "within each.",
+    `medians of ${rounds} ${rounds === 1 ? "round" : "rounds"}. Where targets take turns three times in a round, each turn`,
+    "counts as one; what is compared with itself has ten, of two casts of new processes. Ratios are taken within each.",
   ];
   return [
     parts.join(" "),

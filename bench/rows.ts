@@ -73,7 +73,7 @@ export const rows: readonly Row[] = [
   },
   {
     ...ratio("stream translated chat → messages, CPU per chunk", "bare, on chat", [1.8, 1.4]),
-    values: of(["messages-paced", "gateway", perChunk], ["paced-100", "bare", perChunk]),
+    values: of(["messages-paced", "gateway", perChunk], ["messages-paced", "bare", perChunk]),
   },
   {
     ...ratio("gRPC unary, CPU per request", "connect-node echo", [1.6, 1.3]),

@@ -1,7 +1,15 @@
 /** Medians and percentiles. */
 
+/** The value in the middle, or what lies between the two in the middle. NaN of nothing. */
 export function median(values: readonly number[]): number {
-  return percentile(values, 0.5);
+  return (
+    (percentile(values, 0.5) -
+      percentile(
+        values.map((value) => -value),
+        0.5,
+      )) /
+    2
+  );
 }
 
 /** The value that this part of all is at most, by the nearest rank. NaN of nothing. */

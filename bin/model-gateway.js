@@ -27,7 +27,8 @@ if (Number(process.versions.node.split(".")[0]) >= needed) {
     console.error(`model-gateway: ${pinned} cannot be run (${error.code}). \`npm ci\` installs it anew.`);
     process.exitCode = 1;
   });
-  // At once: an end by itself takes down the handlers first, and a late echo of a signal would kill it.
+  // At once: Node takes down the handlers before a process that has nothing left to do is gone, and a late echo of a signal
+  // would kill it.
   child.on("exit", (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
 } else {
   console.error(`model-gateway needs Node ${needed} or newer; this is ${process.version}. \`npm ci\` installs it.`);

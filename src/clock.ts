@@ -1,8 +1,9 @@
 /**
- * The clock of calls: it is looked at once in a turn of the event loop, and what comes together comes at one moment. A call
- * asks for the time some fifteen times on its way, which is a fortieth of all its work.
+ * The clock of calls: it is looked at once in a turn of the event loop, which is over where immediates run. A call asks for the
+ * time some fifteen times on its way (what that costs: docs/speed.md).
  *
- * What it tells is never older than a turn. Who must know whether the process itself has stood still looks at `Date.now`.
+ * What it tells is never older than a turn, and work within one takes no time by it. Who must know whether the process itself has
+ * stood still looks at `Date.now`.
  */
 
 /** Returns a clock that tells milliseconds since 1970. */
@@ -14,7 +15,7 @@ export function createTurnClock(): () => number {
   return () => {
     if (now === undefined) {
       now = Date.now();
-      // The event loop does not wait for anything before that.
+      // While an immediate is due the event loop does not sleep: no moment outlives the work at hand.
       setImmediate(pass);
     }
     return now;

@@ -14,7 +14,7 @@ import { createReadiness } from "./transport/health.ts";
 import { type Listener, listen } from "./transport/listen.ts";
 import { problem } from "./transport/problems.ts";
 
-/** What the gateway is given; the clock and the chance are the machine's where nobody says otherwise. */
+/** What the gateway is given; the clock and the chance are the machine's where nobody says otherwise. A clock that is given is the exact one, too. */
 export type GatewayParts = Omit<Parts, "clock" | "exactClock" | "random"> & Partial<Pick<Parts, "clock" | "random">>;
 
 /** How long closing waits for what calls used to be counted. The ledger waits longer, for what is guessed to be charged. */

@@ -19,6 +19,18 @@ test("is looked at once in a turn", () => {
   expect(clock()).toBe(moment);
 });
 
+test("tells one moment to all that comes in a turn", async () => {
+  const clock = createTurnClock();
+  const told: number[] = [];
+  const look = () => {
+    told.push(clock());
+    letPass(told[0] as number);
+  };
+  setImmediate(look);
+  await new Promise<void>((resolve) => setImmediate(() => resolve(look())));
+  expect(told[1]).toBe(told[0]);
+});
+
 test("stands still for promises of the same turn", async () => {
   const clock = createTurnClock();
   const moment = clock();
@@ -31,12 +43,14 @@ test.each([
   ["an immediate", (callback: () => void) => setImmediate(callback)],
   ["a timer", (callback: () => void) => setTimeout(callback, 1)],
   ["a file that has been read", (callback: () => void) => readFile(import.meta.filename, callback)],
-])("tells another moment in the next turn: in %s", async (_, inNextTurn) => {
+])("tells another moment once the turn is over: in %s", async (_, inLaterTurn) => {
   const clock = createTurnClock();
   const moment = clock();
   letPass(moment);
+  // A timer and a file that was read may be of one turn: it is over where immediates run.
+  await new Promise(setImmediate);
   const told = await new Promise<{ begun: number; moment: number }>((resolve) => {
-    inNextTurn(() => resolve({ begun: Date.now(), moment: clock() }));
+    inLaterTurn(() => resolve({ begun: Date.now(), moment: clock() }));
   });
   expect(told.begun).toBeGreaterThan(moment);
   expect(told.moment).toBeGreaterThanOrEqual(told.begun);

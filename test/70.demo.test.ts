@@ -121,7 +121,7 @@ test("ends with exit code 0 on Ctrl-C", async () => {
   expect(await interrupt(running)).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("ends with exit code 0 where Ctrl-C comes again and again until it has ended", async () => {
+test("ends with exit code 0 where one Ctrl-C echoes until it has ended", async () => {
   running = new Running(systemNode, [bin, "demo"], env, { detached: true });
   await running.shows(/Serving until Ctrl-C\./);
   const begunAt = performance.now();

@@ -9,6 +9,7 @@ import { has } from "../bench/processes.ts";
 import { report } from "../bench/report.ts";
 import { resultsOf } from "../bench/results.ts";
 import { rows } from "../bench/rows.ts";
+import { median } from "../bench/statistics.ts";
 import { root, run, temporaryFolder } from "./support/command.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -50,6 +51,12 @@ test("a row is the median of its rounds, and says between what half of them lie"
     "| chat 1 kB, priced, durable, all on: requests/s | bare | 0.60 × | 0.40 … 0.80 of 5 | ≥ 0.75 × |",
   );
   expect(told).toContain("| one connection, added p50 | nginx | – | – |");
+});
+
+test("the median of an even number lies between the two in the middle", () => {
+  expect(median([4, 1, 3, 2])).toBe(2.5);
+  expect(median([5, 1, 3])).toBe(3);
+  expect(median([])).toBeNaN();
 });
 
 test("a load that does not exist is told, with those that do", async () => {

@@ -93,9 +93,12 @@ function reasons({ hostName, portName }: typeof ownWords): Readonly<Record<strin
 /** One Ctrl-C may arrive several times: from the terminal, from npm, and from `bin/model-gateway.js`. */
 const echoMs = 500;
 
-/** Resolves at the first signal; a second one, once the echoes of the first are over, ends the process at once. */
+/**
+ * Resolves at the first signal; a second one, once the echoes of the first are over, ends the process at once. It is ended at
+ * once, too, when nothing is left to do.
+ */
 function signalled(): Promise<void> {
-  // Who comes to the end by itself takes down its handlers first: an echo that comes then would kill it.
+  // Node takes down the handlers before a process that has nothing left to do is gone: an echo that came then would kill it.
   process.once("beforeExit", () => process.exit());
   return new Promise((resolve) => {
     let asked: number | undefined;

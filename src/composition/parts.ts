@@ -24,7 +24,7 @@ export interface Parts {
   readonly log: Logger;
   /** Milliseconds since 1970, the same for all that comes in one turn of the event loop. */
   readonly clock: () => number;
-  /** The same at this very moment: for what is no longer this process's once that has stood still. */
+  /** Milliseconds since 1970 at this very moment: for what a process loses by standing still. */
   readonly exactClock: () => number;
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
