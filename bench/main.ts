@@ -9,7 +9,7 @@ import { open, requestBytes } from "./clients/http.ts";
 import { wrkMissing } from "./clients/wrk.ts";
 import { largeLoads } from "./large.ts";
 import { type Load, loads, type MeasureContext } from "./loads.ts";
-import { readOptions, usage } from "./options.ts";
+import { readOptions, usageOf } from "./options.ts";
 import { has, pinSelf, unpinned, watchStolen } from "./processes.ts";
 import { folder, runProgram } from "./program.ts";
 import { report, valuesOf } from "./report.ts";
@@ -32,11 +32,9 @@ const broken = new Set<string>();
 await runProgram(main);
 
 async function main(): Promise<void> {
-  if (args.includes("--help")) return console.log(usage);
-  const options = readOptions(
-    args,
-    [...loads, ...largeLoads].map(({ name }) => name),
-  );
+  const names = [...loads, ...largeLoads].map(({ name }) => name);
+  if (args.includes("--help")) return console.log(usageOf(names));
+  const options = readOptions(args, names);
   const isAsked = ({ name }: { readonly name: string }) => options.only?.has(name) ?? true;
   const chosen = loads.filter(isAsked);
   const large = options.targets.has("gateway") ? largeLoads.filter(isAsked) : [];

@@ -18,8 +18,18 @@ export interface Options {
   readonly cache: string;
 }
 
-export const usage = `npm run bench -- [--rounds N] [--seconds S] [--only LOAD,…] [--targets TARGET,…] [--json FILE]
-  [--save] [--cache FOLDER]`;
+/** What `--help` says. */
+export const usageOf = (loadNames: readonly string[]) => `npm run bench -- [OPTION…]
+
+  --only LOAD,…       some of the loads: ${loadNames.join(", ")}
+  --targets TARGET,…  some of what is measured: ${targetNames.join(", ")}
+  --rounds N          how often all of it is measured; 5 where nothing is said
+  --seconds S         how long each piece takes; 0.55
+  --json FILE         writes all figures there
+  --save              renews bench/results.md and bench/results.json
+  --cache FOLDER      where Portkey, which the first run gets by npm, and data sets are kept; node_modules/.cache/bench
+
+One load on two targets takes some seconds: --only chat-1k --targets bare,gateway --rounds 3`;
 
 export const cacheFolder = join(import.meta.dirname, "../node_modules/.cache/bench");
 
@@ -52,7 +62,8 @@ function positive(option: string, text: string): number {
   throw new Error(`${option}: expected a number above 0`);
 }
 
-function names(option: string, text: string, known: readonly string[]): ReadonlySet<string> {
+/** Throws an Error where a list has a name that is none of these. */
+export function names(option: string, text: string, known: readonly string[]): ReadonlySet<string> {
   const given = text.split(",");
   const unknown = given.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new Error(`${option}: there is no "${unknown}"; there are ${known.join(", ")}`);

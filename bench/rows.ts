@@ -62,14 +62,9 @@ export const rows: readonly Row[] = [
   {
     ...{ work: "stream, p99 chunk delay at 5,000 chunks/s", against: "direct" },
     ...({ must: 0.5, aim: 0.2, unit: "ms", better: "less" } as const),
-    values: ({ together }) =>
-      together(
-        [
-          ["paced-100", "gateway", "p99 ms"],
-          ["paced-100", "direct", "p99 ms"],
-        ],
-        (own = 0, direct = 0) => own - direct,
-      ),
+    // Less what it usually is: a pause of the host's while the upstream was asked directly is nobody's gain.
+    values: ({ of, together }) =>
+      together([["paced-100", "gateway", "p99 ms"]], (own = 0) => own - of(["paced-100", "direct", "p99 ms"])),
   },
   {
     ...ratio("stream translated chat → messages, CPU per chunk", "bare, on chat", [1.8, 1.4]),
@@ -89,7 +84,10 @@ export const rows: readonly Row[] = [
     values: of(["keys-1m", "gateway-1m-keys-each", perRequest], ["keys-1m", "gateway", perRequest]),
   },
   {
-    ...ratio("same, 10,000 keys in turn by connections that all share", "itself, one key", [undefined, undefined]),
+    ...ratio("same, 10,000 keys of ten accounts in turn, by connections that all share", "itself, one key", [
+      undefined,
+      undefined,
+    ]),
     values: of(["keys-1m", "gateway-1m-keys-in-turn", perRequest], ["keys-1m", "gateway", perRequest]),
   },
 ];

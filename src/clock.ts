@@ -1,23 +1,30 @@
 /**
- * The clock of calls: it is looked at once in a turn of the event loop, which is over where immediates run. A call asks for the
- * time some fifteen times on its way (what that costs: docs/speed.md).
+ * The clock of calls: all that follows at once from one read of a connection happens at one moment. A call asks for the time
+ * some fifteen times on its way (what that costs: docs/speed.md), and mostly while its request or its answer is read.
  *
- * What it tells is never older than a turn, and work within one takes no time by it. Who must know whether the process itself has
- * stood still looks at `Date.now`.
+ * Outside of a read it is the machine's own. Within one it is behind by what has been done since the read began.
  */
 
-/** Returns a clock that tells milliseconds since 1970. */
-export function createTurnClock(): () => number {
-  let now: number | undefined;
-  const pass = () => {
-    now = undefined;
-  };
-  return () => {
-    if (now === undefined) {
-      now = Date.now();
-      // While an immediate is due the event loop does not sleep: no moment outlives the work at hand.
-      setImmediate(pass);
+let isReading = false;
+/** When the time was first asked for in this read. */
+let moment: number | undefined;
+
+/** Tells milliseconds since 1970. */
+export function readClock(): number {
+  if (!isReading) return Date.now();
+  moment ??= Date.now();
+  return moment;
+}
+
+/** Returns what takes a read, of so many bytes, so that all of it happens at one moment. */
+export function inOneMoment(take: (length: number) => void): (length: number) => void {
+  return (length) => {
+    isReading = true;
+    moment = undefined;
+    try {
+      take(length);
+    } finally {
+      isReading = false;
     }
-    return now;
   };
 }

@@ -3,7 +3,7 @@
  */
 import { Family } from "../gen/modelgateway/v1/access_pb.ts";
 import type { Catalog } from "./catalog.ts";
-import { createTurnClock } from "./clock.ts";
+import { readClock } from "./clock.ts";
 import { startChecks } from "./composition/checks.ts";
 import { createDoors } from "./composition/doors.ts";
 import { createShared, type Parts, type Shared } from "./composition/parts.ts";
@@ -37,7 +37,7 @@ export interface Gateway {
 /** Starts the gateway. Throws where the port is taken or a route is broken. */
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const exactClock = given.clock ?? Date.now;
-  const parts: Parts = { clock: createTurnClock(), exactClock, random: Math.random, ...given };
+  const parts: Parts = { clock: readClock, exactClock, random: Math.random, ...given };
   const { config, storage, log, clock } = parts;
   const shared = createShared(parts);
   const { catalog, providers, ledger, hurry, onError } = shared;

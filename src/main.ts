@@ -45,6 +45,11 @@ function version(): string {
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  // Who reads no further, as `head`, has what it wanted.
+  if (error.code !== "EPIPE") throw error;
+});
+
 try {
   await main(process.argv.slice(2));
 } catch (error) {

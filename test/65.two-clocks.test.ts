@@ -1,6 +1,6 @@
 /**
- * The ledger of a gateway looks at the machine's own clock, and not at that of the turn: a process that was stopped in the midst
- * of a turn draws on no lease that has lapsed.
+ * The ledger of a gateway looks at the machine's own clock, and not at that of the read: a process that was stopped in the midst
+ * of one draws on no lease that has lapsed.
  */
 import { join } from "node:path";
 import { pino } from "pino";
@@ -16,7 +16,7 @@ import { temporaryFolder } from "./support/command.ts";
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let storage: Storage;
 let shared: Shared;
-/** By the machine's clock; that of the turn stands at its beginning. */
+/** By the machine's clock; that of the read stands at its beginning. */
 let moment: number;
 
 beforeEach(async () => {

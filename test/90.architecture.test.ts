@@ -106,7 +106,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["http1", "config", "tokens"],
     ...["call.ts", "errors.ts", "facts.ts (types)", "flow.ts", "signal.ts", "soon.ts", "wire"],
   ],
-  http1: [],
+  http1: ["clock.ts"],
   tokens: ["background.ts", "errors.ts", "signal.ts (types)", "wire"],
   ledger: [
     ...["storage/ledger.ts (types)", "providers/provider.ts (types)", "providers/operations.ts (types)"],

@@ -52,12 +52,20 @@ export async function runGateway(
       await ready(gateway, storage);
       await asked;
     } finally {
+      const waiting = setTimeout(() => log.warn({ at_most_ms: config.drainMs }, stillRunning), quickMs);
       await gateway.close();
+      clearTimeout(waiting);
     }
   } finally {
     await storage.close();
   }
+  // Node takes down the handlers before a process that has nothing left to do is gone: an echo that came then would kill it.
+  process.once("beforeExit", () => process.exit());
 }
+
+/** How long the gateway may take to end without a word. */
+const quickMs = 1_000;
+const stillRunning = "calls that run are waited for; a second signal ends them at once";
 
 const noModel =
   "no model is served: the configuration names none that an upstream of its has. " +
@@ -93,13 +101,8 @@ function reasons({ hostName, portName }: typeof ownWords): Readonly<Record<strin
 /** One Ctrl-C may arrive several times: from the terminal, from npm, and from `bin/model-gateway.js`. */
 const echoMs = 500;
 
-/**
- * Resolves at the first signal; a second one, once the echoes of the first are over, ends the process at once. It is ended at
- * once, too, when nothing is left to do.
- */
+/** Resolves at the first signal; a second one, once the echoes of the first are over, ends the process at once. */
 function signalled(): Promise<void> {
-  // Node takes down the handlers before a process that has nothing left to do is gone: an echo that came then would kill it.
-  process.once("beforeExit", () => process.exit());
   return new Promise((resolve) => {
     let asked: number | undefined;
     const onSignal = () => {

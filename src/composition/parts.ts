@@ -22,7 +22,7 @@ export interface Parts {
   readonly config: Config;
   readonly storage: Storage;
   readonly log: Logger;
-  /** Milliseconds since 1970, the same for all that comes in one turn of the event loop. */
+  /** Milliseconds since 1970, the same for all that follows at once from one read of a connection. */
   readonly clock: () => number;
   /** Milliseconds since 1970 at this very moment: for what a process loses by standing still. */
   readonly exactClock: () => number;

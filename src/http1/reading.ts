@@ -7,6 +7,7 @@
  * means that `onread` has inside. Where a Node has others, they are read as they were.
  */
 import { type OnReadOpts, Socket } from "node:net";
+import { inOneMoment } from "../clock.ts";
 
 /** In bytes. */
 const readAtOnce = 65_536;
@@ -19,8 +20,9 @@ const taken = Buffer.allocUnsafeSlow(readAtOnce);
 
 /** Returns how a connection is to be read that is about to be made. What it calls back with is whoever's who takes it. */
 export function readBy(onData: (bytes: Buffer) => void): OnReadOpts {
+  const take = inOneMoment((length) => onData(ownCopy(made, length)));
   const callback = (length: number) => {
-    onData(ownCopy(made, length));
+    take(length);
     return true;
   };
   return { buffer: made, callback };
@@ -45,7 +47,7 @@ export function readFrom(socket: Socket, onRead: (memory: Buffer, length: number
   const inside = socket as unknown as Inside;
   if (!memoryName || !callbackName || !inside._handle?.useUserBuffer) return undefined;
   inside[memoryName] = taken;
-  inside[callbackName] = (length: number) => onRead(taken, length);
+  inside[callbackName] = inOneMoment((length) => onRead(taken, length));
   inside._handle.useUserBuffer(taken);
   return () => {
     inside[callbackName] = (length: number) => socket.push(ownCopy(taken, length));
