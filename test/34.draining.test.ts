@@ -314,6 +314,21 @@ describe("as a process", () => {
     expect(await exited).toEqual([0, null]);
   });
 
+  test("who waits for a stream is told, and that a second signal does not", async () => {
+    const { child, exited, rootUrl } = await serve();
+    const response = await stream(rootUrl, { simulate_token_delay_ms: "600000" });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    const told = new Promise<void>((resolve) => {
+      createInterface(child.stderr).on("line", (line) => line.includes("calls that run are waited for") && resolve());
+    });
+    child.kill("SIGTERM");
+    await told;
+    child.kill("SIGTERM");
+    expect(await exited).toEqual([1, null]);
+    await expect(reader.read()).rejects.toThrow();
+  });
+
   test("a signal given again does not wait for a stream", async () => {
     const { child, exited, rootUrl } = await serve();
     const response = await stream(rootUrl, { simulate_token_delay_ms: "600000" });
