@@ -40,6 +40,8 @@ export interface Load {
   readonly kind: "whole" | "burst" | "paced" | "grpc";
   /** How often in a round its targets take turns, each of which counts as a round: no host is as fast in the next half of a second. */
   readonly slices: number;
+  /** How many times as long as others it is measured. */
+  readonly lasting: number;
   /** Asked of every target before anything is measured. */
   readonly sent: Sent | undefined;
   measure(target: Target, context: MeasureContext): Promise<Figures>;
@@ -48,8 +50,8 @@ export interface Load {
 const proxies = ["nginx", "bare", "portkey", "gateway"] as const;
 const all = ["direct", ...proxies] as const;
 const streaming = { stream: true };
-/** What begins with a hundred streams is left and cleared up in this time, whatever they are measured for. */
-const settledSeconds = 0.12;
+/** Streams that have just begun are warm after this time. */
+const settledSeconds = 0.25;
 
 const chat = (bytes: number, model: string = models.chat, more = {}): Sent => ({
   path: "/v1/chat/completions",
@@ -102,14 +104,15 @@ function slicesOf(targets: Load["targets"], connections: number): number {
 function whole(name: string, about: string, targets: Load["targets"], sent: Sent, connections = 32): Load {
   return {
     ...{ name, about, kind: "whole", targets, sent, slices: slicesOf(targets, connections) },
+    // A thousand connections are not open at once: that is a part of it, and not all.
+    lasting: connections > 100 ? 1.5 : 1,
     async measure(target, { seconds, warmSeconds, folder }) {
       const { path, body, upstream } = sent;
       const requests = [{ headers: target.headers(upstream), body }];
       const run = { port: target.ports[upstream], path, requests, connections, folder };
       await wrk({ ...run, seconds: warmSeconds });
       const cpu = cpuOf(target);
-      // A thousand connections are not open at once: that is a part of it, and not all.
-      const result = await wrk({ ...run, seconds: connections > 100 ? 1.5 * seconds : seconds });
+      const result = await wrk({ ...run, seconds });
       return {
         "requests/s": result.requests / result.seconds,
         ...cpu("CPU µs/request", result.requests),
@@ -142,7 +145,9 @@ function paced(
   const model = models.paced(pace.everyMs);
   const asked = { chat: chat(1000, model, streaming), messages: messages(model, streaming) };
   return {
-    ...{ name, about, kind: "paced", targets, sent: undefined, slices: slicesOf(targets, pace.connections) },
+    ...{ name, about, kind: "paced", targets, sent: undefined, slices: 1 },
+    // So long that a pause of the host's is no hundredth of all chunks, nor the collection of what a hundred streams begin with.
+    lasting: pace.connections > 100 ? 2 : 3.2,
     async measure(target, { seconds, warmSeconds, upstreams }) {
       const port = target.ports.stub;
       // Nobody else translates.
@@ -152,7 +157,7 @@ function paced(
       let cpu = cpuOf(target);
       let spent: Figures = {};
       const delays = await readPaced({
-        ...{ ...pace, port, bytes, seconds: seconds * 2, warmSeconds: settled, stub: upstreams.stub },
+        ...{ ...pace, port, bytes, seconds, warmSeconds: settled, stub: upstreams.stub },
         onBegin: () => (cpu = cpuOf(target)),
         onEnd: () => (spent = cpu("CPU µs", 1)),
       });
@@ -169,7 +174,7 @@ function oneConnection(): Load {
   const sent = chat(1000);
   return {
     ...{ name: "one-connection", about: "one request after another, on one connection", targets: all, sent },
-    ...{ kind: "whole", slices: slicesOf(all, 1) },
+    ...{ kind: "whole", slices: slicesOf(all, 1), lasting: 1 },
     async measure(target, { seconds, warmSeconds }) {
       await inTurn(askedOf(target, sent), warmSeconds);
       return { "p50 ms": percentile(await inTurn(askedOf(target, sent), seconds), 0.5) };
@@ -181,10 +186,10 @@ function rate(): Load {
   const sent = chat(1000);
   return {
     ...{ name: "rate-500", about: "500 requests/s, whatever the answers take", targets: all, sent },
-    ...{ kind: "whole", slices: 1 },
+    ...{ kind: "whole", slices: 1, lasting: 1.5 },
     async measure(target, { seconds, warmSeconds }) {
       await atRate(askedOf(target, sent), 500, warmSeconds);
-      return percentiles(await atRate(askedOf(target, sent), 500, seconds * 1.5));
+      return percentiles(await atRate(askedOf(target, sent), 500, seconds));
     },
   };
 }
@@ -194,10 +199,10 @@ function first(): Load {
   const sent = chat(1000, models.brief, streaming);
   return {
     ...{ name: "first-chunk", about: "how long a stream's first chunk is awaited", targets: all, sent },
-    ...{ kind: "burst", slices: 1 },
+    ...{ kind: "burst", slices: 1, lasting: 0.5 },
     async measure(target, { seconds, warmSeconds }) {
-      await firstChunks(askedOf(target, sent), warmSeconds / 2);
-      return { "p50 ms": percentile(await firstChunks(askedOf(target, sent), seconds / 2), 0.5) };
+      await firstChunks(askedOf(target, sent), warmSeconds);
+      return { "p50 ms": percentile(await firstChunks(askedOf(target, sent), seconds), 0.5) };
     },
   };
 }
@@ -205,6 +210,7 @@ function first(): Load {
 function grpc(name: string, about: string, streamed: boolean): Load {
   return {
     ...{ name, about, kind: "grpc", targets: ["connect-echo", "gateway"], sent: undefined, slices: 1 },
+    lasting: 1,
     async measure(target, { seconds, warmSeconds }) {
       const model = streamed ? models.flat : models.chat;
       const port = target.ports.whole;

@@ -20,8 +20,11 @@ const args = process.argv.slice(2);
 /** The load of a machine that does nothing else, and which part of its time may be missing without a word. */
 const quiet = 0.7;
 const littleStolen = 0.02;
-/** How many times as long as it is measured a target runs a load beforehand: the first of its kind, and others. */
-const warmings = { first: 9, other: 1 };
+/**
+ * How many times as long as a piece is measured a target runs a load beforehand: the first of its kind, and others; and how many
+ * times as long as that where streams are paced, of which few run in a second.
+ */
+const warmings = { first: 9, other: 1, paced: 2 };
 /** What part of the time that it is measured a target has before that to find its connections again. */
 const again = 1 / 5;
 /** What part of that time a slice takes, where there are several. */
@@ -97,7 +100,8 @@ async function warmUp(chosen: readonly Load[], stage: Stage, seconds: number): P
   const warm = new Set<string>();
   for (const [place, load] of [...chosen, ...chosen.slice(0, 1)].entries()) {
     const isFirst = !warm.has(load.kind) || place === chosen.length;
-    const context = contextOf(stage, (isFirst ? warmings.first : warmings.other) * seconds);
+    const times = (isFirst ? warmings.first : warmings.other) * (load.kind === "paced" ? warmings.paced : 1);
+    const context = contextOf(stage, times * seconds);
     warm.add(load.kind);
     for (const target of targetsOf(load, stage)) {
       if (!target.program || target.name === "nginx") continue;
@@ -123,7 +127,7 @@ async function measure(load: Load, stage: Stage, round: number, seconds: number)
   const targets = targetsOf(load, stage);
   const turned = targets.map((_, i) => targets[(i + round) % targets.length] as Target);
   const pieces: Piece[] = [];
-  const context = contextOf(stage, load.slices === 1 ? seconds : sliceLength * seconds);
+  const context = contextOf(stage, load.lasting * (load.slices === 1 ? seconds : sliceLength * seconds));
   const turns = Array.from({ length: load.slices }, (_, slice) => turned.map((target) => ({ slice, target }))).flat();
   for (const { slice, target } of turns) {
     letRun(target, stage);
