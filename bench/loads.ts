@@ -105,7 +105,7 @@ function whole(name: string, about: string, targets: Load["targets"], sent: Sent
   return {
     ...{ name, about, kind: "whole", targets, sent, slices: slicesOf(targets, connections) },
     // A thousand connections are not open at once: that is a part of it, and not all.
-    lasting: connections > 100 ? 1.5 : 1,
+    lasting: connections > 100 ? 1.2 : 1,
     async measure(target, { seconds, warmSeconds, folder }) {
       const { path, body, upstream } = sent;
       const requests = [{ headers: target.headers(upstream), body }];
@@ -147,7 +147,7 @@ function paced(
   return {
     ...{ name, about, kind: "paced", targets, sent: undefined, slices: 1 },
     // So long that a pause of the host's is no hundredth of all chunks, nor the collection of what a hundred streams begin with.
-    lasting: pace.connections > 100 ? 2 : 3.2,
+    lasting: pace.connections > 100 ? 2 : 2.6,
     async measure(target, { seconds, warmSeconds, upstreams }) {
       const port = target.ports.stub;
       // Nobody else translates.

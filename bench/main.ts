@@ -24,7 +24,7 @@ const littleStolen = 0.02;
  * How many times as long as a piece is measured a target runs a load beforehand: the first of its kind, and others; and how many
  * times as long as that where streams are paced, of which few run in a second.
  */
-const warmings = { first: 9, other: 1, paced: 2 };
+const warmings = { first: 8, other: 1, paced: 2 };
 /** What part of the time that it is measured a target has before that to find its connections again. */
 const again = 1 / 5;
 /** What part of that time a slice takes, where there are several. */
