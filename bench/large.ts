@@ -9,7 +9,7 @@ import { readPaced } from "./clients/paced.ts";
 import { type WrkRun, wrk } from "./clients/wrk.ts";
 import { freePort } from "./free-port.ts";
 import { keysOfClients, openWithKeys } from "./growth/data.ts";
-import { chatRequest, models } from "./payloads.ts";
+import { chatRequest, chatRequestsBy, models } from "./payloads.ts";
 import { openFiles, type Program } from "./processes.ts";
 import type { Piece } from "./results.ts";
 import { makeKey, startGateway, type UpstreamPorts } from "./servers/gateway.ts";
@@ -139,8 +139,7 @@ interface Gateway {
 async function startMember({ target, secrets, isOneEach = false, ...own }: Member, upstreams: UpstreamPorts) {
   const port = await freePort();
   const program = await startGateway({ ...own, port, upstreams });
-  const body = chatRequest(models.chat, 1000);
-  const requests = secrets.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
+  const requests = chatRequestsBy(secrets);
   const path = "/v1/chat/completions";
   return { target, program, run: { port, path, requests, connections, isOneEach, folder: own.folder } };
 }

@@ -146,7 +146,7 @@ function paced(
   const asked = { chat: chat(1000, model, streaming), messages: messages(model, streaming) };
   return {
     ...{ name, about, kind: "paced", targets, sent: undefined, slices: 1 },
-    // So long that a pause of the host's is no hundredth of all chunks, nor the collection of what a hundred streams begin with.
+    // So long that a short pause of the host's is no hundredth of all chunks.
     lasting: pace.connections > 100 ? 2 : 2.6,
     async measure(target, { seconds, warmSeconds, upstreams }) {
       const port = target.ports.stub;

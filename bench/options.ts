@@ -18,13 +18,16 @@ export interface Options {
   readonly cache: string;
 }
 
+/** What holds where nothing is said. */
+const defaults = { rounds: "5", seconds: "0.55" };
+
 /** What `--help` says. */
 export const usageOf = (loadNames: readonly string[]) => `npm run bench -- [OPTION…]
 
   --only LOAD,…       some of the loads: ${loadNames.join(", ")}
   --targets TARGET,…  some of what is measured: ${targetNames.join(", ")}
-  --rounds N          how often all of it is measured; 5 where nothing is said
-  --seconds S         how long each piece takes; 0.55
+  --rounds N          how often all of it is measured; ${defaults.rounds} where nothing is said
+  --seconds S         how long each piece takes; ${defaults.seconds}
   --json FILE         writes all figures there
   --save              renews bench/results.md and bench/results.json
   --cache FOLDER      where Portkey, which the first run gets by npm, and data sets are kept; node_modules/.cache/bench
@@ -38,8 +41,8 @@ export function readOptions(args: readonly string[], loadNames: readonly string[
   const { values } = parseArgs({
     args: [...args],
     options: {
-      rounds: { type: "string", default: "5" },
-      seconds: { type: "string", default: "0.55" },
+      rounds: { type: "string", default: defaults.rounds },
+      seconds: { type: "string", default: defaults.seconds },
       only: { type: "string" },
       targets: { type: "string", default: targetNames.join() },
       json: { type: "string" },

@@ -35,6 +35,12 @@ export function messagesRequest(model: string, bytes: number, more: object = {})
   return chatRequest(model, bytes, more);
 }
 
+/** Chat requests of 1 kB as `wrk` sends them: one by each of these keys. */
+export function chatRequestsBy(secrets: readonly string[]) {
+  const body = chatRequest(models.chat, 1000);
+  return secrets.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
+}
+
 export function embeddingsRequest(): string {
   return JSON.stringify({ model: models.embeddings, input: textOf(900) });
 }

@@ -2,14 +2,9 @@
 
 /** The value in the middle, or what lies between the two in the middle. NaN of nothing. */
 export function median(values: readonly number[]): number {
-  return (
-    (percentile(values, 0.5) -
-      percentile(
-        values.map((value) => -value),
-        0.5,
-      )) /
-    2
-  );
+  const sorted = Float64Array.from(values).sort();
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
 }
 
 /** The value that this part of all is at most, by the nearest rank. NaN of nothing. */

@@ -7,7 +7,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { type WrkRun, wrk } from "../clients/wrk.ts";
 import { freePort } from "../free-port.ts";
-import { chatRequest, models } from "../payloads.ts";
+import { chatRequestsBy } from "../payloads.ts";
 import type { Program } from "../processes.ts";
 import { startGateway, type UpstreamPorts } from "../servers/gateway.ts";
 import { median } from "../statistics.ts";
@@ -93,13 +93,10 @@ async function started(name: string, size: Size, { folder, cache, upstreams }: C
   const begun = performance.now();
   const program = await startGateway({ folder: own, port, upstreams, moreModels: size.models });
   const startMs = performance.now() - begun;
-  const body = chatRequest(models.chat, 1000);
-  const requestsBy = (keys: readonly string[]) =>
-    keys.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
   const run = { port, path: "/v1/chat/completions", connections, folder };
   const runs = {
-    "a key each": { ...run, requests: requestsBy(keysOfClients(secrets, connections)), isOneEach: true },
-    "in turn": { ...run, requests: requestsBy(secrets) },
+    "a key each": { ...run, requests: chatRequestsBy(keysOfClients(secrets, connections)), isOneEach: true },
+    "in turn": { ...run, requests: chatRequestsBy(secrets) },
   };
   return { count: size.count, folder: own, program, startMs, runs, cpu: { "a key each": [], "in turn": [] } };
 }
