@@ -50,9 +50,8 @@ export function each<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {
       return leave(error);
     }
   };
-  const running = items instanceof Flow ? (items.run as Run<T>)(takeNext) : iterate(items, takeNext);
   // A source may end well though it was left.
-  return running.then(
+  return runOf(items)(takeNext).then(
     () => {
       if (left) throw left.error;
     },
@@ -73,7 +72,7 @@ export function ending<T>(
       passing?.(item);
       return take(item);
     };
-    return each(items, passing ? passed : take).then(
+    return runOf(items)(passing ? passed : take).then(
       () => ended(),
       (error: unknown) => {
         ended(error === noMore ? undefined : error);
@@ -87,6 +86,10 @@ export function ending<T>(
 export async function failAfter(taken: Promise<void> | undefined, error: unknown): Promise<never> {
   await taken;
   throw error;
+}
+
+function runOf<T>(items: AsyncIterable<T>): Run<T> {
+  return items instanceof Flow ? (items.run as Run<T>) : (take) => iterate(items, take);
 }
 
 async function iterate<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {

@@ -12,6 +12,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { readFields } from "../src/http1/fields.ts";
 import type { PlainAnswer } from "../src/http1/served-answer.ts";
 import { type PlainRequest, plainRequest, readHead } from "../src/http1/served-request.ts";
+import { discard, readBody } from "../src/transport/body.ts";
 import { type Listener, type ListenOptions, listen } from "../src/transport/listen.ts";
 import { connectClient, startServedPort } from "./support/served-port.ts";
 
@@ -38,6 +39,15 @@ describe("a request", () => {
     expect(request).toMatchObject({ method: "POST", url: "/v1/x?y=1", httpVersionMajor: 1 });
     expect(request.headers).toEqual({ host: "h", "x-one": "a b", "content-length": "4" });
     expect(String(request.body)).toBe("body");
+  });
+
+  test("keeps its body until that has been taken, and no longer: an answer may last for hours", () => {
+    const request = read(plain) as PlainRequest;
+    const limits = { maxBytes: 10, timeoutMs: 1000 };
+    expect(String(readBody(request, limits))).toBe("body");
+    expect(request.body).toBeUndefined();
+    expect(() => readBody(request, limits)).toThrow("an error while handling");
+    discard(request);
   });
 
   test("that is cut in its body is waited for, and one that is cut in its head is for Node's own server", () => {

@@ -1,5 +1,5 @@
 /**
- * The bench runs, and tells what it measured: a short run of one load on two targets. How fast anything is, is no matter
+ * The bench runs, and tells what it measured: a short run of two loads on two targets. How fast anything is, is no matter
  * of tests.
  */
 import { readFile } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { has } from "../bench/processes.ts";
 import { report } from "../bench/report.ts";
-import { resultsOf } from "../bench/results.ts";
+import { type Piece, resultsOf } from "../bench/results.ts";
 import { rows } from "../bench/rows.ts";
 import { median } from "../bench/statistics.ts";
 import { root, run, temporaryFolder } from "./support/command.ts";
@@ -25,7 +25,7 @@ const bench = (...args: readonly string[]) =>
 
 test.skipIf(!has("wrk"))("a short run tells of every row, and of each target", { timeout: 120_000 }, async () => {
   const json = join(folder.path, "results.json");
-  const asked = ["--rounds", "1", "--seconds", "0.3", "--only", "chat-1k", "--targets", "bare,gateway"];
+  const asked = ["--rounds", "1", "--seconds", "0.3", "--only", "chat-1k,steady-100", "--targets", "bare,gateway"];
   const { code, stdout, stderr } = await bench(...asked, "--json", json);
   expect(code, stderr).toBe(0);
   for (const { work } of rows) expect(stdout).toContain(`| ${work} |`);
@@ -36,8 +36,9 @@ test.skipIf(!has("wrk"))("a short run tells of every row, and of each target", {
   expect(stdout).toMatch(/\| chat-1k: .* \| gateway \| [\d,.]+ \|/);
   const { rows: values, pieces } = JSON.parse(await readFile(json, "utf8"));
   expect(values).toHaveLength(rows.length);
-  const turns = pieces.map(({ target, round }: { target: string; round: number }) => `${round} ${target}`);
-  expect(turns).toEqual(["0 bare", "0 gateway", "1 bare", "1 gateway", "2 bare", "2 gateway"]);
+  const turns = pieces.map(({ load, target, round }: Piece) => `${load} ${round} ${target}`);
+  const slices = [0, 1, 2].flatMap((slice) => [`chat-1k ${slice} bare`, `chat-1k ${slice} gateway`]);
+  expect(turns).toEqual([...slices, "steady-100 0 gateway"]);
 });
 
 test("a row is the median of its rounds, and says between what half of them lie", () => {

@@ -18,8 +18,8 @@ export interface PlainRequest {
   readonly sameHeaders: object | undefined;
   readonly httpVersionMajor: 1;
   readonly socket: Socket;
-  /** All of it; of a long one, what comes. */
-  readonly body: Buffer | ComingBody;
+  /** All of it, until somebody has taken it, for a request is kept as long as its answer lasts; of a long one, what comes. */
+  body: Buffer | ComingBody | undefined;
 }
 
 /** What stands before a body. */

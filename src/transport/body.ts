@@ -5,8 +5,8 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { DescMessage } from "@bufbuild/protobuf";
-import { cancelled, requestTimeout, requestTooLarge, unsupportedMediaType } from "../errors.ts";
-import type { ComingBody } from "../http1/coming-body.ts";
+import { cancelled, internal, requestTimeout, requestTooLarge, unsupportedMediaType } from "../errors.ts";
+import { ComingBody } from "../http1/coming-body.ts";
 import type { PlainRequest } from "../http1/served-request.ts";
 import type { Soon } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
@@ -29,10 +29,18 @@ export function headerText({ headers }: HttpRequest, name: string): string | und
 export function readBody(req: HttpRequest, limits: BodyLimits): Soon<Buffer> {
   const length = Number(req.headers["content-length"] ?? 0);
   if (length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
-  if ("body" in req) return Buffer.isBuffer(req.body) ? req.body : comingBody(req.body, limits);
+  if ("body" in req) return plainBody(req, limits);
   // Most bodies come along with their heads, and are there as soon as Node has read on: then nothing is listened to.
   const read = () => (req.readableLength === length ? (req.read() as Buffer) : collect(req, limits));
   return length > 0 ? Promise.resolve().then(read) : collect(req, limits);
+}
+
+function plainBody(req: PlainRequest, limits: BodyLimits): Soon<Buffer> {
+  const { body } = req;
+  if (body instanceof ComingBody) return comingBody(body, limits);
+  if (!body) throw internal(new Error("a request's body was read twice"));
+  req.body = undefined;
+  return body;
 }
 
 function comingBody(body: ComingBody, limits: BodyLimits): Promise<Buffer> {
@@ -79,7 +87,7 @@ function collect(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
  */
 export function discard(req: HttpRequest, timeoutMs = 60_000): void {
   if ("body" in req) {
-    if (!Buffer.isBuffer(req.body)) req.body.drop(timeoutMs);
+    if (req.body instanceof ComingBody) req.body.drop(timeoutMs);
     return;
   }
   const { socket } = req;

@@ -28,7 +28,7 @@ subscribe("http.server.request.start", (message) => {
   const heard = (body: string) => hearBody(String(request.headers["content-type"] ?? ""), path, body);
   if ("body" in request) {
     if (Buffer.isBuffer(request.body)) heard(request.body.subarray(0, mostBytes).toString("latin1"));
-    else collectComing(request.body, heard);
+    else if (request.body) collectComing(request.body, heard);
   } else if (/^\/v1\/(traces|metrics)$/.test(path)) {
     return collect(request, Number.POSITIVE_INFINITY, rememberTrace);
   } else collect(request, mostBytes, heard);
