@@ -50,8 +50,6 @@ export interface Load {
 const proxies = ["nginx", "bare", "portkey", "gateway"] as const;
 const all = ["direct", ...proxies] as const;
 const streaming = { stream: true };
-/** Streams that have just begun are warm after this time. */
-const settledSeconds = 0.25;
 
 const chat = (bytes: number, model: string = models.chat, more = {}): Sent => ({
   path: "/v1/chat/completions",
@@ -146,18 +144,17 @@ function paced(
   const asked = { chat: chat(1000, model, streaming), messages: messages(model, streaming) };
   return {
     ...{ name, about, kind: "paced", targets, sent: undefined, slices: 1 },
-    // So long that a short pause of the host's is no hundredth of all chunks.
-    lasting: pace.connections > 100 ? 2 : 2.6,
+    // A thousand streams are opened in a longer time than a piece lasts.
+    lasting: pace.connections > 100 ? 2 : 1,
     async measure(target, { seconds, warmSeconds, upstreams }) {
       const port = target.ports.stub;
       // Nobody else translates.
       const sent = asMessages && target.name === "gateway" ? asked.messages : asked.chat;
       const bytes = requestBytes(sent.path, target.headers("stub"), sent.body);
-      const settled = Math.max(warmSeconds, settledSeconds);
       let cpu = cpuOf(target);
       let spent: Figures = {};
       const delays = await readPaced({
-        ...{ ...pace, port, bytes, seconds, warmSeconds: settled, stub: upstreams.stub },
+        ...{ ...pace, port, bytes, seconds, warmSeconds, stub: upstreams.stub },
         onBegin: () => (cpu = cpuOf(target)),
         onEnd: () => (spent = cpu("CPU µs", 1)),
       });
@@ -227,7 +224,7 @@ function askedOf(target: Target, { path, upstream, body }: Sent) {
   return { port: target.ports[upstream], bytes: requestBytes(path, target.headers(upstream), body) };
 }
 
-function percentiles(times: readonly number[]): Figures {
+export function percentiles(times: readonly number[]): Figures {
   return { "p50 ms": percentile(times, 0.5), "p99 ms": percentile(times, 0.99), "p99.9 ms": percentile(times, 0.999) };
 }
 

@@ -14,6 +14,7 @@ import { has, pinSelf, unpinned, watchStolen } from "./processes.ts";
 import { folder, runProgram } from "./program.ts";
 import { report, valuesOf } from "./report.ts";
 import { type Piece, resultsOf } from "./results.ts";
+import { steady } from "./steady.ts";
 import { type Stage, setStage, type Target } from "./targets.ts";
 
 const args = process.argv.slice(2);
@@ -35,17 +36,19 @@ const broken = new Set<string>();
 await runProgram(main);
 
 async function main(): Promise<void> {
-  const names = [...loads, ...largeLoads].map(({ name }) => name);
+  const names = [...loads, steady, ...largeLoads].map(({ name }) => name);
   if (args.includes("--help")) return console.log(usageOf(names));
   const options = readOptions(args, names);
   const isAsked = ({ name }: { readonly name: string }) => options.only?.has(name) ?? true;
   const chosen = loads.filter(isAsked);
+  const isSteady = isAsked(steady);
   const large = options.targets.has("gateway") ? largeLoads.filter(isAsked) : [];
   if (!has("wrk")) throw new Error(wrkMissing);
   pinSelf();
   const [busy = 0] = loadavg();
   const stolen = watchStolen();
-  const wanted = new Set(chosen.flatMap(({ targets }) => targets.filter((name) => options.targets.has(name))));
+  const staged = [...chosen, ...(isSteady ? [steady] : [])];
+  const wanted = new Set(staged.flatMap(({ targets }) => targets.filter((name) => options.targets.has(name))));
   const stage = await setStage({ folder, cache: options.cache, wanted });
   for (const load of chosen) for (const target of targetsOf(load, stage)) await verify(load, target);
   await warmUp(chosen, stage, options.seconds);
@@ -55,6 +58,11 @@ async function main(): Promise<void> {
       tell(`round ${round + 1} of ${options.rounds}, ${load.name}`);
       pieces.push(...(await measure(load, stage, round, options.seconds)));
     }
+  }
+  for (const target of isSteady ? targetsOf(steady, stage) : []) {
+    tell(`${steady.name} on ${target.name}`);
+    letRun(target, stage);
+    pieces.push(...(await steady.run(target, { ...options, upstreams: stage.upstreams })));
   }
   // They get the cores for themselves.
   await Promise.all([...stage.targets.values()].map(({ program }) => program?.stop()));
@@ -73,7 +81,7 @@ async function main(): Promise<void> {
   const command = ["npm run bench", ...(args.length > 0 ? ["--", ...args] : [])].join(" ");
   const date = new Date();
   const results = resultsOf(pieces);
-  const text = report({ results, loads: [...chosen, ...large], notes, command, rounds: options.rounds, date });
+  const text = report({ results, loads: [...staged, ...large], notes, command, rounds: options.rounds, date });
   console.log(text);
   const json = JSON.stringify({ date, command, notes, rows: valuesOf(results), pieces }, undefined, 2);
   if (options.json) writeFileSync(options.json, `${json}\n`);
@@ -88,7 +96,7 @@ function tell(what: string): void {
   process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${line}${what === "done" ? "\n" : ""}` : `${line}\n`);
 }
 
-function targetsOf({ targets }: Load, stage: Stage): Target[] {
+function targetsOf({ targets }: Pick<Load, "targets">, stage: Stage): Target[] {
   return targets.flatMap((name) => stage.targets.get(name) ?? []);
 }
 

@@ -64,7 +64,7 @@ export const rows: readonly Row[] = [
     ...({ must: 0.5, aim: 0.2, unit: "ms", better: "less" } as const),
     // Less what it usually is: a pause of the host's while the upstream was asked directly is nobody's gain.
     values: ({ of, together }) =>
-      together([["paced-100", "gateway", "p99 ms"]], (own = 0) => own - of(["paced-100", "direct", "p99 ms"])),
+      together([["steady-100", "gateway", "p99 ms"]], (own = 0) => own - of(["steady-100", "direct", "p99 ms"])),
   },
   {
     ...ratio("stream translated chat → messages, CPU per chunk", "bare, on chat", [1.8, 1.4]),

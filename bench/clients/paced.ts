@@ -12,6 +12,7 @@ export interface PacedInit extends Asked {
   /** How often a stream has a chunk, in milliseconds. */
   readonly everyMs: number;
   readonly warmSeconds: number;
+  /** How long a window is. */
   readonly seconds: number;
   /** The stub, which is told when the streams end. */
   readonly stub: number;
@@ -27,10 +28,15 @@ const endMs = 15_000;
 
 /** Opens the streams, reads them, and ends them. Returns the delays of the chunks in the time measured, in milliseconds. */
 export async function readPaced(init: PacedInit): Promise<number[]> {
+  return (await readWindows(init, 1)).flat();
+}
+
+/** The same in so many windows, one right after the other, of streams that are opened once. */
+export async function readWindows(init: PacedInit, count: number): Promise<number[][]> {
   const { connections, everyMs, warmSeconds, seconds, stub } = init;
-  const delays: number[] = [];
-  let isMeasured = false;
-  const onDelay = (ms: number) => isMeasured && delays.push(ms);
+  const windows: number[][] = [];
+  let current: number[] | undefined;
+  const onDelay = (ms: number) => current?.push(ms);
   const streams: Stream[] = [];
   try {
     while (streams.length < connections) {
@@ -39,9 +45,12 @@ export async function readPaced(init: PacedInit): Promise<number[]> {
     }
     await sleep(warmSeconds * 1000);
     init.onBegin?.();
-    isMeasured = true;
-    await sleep(seconds * 1000);
-    isMeasured = false;
+    for (let window = 0; window < count; window++) {
+      current = [];
+      windows.push(current);
+      await sleep(seconds * 1000);
+    }
+    current = undefined;
     init.onEnd?.();
     const asker = await open(stub);
     await asker.ask(requestBytes("/end", {}, "{}"));
@@ -54,9 +63,10 @@ export async function readPaced(init: PacedInit): Promise<number[]> {
     for (const { socket } of streams) socket.destroy();
   }
   const expected = (connections * seconds * 1000) / everyMs;
-  if (delays.length < 0.9 * expected)
-    throw new Error(`${delays.length} of ${expected} chunks came at port ${init.port}`);
-  return delays;
+  for (const { length } of windows) {
+    if (length < 0.9 * expected) throw new Error(`${length} of ${expected} chunks came at port ${init.port}`);
+  }
+  return windows;
 }
 
 interface Stream {
