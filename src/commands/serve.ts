@@ -1,5 +1,5 @@
 /**
- * `model-gateway serve`: runs the gateway until SIGTERM or SIGINT.
+ * `model-gateway serve`: runs the gateway until SIGTERM, SIGINT or SIGHUP.
  *
  * While nobody operates the gateway it prints the link by which its first user is made. That goes to standard output
  * alone, never to the log.
@@ -110,7 +110,7 @@ function signalled(): Promise<void> {
       asked ??= performance.now();
       resolve();
     };
-    process.on("SIGTERM", onSignal);
-    process.on("SIGINT", onSignal);
+    // The last one comes when a terminal is closed.
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, onSignal);
   });
 }
