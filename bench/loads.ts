@@ -7,13 +7,11 @@ import { requestBytes } from "./clients/http.ts";
 import { atRate, firstChunks, inTurn } from "./clients/latency.ts";
 import { readPaced } from "./clients/paced.ts";
 import { wrk } from "./clients/wrk.ts";
+import { cpuOf, type Figures, memoryOf, percentiles } from "./figures.ts";
 import { chatRequest, chunksPerStream, embeddingsRequest, messagesRequest, models } from "./payloads.ts";
 import type { UpstreamPorts } from "./servers/gateway.ts";
 import { percentile } from "./statistics.ts";
 import type { Target, TargetName } from "./targets.ts";
-
-/** What is taken, by its name with its unit: the same names in the table and in the JSON. */
-export type Figures = Readonly<Record<string, number>>;
 
 export interface MeasureContext {
   /** How long it is measured, and before that warmed up. */
@@ -144,8 +142,8 @@ function paced(
   const asked = { chat: chat(1000, model, streaming), messages: messages(model, streaming) };
   return {
     ...{ name, about, kind: "paced", targets, sent: undefined, slices: 1 },
-    // A thousand streams are opened in a longer time than a piece lasts.
-    lasting: pace.connections > 100 ? 2 : 1,
+    // A target clears up after its streams once in two seconds: a much shorter piece has all of that or nothing.
+    lasting: 2,
     async measure(target, { seconds, warmSeconds, upstreams }) {
       const port = target.ports.stub;
       // Nobody else translates.
@@ -222,19 +220,4 @@ function grpc(name: string, about: string, streamed: boolean): Load {
 
 function askedOf(target: Target, { path, upstream, body }: Sent) {
   return { port: target.ports[upstream], bytes: requestBytes(path, target.headers(upstream), body) };
-}
-
-export function percentiles(times: readonly number[]): Figures {
-  return { "p50 ms": percentile(times, 0.5), "p99 ms": percentile(times, 0.99), "p99.9 ms": percentile(times, 0.999) };
-}
-
-/** Begins to count; what it returns tells what was spent on each of so many. */
-function cpuOf({ program }: Target): (name: string, count: number) => Figures {
-  if (!program) return () => ({});
-  const before = program.cpu();
-  return (name, count) => ({ [name]: (program.cpu() - before) / 1000 / count });
-}
-
-function memoryOf({ program }: Target): Figures {
-  return program ? { "memory MB": program.memory() / 1e6 } : {};
 }

@@ -9,7 +9,7 @@ export const folder = mkdtempSync(join(tmpdir(), "gateway-bench-"));
 
 /** Runs the program. However it ends, what it started is ended and its folder gone; what fails is told in one line. */
 export async function runProgram(main: () => Promise<void>): Promise<void> {
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => void clear().then(() => process.exit(130)));
   }
   try {
@@ -25,4 +25,10 @@ export async function runProgram(main: () => Promise<void>): Promise<void> {
 async function clear(): Promise<void> {
   await stopAll();
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** What is going on, in one line of a terminal; to a file it is told line by line. */
+export function tell(what: string): void {
+  const line = `bench: ${Math.round(performance.now() / 1000)} s, ${what}`;
+  process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${line}${what === "done" ? "\n" : ""}` : `${line}\n`);
 }

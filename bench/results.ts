@@ -1,5 +1,5 @@
 /** What was measured, and what is read from it: medians over rounds, and the ratios within each. */
-import type { Figures } from "./loads.ts";
+import type { Figures } from "./figures.ts";
 import { median } from "./statistics.ts";
 
 /** One piece: a load on a target in a round. */

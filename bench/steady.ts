@@ -1,10 +1,10 @@
 /**
- * Streams that go on: a hundred, opened once, and read in windows one after the other. Streams that have just begun have
- * their targets collect what they will keep; the other paced loads, which open theirs anew for each piece, show that.
+ * Streams that go on: a hundred, opened once, left to settle, and read in windows one right after the other. The paced loads
+ * of `loads.ts` open theirs anew for each piece, and so show what a beginning costs: the engine copies what streams will keep.
  */
 import { requestBytes } from "./clients/http.ts";
 import { readWindows } from "./clients/paced.ts";
-import { percentiles } from "./loads.ts";
+import { percentiles } from "./figures.ts";
 import { chatRequest, models } from "./payloads.ts";
 import type { Piece } from "./results.ts";
 import type { UpstreamPorts } from "./servers/gateway.ts";
@@ -12,31 +12,46 @@ import type { Target, TargetName } from "./targets.ts";
 
 export interface SteadyContext {
   readonly upstreams: UpstreamPorts;
-  /** How many windows there are. */
+  /** How many windows are read; each counts as a round. */
   readonly rounds: number;
   /** How long pieces of other loads are measured. */
   readonly seconds: number;
 }
 
-const targets: readonly TargetName[] = ["direct", "gateway"];
-const pace = { connections: 100, everyMs: 20 };
-/** How many times as long as a piece a window takes, and before all of them the time in which what streams keep has grown old. */
+export interface SteadyLoad {
+  readonly name: string;
+  readonly about: string;
+  readonly targets: readonly TargetName[];
+  /** Reads the windows, one for each round. */
+  run(target: Target, context: SteadyContext): Promise<readonly Piece[]>;
+}
+
+/** How long a window is, in pieces of other loads: two seconds for 0.55. */
 const lasting = 3.6;
+/** How long streams are left alone before the first window, in the same: eight seconds, until what they keep has grown old. */
 const settling = 15;
 
-export const steady = {
-  name: "steady-100",
-  about: "100 streams of 50 chunks/s that go on",
-  targets,
-  /** What was taken in each window, as of a round. */
-  async run(target: Target, { upstreams, rounds, seconds }: SteadyContext): Promise<readonly Piece[]> {
-    const body = chatRequest(models.paced(pace.everyMs), 1000, { stream: true });
-    const bytes = requestBytes("/v1/chat/completions", target.headers("stub"), body);
-    const times = { warmSeconds: (target.program ? settling : 1) * seconds, seconds: lasting * seconds };
-    const asked = { ...pace, ...times, port: target.ports.stub, bytes, stub: upstreams.stub };
-    const windows = await readWindows(asked, rounds);
-    return windows.map((delays, round) => {
-      return { load: steady.name, target: target.name, round, figures: percentiles(delays) };
-    });
-  },
-};
+export const steadyLoads: readonly SteadyLoad[] = [
+  steady("steady-100", "100 streams of 50 chunks/s that go on", { connections: 100, everyMs: 20 }),
+];
+
+function steady(
+  name: string,
+  about: string,
+  pace: { readonly connections: number; readonly everyMs: number },
+): SteadyLoad {
+  const body = chatRequest(models.paced(pace.everyMs), 1000, { stream: true });
+  return {
+    ...{ name, about, targets: ["direct", "gateway"] },
+    async run(target, { upstreams, rounds, seconds }) {
+      const bytes = requestBytes("/v1/chat/completions", target.headers("stub"), body);
+      // The upstream itself has nothing that grows old.
+      const warmSeconds = target.program ? settling * seconds : seconds;
+      const asked = { ...pace, port: target.ports.stub, bytes, stub: upstreams.stub };
+      const windows = await readWindows({ ...asked, warmSeconds, seconds: lasting * seconds }, rounds);
+      return windows.map((delays, round) => {
+        return { load: name, target: target.name, round, figures: percentiles(delays) };
+      });
+    },
+  };
+}

@@ -61,7 +61,10 @@ export function each<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {
   );
 }
 
-/** Hands items on, and tells once how that ended: with nothing where nobody took more. */
+/**
+ * Hands items on, and tells once how that ended: with nothing where nobody took more. It has no hand of its own, which each
+ * item would go through: so `passing` must not throw.
+ */
 export function ending<T>(
   items: AsyncIterable<T>,
   ended: (failure?: unknown) => void,
@@ -88,6 +91,7 @@ export async function failAfter(taken: Promise<void> | undefined, error: unknown
   throw error;
 }
 
+/** How these are handed over: a flow's own way, or one item asked for after another. */
 function runOf<T>(items: AsyncIterable<T>): Run<T> {
   return items instanceof Flow ? (items.run as Run<T>) : (take) => iterate(items, take);
 }

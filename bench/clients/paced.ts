@@ -12,7 +12,7 @@ export interface PacedInit extends Asked {
   /** How often a stream has a chunk, in milliseconds. */
   readonly everyMs: number;
   readonly warmSeconds: number;
-  /** How long a window is. */
+  /** How long the delays are taken; where there are several windows, in each. */
   readonly seconds: number;
   /** The stub, which is told when the streams end. */
   readonly stub: number;
@@ -31,7 +31,7 @@ export async function readPaced(init: PacedInit): Promise<number[]> {
   return (await readWindows(init, 1)).flat();
 }
 
-/** The same in so many windows, one right after the other, of streams that are opened once. */
+/** Opens the streams once, and reads them in so many windows, one right after the other. Returns the delays of each. */
 export async function readWindows(init: PacedInit, count: number): Promise<number[][]> {
   const { connections, everyMs, warmSeconds, seconds, stub } = init;
   const windows: number[][] = [];
@@ -64,7 +64,7 @@ export async function readWindows(init: PacedInit, count: number): Promise<numbe
   }
   const expected = (connections * seconds * 1000) / everyMs;
   for (const { length } of windows) {
-    if (length < 0.9 * expected) throw new Error(`${length} of ${expected} chunks came at port ${init.port}`);
+    if (length < 0.9 * expected) throw new Error(`${length} of ${expected} chunks came in time at port ${init.port}`);
   }
   return windows;
 }

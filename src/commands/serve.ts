@@ -110,7 +110,7 @@ function signalled(): Promise<void> {
       asked ??= performance.now();
       resolve();
     };
-    // The last one comes when a terminal is closed.
+    // A terminal that is closed sends SIGHUP: calls that run are waited for then, too.
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, onSignal);
   });
 }

@@ -18,7 +18,7 @@ export interface PlainRequest {
   readonly sameHeaders: object | undefined;
   readonly httpVersionMajor: 1;
   readonly socket: Socket;
-  /** All of it, until somebody has taken it, for a request is kept as long as its answer lasts; of a long one, what comes. */
+  /** The whole body, or of a long one what comes. Undefined once it is read: a request is kept as long as its answer lasts. */
   body: Buffer | ComingBody | undefined;
 }
 

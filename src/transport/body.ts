@@ -25,7 +25,7 @@ export function headerText({ headers }: HttpRequest, name: string): string | und
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
-/** Reads the body. Throws a Refusal, now or later: too large, too slow, or the caller went away. */
+/** Reads the body, once: nobody keeps it for a second reader. Throws a Refusal, now or later: too large, too slow, or the caller went away. */
 export function readBody(req: HttpRequest, limits: BodyLimits): Soon<Buffer> {
   const length = Number(req.headers["content-length"] ?? 0);
   if (length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
@@ -39,6 +39,7 @@ function plainBody(req: PlainRequest, limits: BodyLimits): Soon<Buffer> {
   const { body } = req;
   if (body instanceof ComingBody) return comingBody(body, limits);
   if (!body) throw internal(new Error("a request's body was read twice"));
+  // A stream keeps its request for hours.
   req.body = undefined;
   return body;
 }
