@@ -142,7 +142,7 @@ function paced(
   const asked = { chat: chat(1000, model, streaming), messages: messages(model, streaming) };
   return {
     ...{ name, about, kind: "paced", targets, sent: undefined, slices: 1 },
-    // A target clears up after its streams once in two seconds: a much shorter piece has all of that or nothing.
+    // A target clears up after its streams every few seconds: a short piece has much of that or nothing.
     lasting: 2,
     async measure(target, { seconds, warmSeconds, upstreams }) {
       const port = target.ports.stub;

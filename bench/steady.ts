@@ -26,10 +26,10 @@ export interface SteadyLoad {
   run(target: Target, context: SteadyContext): Promise<readonly Piece[]>;
 }
 
-/** How long a window is, in pieces of other loads: two seconds for 0.55. */
-const lasting = 3.6;
-/** How long streams are left alone before the first window, in the same: eight seconds, until what they keep has grown old. */
-const settling = 15;
+/** How long a window is, in pieces of other loads: two seconds for 0.52. */
+const lasting = 3.8;
+/** How long streams are left alone before the first window, in the same: eighteen seconds, until what they keep has grown old. */
+const settling = 34;
 
 export const steadyLoads: readonly SteadyLoad[] = [
   steady("steady-100", "100 streams of 50 chunks/s that go on", { connections: 100, everyMs: 20 }),

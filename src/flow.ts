@@ -50,8 +50,9 @@ export function each<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {
       return leave(error);
     }
   };
+  const running = items instanceof Flow ? (items.run as Run<T>)(takeNext) : iterate(items, takeNext);
   // A source may end well though it was left.
-  return runOf(items)(takeNext).then(
+  return running.then(
     () => {
       if (left) throw left.error;
     },
@@ -61,10 +62,7 @@ export function each<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {
   );
 }
 
-/**
- * Hands items on, and tells once how that ended: with nothing where nobody took more. It has no hand of its own, which each
- * item would go through: so `passing` must not throw.
- */
+/** Hands items on, and tells once how that ended: with nothing where nobody took more. */
 export function ending<T>(
   items: AsyncIterable<T>,
   ended: (failure?: unknown) => void,
@@ -75,7 +73,7 @@ export function ending<T>(
       passing?.(item);
       return take(item);
     };
-    return runOf(items)(passing ? passed : take).then(
+    return each(items, passing ? passed : take).then(
       () => ended(),
       (error: unknown) => {
         ended(error === noMore ? undefined : error);
@@ -89,11 +87,6 @@ export function ending<T>(
 export async function failAfter(taken: Promise<void> | undefined, error: unknown): Promise<never> {
   await taken;
   throw error;
-}
-
-/** How these are handed over: a flow's own way, or one item asked for after another. */
-function runOf<T>(items: AsyncIterable<T>): Run<T> {
-  return items instanceof Flow ? (items.run as Run<T>) : (take) => iterate(items, take);
 }
 
 async function iterate<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {

@@ -46,8 +46,8 @@ function version(): string {
 }
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  // Who reads no further, as `head`, has what it wanted.
-  if (error.code !== "EPIPE") throw error;
+  // Who reads no further, as `head`, has what it wanted; a terminal that was closed has nobody who reads.
+  if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
 });
 
 try {

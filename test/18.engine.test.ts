@@ -2,7 +2,7 @@
 import { deepStrictEqual, ok } from "node:assert";
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { getPriority } from "node:os";
+import { getPriority, totalmem } from "node:os";
 import { describe, test } from "vitest";
 import { flags } from "../src/commands/engine.ts";
 import { bin, Running, temporaryFolder } from "./support/command.ts";
@@ -23,7 +23,8 @@ function threadsOf(pid: number): Thread[] {
 
 test("what it is told it understands: another version may not", () => {
   const known = execFileSync(process.execPath, ["--v8-options"], { encoding: "utf8" });
-  for (const flag of flags) ok(known.includes(`  ${flag.replace(/=.*/, "")} (`), flag);
+  const young = ["--min-semi-space-size", "--max-semi-space-size"];
+  for (const flag of [...flags, ...young]) ok(known.includes(`  ${flag.replace(/=.*/, "")} (`), flag);
 });
 
 describe.skipIf(process.platform !== "linux")("on Linux", () => {
@@ -37,6 +38,30 @@ describe.skipIf(process.platform !== "linux")("on Linux", () => {
       ok(workers && workers.length > 0 && others && others.length > 0);
       deepStrictEqual(new Set(workers.map(({ nice }) => nice)), new Set([getPriority() + 10]));
       deepStrictEqual(new Set(others.map(({ nice }) => nice)), new Set([getPriority()]));
+    } finally {
+      await gateway.stop();
+      await folder.remove();
+    }
+  });
+
+  const isRoomy = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) >= 4 * 2 ** 30;
+  test.skipIf(!isRoomy).each([
+    [
+      "more room for what is young, where there is memory",
+      {},
+      ["--min-semi-space-size=96", "--max-semi-space-size=96"],
+    ],
+    ["none where an operator has said how much", { NODE_OPTIONS: "--max-semi-space-size=16" }, []],
+  ])("it begins with %s", async (_, env, expected) => {
+    const folder = await temporaryFolder();
+    const gateway = new Running(process.execPath, [bin, "serve"], { PORT: "0", DATA_DIR: folder.path, ...env });
+    try {
+      await gateway.shows(/serves at (\S+)/);
+      const words = readFileSync(`/proc/${gateway.child.pid}/cmdline`, "utf8").split("\0");
+      deepStrictEqual(
+        words.filter((word) => word.startsWith("--")),
+        expected,
+      );
     } finally {
       await gateway.stop();
       await folder.remove();
