@@ -4,14 +4,14 @@
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { requestBytes } from "./clients/http.ts";
 import { readPaced } from "./clients/paced.ts";
 import { type WrkRun, wrk } from "./clients/wrk.ts";
 import { freePort } from "./free-port.ts";
 import { keysOfClients, openWithKeys } from "./growth/data.ts";
-import { chatRequest, chatRequestsBy, models } from "./payloads.ts";
+import { chatRequestsBy, models } from "./payloads.ts";
 import { openFiles, type Program } from "./processes.ts";
 import type { Piece } from "./results.ts";
+import { askedOf, chat } from "./sent.ts";
 import { makeKey, startGateway, type UpstreamPorts } from "./servers/gateway.ts";
 import { gatewayTarget } from "./targets.ts";
 
@@ -60,11 +60,11 @@ export const largeLoads: readonly LargeLoad[] = [
 
 /** Takes the memory of a fresh gateway that has answered a few, and again with so many streams open. */
 export async function openStreams({ folder, upstreams }: LargeContext, streams: number): Promise<Piece> {
-  const { program, ports, headers } = await gatewayTarget(join(folder, `streams-${streams}`), upstreams);
+  const gateway = await gatewayTarget(join(folder, `streams-${streams}`), upstreams);
+  const { program } = gateway;
   const init = (everyMs: number) => {
-    const body = chatRequest(models.paced(everyMs), 1000, { stream: true });
-    const bytes = requestBytes("/v1/chat/completions", headers(), body);
-    return { port: ports.stub, bytes, everyMs, stub: upstreams.stub };
+    const sent = chat(1000, models.paced(everyMs), { stream: true });
+    return { ...askedOf(gateway, sent), everyMs, stub: upstreams.stub };
   };
   await readPaced({ ...init(20), connections: 10, warmSeconds: 0, seconds: 2 });
   await sleep(500);

@@ -3,12 +3,12 @@
  * fails loudly where any answer is none.
  */
 import { grpcLoad } from "./clients/grpc.ts";
-import { requestBytes } from "./clients/http.ts";
 import { atRate, firstChunks, inTurn } from "./clients/latency.ts";
 import { readPaced } from "./clients/paced.ts";
 import { wrk } from "./clients/wrk.ts";
 import { cpuOf, type Figures, memoryOf, percentiles } from "./figures.ts";
-import { chatRequest, chunksPerStream, embeddingsRequest, messagesRequest, models } from "./payloads.ts";
+import { chunksPerStream, models } from "./payloads.ts";
+import { askedOf, chat, embeddings, messages, type Sent } from "./sent.ts";
 import type { UpstreamPorts } from "./servers/gateway.ts";
 import { percentile } from "./statistics.ts";
 import type { Target, TargetName } from "./targets.ts";
@@ -19,15 +19,6 @@ export interface MeasureContext {
   readonly warmSeconds: number;
   readonly folder: string;
   readonly upstreams: UpstreamPorts;
-}
-
-/** A request as it is sent. */
-export interface Sent {
-  readonly path: string;
-  readonly upstream: keyof UpstreamPorts;
-  readonly body: string;
-  /** What the answer has in it. */
-  readonly expects: string;
 }
 
 export interface Load {
@@ -48,25 +39,6 @@ export interface Load {
 const proxies = ["nginx", "bare", "portkey", "gateway"] as const;
 const all = ["direct", ...proxies] as const;
 const streaming = { stream: true };
-
-const chat = (bytes: number, model: string = models.chat, more = {}): Sent => ({
-  path: "/v1/chat/completions",
-  upstream: model === models.chat ? "whole" : "stub",
-  body: chatRequest(model, bytes, more),
-  expects: "stream" in more ? "data: [DONE]" : '"finish_reason":"stop"',
-});
-const messages = (model: string, more = {}): Sent => ({
-  path: "/v1/messages",
-  upstream: model === models.chat ? "whole" : "stub",
-  body: messagesRequest(model, 1000, more),
-  expects: "stream" in more ? "message_stop" : '"stop_reason":"end_turn"',
-});
-const embeddings: Sent = {
-  path: "/v1/embeddings",
-  upstream: "whole",
-  body: embeddingsRequest(),
-  expects: '"embedding":[',
-};
 
 export const loads: readonly Load[] = [
   whole("chat-1k", "chat, request and answer of 1 kB", all, chat(1000)),
@@ -145,14 +117,12 @@ function paced(
     // A target clears up after its streams every few seconds: a short piece has much of that or nothing.
     lasting: 2,
     async measure(target, { seconds, warmSeconds, upstreams }) {
-      const port = target.ports.stub;
       // Nobody else translates.
       const sent = asMessages && target.name === "gateway" ? asked.messages : asked.chat;
-      const bytes = requestBytes(sent.path, target.headers("stub"), sent.body);
       let cpu = cpuOf(target);
       let spent: Figures = {};
       const delays = await readPaced({
-        ...{ ...pace, port, bytes, seconds, warmSeconds, stub: upstreams.stub },
+        ...{ ...pace, ...askedOf(target, sent), seconds, warmSeconds, stub: upstreams.stub },
         onBegin: () => (cpu = cpuOf(target)),
         onEnd: () => (spent = cpu("CPU µs", 1)),
       });
@@ -216,8 +186,4 @@ function grpc(name: string, about: string, streamed: boolean): Load {
       return streamed ? cpu("CPU µs/chunk", answered * chunksPerStream) : cpu("CPU µs/request", answered);
     },
   };
-}
-
-function askedOf(target: Target, { path, upstream, body }: Sent) {
-  return { port: target.ports[upstream], bytes: requestBytes(path, target.headers(upstream), body) };
 }

@@ -2,11 +2,11 @@
  * Streams that go on: a hundred, opened once, left to settle, and read in windows one right after the other. The paced loads
  * of `loads.ts` open theirs anew for each piece, and so show what a beginning costs: the engine copies what streams will keep.
  */
-import { requestBytes } from "./clients/http.ts";
 import { readWindows } from "./clients/paced.ts";
 import { percentiles } from "./figures.ts";
-import { chatRequest, models } from "./payloads.ts";
+import { models } from "./payloads.ts";
 import type { Piece } from "./results.ts";
+import { askedOf, chat } from "./sent.ts";
 import type { UpstreamPorts } from "./servers/gateway.ts";
 import type { Target, TargetName } from "./targets.ts";
 
@@ -40,14 +40,13 @@ function steady(
   about: string,
   pace: { readonly connections: number; readonly everyMs: number },
 ): SteadyLoad {
-  const body = chatRequest(models.paced(pace.everyMs), 1000, { stream: true });
+  const sent = chat(1000, models.paced(pace.everyMs), { stream: true });
   return {
     ...{ name, about, targets: ["direct", "gateway"] },
     async run(target, { upstreams, rounds, seconds }) {
-      const bytes = requestBytes("/v1/chat/completions", target.headers("stub"), body);
       // The upstream itself has nothing that grows old.
       const warmSeconds = target.program ? settling * seconds : seconds;
-      const asked = { ...pace, port: target.ports.stub, bytes, stub: upstreams.stub };
+      const asked = { ...pace, ...askedOf(target, sent), stub: upstreams.stub };
       const windows = await readWindows({ ...asked, warmSeconds, seconds: lasting * seconds }, rounds);
       return windows.map((delays, round) => {
         return { load: name, target: target.name, round, figures: percentiles(delays) };

@@ -1,8 +1,9 @@
 /** How a target gets its turn: all others stand still, it is warmed up, and then measured slice after slice. */
-import { open, requestBytes } from "./clients/http.ts";
+import { open } from "./clients/http.ts";
 import type { Load, MeasureContext } from "./loads.ts";
 import { folder, tell } from "./program.ts";
 import type { Piece } from "./results.ts";
+import { askedOf } from "./sent.ts";
 import type { Stage, Target } from "./targets.ts";
 
 /**
@@ -83,8 +84,8 @@ export async function measure(
 /** Asks once, and looks at the answer. Throws where it is not what it should be. */
 export async function verify({ name, sent }: Load, target: Target): Promise<void> {
   if (!sent) return;
-  const connection = await open(target.ports[sent.upstream]);
-  const bytes = requestBytes(sent.path, target.headers(sent.upstream), sent.body);
+  const { port, bytes } = askedOf(target, sent);
+  const connection = await open(port);
   const { status, text } = await connection.ask(bytes);
   connection.close();
   const isRight = status === 200 && text.length > 500 && text.includes(sent.expects);

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { getPriority, totalmem } from "node:os";
 import { describe, test } from "vitest";
 import { flags } from "../src/commands/engine.ts";
-import { bin, Running, temporaryFolder } from "./support/command.ts";
+import { bin, Running, temporaryFolder, type Variables } from "./support/command.ts";
 
 interface Thread {
   readonly name: string;
@@ -21,6 +21,19 @@ function threadsOf(pid: number): Thread[] {
   });
 }
 
+/** Starts a gateway, has its process looked at, and ends it. */
+async function whileServing(env: Variables, look: (pid: number) => void): Promise<void> {
+  const folder = await temporaryFolder();
+  const gateway = new Running(process.execPath, [bin, "serve"], { PORT: "0", DATA_DIR: folder.path, ...env });
+  try {
+    await gateway.shows(/serves at (\S+)/);
+    look(gateway.child.pid as number);
+  } finally {
+    await gateway.stop();
+    await folder.remove();
+  }
+}
+
 test("what it is told it understands: another version may not", () => {
   const known = execFileSync(process.execPath, ["--v8-options"], { encoding: "utf8" });
   const young = ["--min-semi-space-size", "--max-semi-space-size"];
@@ -29,19 +42,13 @@ test("what it is told it understands: another version may not", () => {
 
 describe.skipIf(process.platform !== "linux")("on Linux", () => {
   test("the threads that collect and compile are behind the one that answers, and no other is", async () => {
-    const folder = await temporaryFolder();
-    const gateway = new Running(process.execPath, [bin, "serve"], { PORT: "0", DATA_DIR: folder.path });
-    try {
-      await gateway.shows(/serves at (\S+)/);
-      const threads = threadsOf(gateway.child.pid as number);
+    await whileServing({}, (pid) => {
+      const threads = threadsOf(pid);
       const [workers, others] = [true, false].map((is) => threads.filter(({ name }) => /V8Worker/.test(name) === is));
       ok(workers && workers.length > 0 && others && others.length > 0);
       deepStrictEqual(new Set(workers.map(({ nice }) => nice)), new Set([getPriority() + 10]));
       deepStrictEqual(new Set(others.map(({ nice }) => nice)), new Set([getPriority()]));
-    } finally {
-      await gateway.stop();
-      await folder.remove();
-    }
+    });
   });
 
   const isRoomy = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) >= 4 * 2 ** 30;
@@ -53,18 +60,12 @@ describe.skipIf(process.platform !== "linux")("on Linux", () => {
     ],
     ["none where an operator has said how much", { NODE_OPTIONS: "--max-semi-space-size=16" }, []],
   ])("it begins with %s", async (_, env, expected) => {
-    const folder = await temporaryFolder();
-    const gateway = new Running(process.execPath, [bin, "serve"], { PORT: "0", DATA_DIR: folder.path, ...env });
-    try {
-      await gateway.shows(/serves at (\S+)/);
-      const words = readFileSync(`/proc/${gateway.child.pid}/cmdline`, "utf8").split("\0");
+    await whileServing(env, (pid) => {
+      const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
       deepStrictEqual(
         words.filter((word) => word.startsWith("--")),
         expected,
       );
-    } finally {
-      await gateway.stop();
-      await folder.remove();
-    }
+    });
   });
 });

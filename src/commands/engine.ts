@@ -1,4 +1,7 @@
-/** How the engine is set where it serves: by whoever owns the process, before anything is served. */
+/**
+ * How the engine is set where it serves: by whoever owns the process, before anything is served. What it takes only before it has
+ * started is told it by `bin/model-gateway.js`.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { putBehind } from "../background.ts";

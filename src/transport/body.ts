@@ -25,7 +25,10 @@ export function headerText({ headers }: HttpRequest, name: string): string | und
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
-/** Reads the body, once: nobody keeps it for a second reader. Throws a Refusal, now or later: too large, too slow, or the caller went away. */
+/**
+ * Reads the body, once: nobody keeps it for a second reader. Throws a Refusal, now or later: too large, too slow, or the caller
+ * went away.
+ */
 export function readBody(req: HttpRequest, limits: BodyLimits): Soon<Buffer> {
   const length = Number(req.headers["content-length"] ?? 0);
   if (length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
