@@ -57,6 +57,12 @@ export function requestTooLarge(maxBytes: number): Refusal {
   return new Refusal(Reason.REQUEST_TOO_LARGE, `The request body is larger than the limit of ${maxBytes} bytes.`);
 }
 
+/** For a body for which there is no room at this moment. `whose` says whose room it is. */
+export function bodiesTooMany(whose: "the gateway" | "the account"): Refusal {
+  const message = `The bodies of the requests that ${whose} has under way take all the room there is for them. Try again in 1 s.`;
+  return new Refusal(Reason.GATEWAY_BUSY, message, { headers: { "retry-after": "1" } });
+}
+
 export function requestTimeout(): Refusal {
   return new Refusal(Reason.REQUEST_TIMEOUT, "The request body did not arrive in time. Send it again.");
 }

@@ -10,6 +10,7 @@ import { createShared, type Parts, type Shared } from "./composition/parts.ts";
 import { createSeeing } from "./composition/seeing.ts";
 import { httpNotUnderstood, methodNotAllowed, type Refusal } from "./errors.ts";
 import { createRetention } from "./retention.ts";
+import { type ConnectionCounts, nothingOpen } from "./transport/connections.ts";
 import { createReadiness } from "./transport/health.ts";
 import { type Listener, listen } from "./transport/listen.ts";
 import { problem } from "./transport/problems.ts";
@@ -20,11 +21,24 @@ export type GatewayParts = Omit<Parts, "clock" | "exactClock" | "random"> & Part
 /** How long closing waits for what calls used to be counted. The ledger waits longer, for what is guessed to be charged. */
 const countMs = 5_000;
 
+/** What is open and under way; all but the two that only grow are 0 once nobody calls and no connection is kept. */
+export interface Counts extends ConnectionCounts {
+  /** Bytes of requests' bodies. */
+  readonly bodyBytes: number;
+  /** Requests at upstreams, and calls that wait for a place there. */
+  readonly upstreamRunning: number;
+  readonly upstreamQueued: number;
+  /** Calls that hold credit. */
+  readonly holds: number;
+}
+
 export interface Gateway {
   readonly host: string;
   readonly port: number;
   /** Where metrics are read, if they are. */
   readonly metricsPort: number | undefined;
+  /** What is open and under way at this moment. */
+  counts(): Counts;
   /**
    * Loads what the first calls of the models served would wait for, while calls are taken. Resolves when nothing is left
    * to load; never rejects.
@@ -42,29 +56,33 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const shared = createShared(parts);
   const { catalog, providers, ledger, hurry, onError } = shared;
   const readiness = createReadiness();
-  const seeing = await createSeeing(parts, shared);
+  let listener: Listener | undefined;
+  const open = () => listener?.counts() ?? nothingOpen;
+  const seeing = await createSeeing(parts, shared, open);
   const doors = createDoors(parts, shared, seeing.observers, readiness);
   const rejectionBody = (status: number) => problem(Family.OPENAI, rejectionOf(status), "").body;
-  const listener: Listener = await listen({ host: config.host, port: config.port, ...doors, rejectionBody }).catch(
-    async (error: unknown) => {
-      await seeing.close();
-      throw error;
-    },
-  );
+  const { host, port, idleMs, stalledReaderMs: stalledMs, maxConnections } = config;
+  const bounds = { idleMs, stalledMs, maxConnections };
+  const listening = await listen({ host, port, ...bounds, ...doors, rejectionBody }).catch(async (error: unknown) => {
+    await seeing.close();
+    throw error;
+  });
+  listener = listening;
   // What processes before this one left reserved.
   void ledger.sweep().catch(onError);
   const checks = startChecks(parts, shared);
   const retention = createRetention({ store: storage.retention, ...config.retention, clock, onError });
   void retention.run();
   return {
-    host: listener.host,
-    port: listener.port,
+    host: listening.host,
+    port: listening.port,
+    counts: () => ({ ...open(), bodyBytes: shared.bodies.bytes, ...runningAt(parts, shared) }),
     metricsPort: seeing.metricsPort,
     warm: () => warmModels(catalog, providers, log),
     async close() {
       readiness.drain();
       checks.close();
-      await listener.close(config.drainMs);
+      await listening.close(config.drainMs);
       const hurrying = setTimeout(() => hurry.abort(), countMs);
       await ledger.close();
       clearTimeout(hurrying);
@@ -72,6 +90,15 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       await Promise.all([...providers.values()].map((provider) => provider.close()));
       await seeing.close();
     },
+  };
+}
+
+function runningAt({ config, storage }: Parts, { health, queues }: Shared) {
+  const names = config.upstreams.map(({ name }) => name);
+  return {
+    upstreamRunning: names.reduce((sum, name) => sum + health.fared(name).running, 0),
+    upstreamQueued: names.reduce((sum, name) => sum + queues.queued(name), 0),
+    holds: storage.holds.total().count,
   };
 }
 

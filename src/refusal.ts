@@ -43,6 +43,7 @@ const standings = {
   [Reason.REGISTRATION_CLOSED]: [Code.PermissionDenied, 403],
   [Reason.UPSTREAM_BUSY]: [Code.Unavailable, 503],
   [Reason.IDEMPOTENCY_RUNNING]: [Code.Aborted, 409],
+  [Reason.GATEWAY_BUSY]: [Code.Unavailable, 503],
   [Reason.NOT_CACHED]: [Code.FailedPrecondition, 504],
 } as const;
 

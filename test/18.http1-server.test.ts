@@ -15,6 +15,7 @@ import { type PlainRequest, plainRequest, readHead } from "../src/http1/served-r
 import { discard, readBody } from "../src/transport/body.ts";
 import { type Listener, type ListenOptions, listen } from "../src/transport/listen.ts";
 import { connectClient, startServedPort } from "./support/served-port.ts";
+import { unboundedBody } from "./support/unbounded-body.ts";
 
 const undo: (() => unknown)[] = [];
 
@@ -44,9 +45,9 @@ describe("a request", () => {
   test("keeps its body until that has been taken, and no longer: an answer may last for hours", () => {
     const request = read(plain) as PlainRequest;
     const limits = { maxBytes: 10, timeoutMs: 1000 };
-    expect(String(readBody(request, limits))).toBe("body");
+    expect(String(readBody(request, limits, unboundedBody))).toBe("body");
     expect(request.body).toBeUndefined();
-    expect(() => readBody(request, limits)).toThrow("an error while handling");
+    expect(() => readBody(request, limits, unboundedBody)).toThrow("an error while handling");
     expect(() => discard(request)).not.toThrow();
   });
 

@@ -23,7 +23,7 @@ const startPort = (handedOver?: (socket: Socket) => void, isServed?: boolean) =>
 const body = Buffer.from(Array.from({ length: 300_000 }, (_, i) => 32 + (i % 90)));
 const headOf = (length: number) => `POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n\r\n`;
 const coming = ({ request }: Asked) => request.body as ComingBody;
-const taken = (asked: Asked) => new Promise<Buffer | undefined>((resolve) => coming(asked).take(resolve));
+const taken = (asked: Asked) => new Promise<Buffer | undefined>((resolve) => coming(asked).take(resolve, () => {}));
 
 function reply({ answer }: Asked, text: string): void {
   answer.writeHead(200, { "content-length": String(text.length) }).end(Buffer.from(text));
@@ -67,9 +67,12 @@ describe("a long body", () => {
     asked.add(before);
     expect(asked.isCopying).toBe(false);
     let whole: Buffer | undefined;
-    asked.take((bytes) => {
-      whole = bytes;
-    });
+    asked.take(
+      (bytes) => {
+        whole = bytes;
+      },
+      () => {},
+    );
     expect(asked.isCopying).toBe(true);
     const used = Buffer.alloc(50_000);
     expect(["b", "c"].map((letter) => asked.add(used.fill(letter)))).toEqual([50_000, 30_000]);
@@ -171,9 +174,12 @@ describe("a long body", () => {
     const asked = new ComingBody(pieces * pieceBytes, { isPaused: () => false } as Socket);
     let whole: Buffer | undefined;
     const before = await held();
-    asked.take((bytes) => {
-      whole = bytes;
-    });
+    asked.take(
+      (bytes) => {
+        whole = bytes;
+      },
+      () => {},
+    );
     for (let i = 0; i < pieces; i++) asked.add(Buffer.alloc(pieceBytes, "x"));
     expect((await held()) - before).toBeLessThan(1.5 * pieces * pieceBytes);
     expect([whole?.length, asked.isWhole]).toEqual([pieces * pieceBytes, true]);

@@ -27,6 +27,7 @@ import { createRestDoor } from "../src/transport/rest.ts";
 import { compileRoutes } from "../src/transport/routes.ts";
 import { createRpcDoor } from "../src/transport/rpc.ts";
 import { Wire } from "../src/wire/wire.ts";
+import { unboundedBodies } from "./support/unbounded-body.ts";
 
 /** What an admitted caller is told. */
 const told = { "x-ratelimit-remaining-requests": "59", "x-gateway-credit-remaining": "9.50" };
@@ -120,12 +121,13 @@ let listener: Listener;
 beforeAll(async () => {
   const readiness = createReadiness();
   const limits = { maxBytes: 10_000, timeoutMs: 5_000 };
+  const bodies = unboundedBodies;
   const doors = createDispatch({
     routes: compileRoutes(services),
-    rest: createRestDoor({ way, body: limits, keepAliveMs: 5_000, peerOf: () => here }),
+    rest: createRestDoor({ way, body: limits, bodies, keepAliveMs: 5_000, peerOf: () => here }),
     rpc: createRpcDoor({
       ...{ way, services, open: [], maxBytes: limits.maxBytes, bodyTimeoutMs: limits.timeoutMs },
-      ...{ draining: readiness.draining, peerOf: () => here },
+      ...{ bodies, draining: readiness.draining, peerOf: () => here },
     }),
     readiness,
     addresses: createAddresses({ publicUrls: {}, trustedProxies: [] }),

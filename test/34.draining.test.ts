@@ -46,7 +46,7 @@ describe("in process", () => {
 
   afterEach(async () => {
     await upstream.close();
-    await (closing ?? gateway.close());
+    await (closing ?? gateway.close("running"));
   });
 
   async function start(config: Partial<Config> = {}) {
@@ -55,7 +55,7 @@ describe("in process", () => {
   }
 
   function close(): Promise<void> {
-    closing = gateway.close();
+    closing = gateway.close("running");
     return closing;
   }
 

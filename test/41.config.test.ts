@@ -166,6 +166,8 @@ describe("a file", () => {
   test("says all of times and sizes in the units that the gateway counts in", async () => {
     const text = "max_body_bytes: 2048\nbody_timeout_seconds: 0.5\nkeep_alive_seconds: 2\ndrain_seconds: 0";
     expect(await load(text)).toMatchObject({ maxBodyBytes: 2048, bodyTimeoutMs: 500, keepAliveMs: 2000, drainMs: 0 });
+    const more = "idle_seconds: 5\nstalled_reader_seconds: 1.5\nmax_connections: 7";
+    expect(await load(more)).toMatchObject({ idleMs: 5000, stalledReaderMs: 1500, maxConnections: 7 });
   });
 
   test("takes prices to the last place", async () => {
@@ -208,6 +210,14 @@ models:
 });
 
 describe("what is wrong is told", () => {
+  test("also of room for bodies in which none of the largest would find any", async () => {
+    const text = "max_body_bytes: 1000000\nbodies_in_flight: { max_bytes: 1000000, max_bytes_per_account: 999999 }";
+    expect(await faultsOf(text)).toEqual([
+      "2: bodies_in_flight.max_bytes: expected at least 1333334, to have room for a body of max_body_bytes (1000000)",
+      "2: bodies_in_flight.max_bytes_per_account: expected at least 1000000, to have room for a body of max_body_bytes (1000000)",
+    ]);
+  });
+
   test("all at once, each with its line, across every kind of fault", async () => {
     const text = `# a comment first
 prot: 8080

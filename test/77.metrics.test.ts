@@ -20,6 +20,7 @@ import type { Ended } from "../src/pipeline/observe.ts";
 import { registerGauges } from "../src/telemetry/gauges.ts";
 import { createMetrics } from "../src/telemetry/metrics.ts";
 import { createCounter, createHistogram } from "../src/telemetry/series.ts";
+import { nothingOpen } from "../src/transport/connections.ts";
 import { modelGateway, root, startServer, temporaryFolder } from "./support/command.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { read, scrape } from "./support/scrape.ts";
@@ -581,6 +582,8 @@ describe("what is deployed with it", () => {
       upstreams: [],
       targets: [],
       holds: () => ({ count: 0, amount: 0 }),
+      open: () => nothingOpen,
+      bodyBytes: () => 0,
       cache,
     });
     const labelled = registry.getMetricsAsArray() as unknown as { name: string; labelNames: string[] }[];

@@ -27,7 +27,7 @@ export function createDoors(
   readiness: Readiness,
 ): Dispatch {
   const { config, storage, log, clock } = parts;
-  const { ledger, limit } = shared;
+  const { ledger, limit, bodies } = shared;
   const { tiers, operatorKey } = config;
   const services = createServices(parts, shared);
   const descriptors = services.map(({ service }) => service);
@@ -50,13 +50,14 @@ export function createDoors(
   const { peerOf } = addresses;
   return createDispatch({
     routes: compileRoutes(descriptors),
-    rest: createRestDoor({ way, body, keepAliveMs: config.keepAliveMs, peerOf }),
+    rest: createRestDoor({ way, body, bodies, keepAliveMs: config.keepAliveMs, peerOf }),
     rpc: createRpcDoor({
       way,
       services: descriptors,
       open: [health, ...reflectionServices([...descriptors, health.service])],
       maxBytes: config.maxBodyBytes,
       bodyTimeoutMs: config.bodyTimeoutMs,
+      bodies,
       peerOf,
       draining: readiness.draining,
     }),

@@ -6,6 +6,7 @@ import { type GaugeParts, registerGauges } from "../telemetry/gauges.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { processMetrics } from "../telemetry/process.ts";
 import { serveMetrics } from "../telemetry/scrape.ts";
+import type { ConnectionCounts } from "../transport/connections.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { version } from "./version.ts";
 
@@ -22,12 +23,13 @@ export interface Metrics {
 export async function startMetrics(
   parts: Parts,
   shared: Shared,
+  open: () => ConnectionCounts,
   { host, port, isAsked }: NonNullable<Config["metrics"]>,
 ): Promise<Metrics | undefined> {
   const { log } = parts;
   const registry = new Registry();
   const observer = createMetrics(registry);
-  registerGauges(registry, gaugeParts(parts, shared));
+  registerGauges(registry, gaugeParts(parts, shared, open));
   const { contentType } = registry;
   const read = async () => `${await registry.metrics()}\n${await processMetrics().metrics()}`;
   const onError = (err: unknown) => log.error({ err }, "metrics could not be read");
@@ -42,7 +44,11 @@ export async function startMetrics(
   }
 }
 
-function gaugeParts({ config, storage }: Parts, { catalog, health, queues, targets, cache }: Shared): GaugeParts {
+function gaugeParts(
+  { config, storage }: Parts,
+  { catalog, health, queues, targets, cache, bodies }: Shared,
+  open: () => ConnectionCounts,
+): GaugeParts {
   const served = catalog.list().flatMap((model) => model.targets.map((target) => ({ model, target })));
   const names = new Set([...config.upstreams.map(({ name }) => name), ...served.map(({ target }) => target.upstream)]);
   // An upstream may serve a model under several names.
@@ -61,6 +67,8 @@ function gaugeParts({ config, storage }: Parts, { catalog, health, queues, targe
       return { upstream: target.upstream, model: model.id, isResting };
     }),
     holds: storage.holds.total,
+    open,
+    bodyBytes: () => bodies.bytes,
     cache,
   };
 }

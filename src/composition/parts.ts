@@ -16,6 +16,7 @@ import { Leaving } from "../signal.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createTargets, type Targets } from "../targets/targets.ts";
 import { counter } from "../tokens/counter.ts";
+import { type BodyBudget, createBodyBudget } from "../transport/body-budget.ts";
 
 /** What the gateway is given. */
 export interface Parts {
@@ -43,6 +44,8 @@ export interface Shared {
   /** To be fired when nobody can wait for counts any more. */
   readonly hurry: Leaving;
   readonly limit: Limit;
+  /** The bytes of requests' bodies that are held. */
+  readonly bodies: BodyBudget;
   /** Undefined where no answer is kept. */
   readonly cache: AnswerCache | undefined;
   /** Told of what went wrong where no caller waits. */
@@ -70,6 +73,7 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
     counting: createCounting({ counter, hurry, onError: onUncounted }),
     hurry,
     limit: createLimit({ limiter: createMemoryLimiter(clock), clock }),
+    bodies: createBodyBudget(config.bodiesInFlight),
     cache: config.cache && createAnswerCache({ ...config.cache, clock }),
     onError,
   };

@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import type { Observer } from "../pipeline/observe.ts";
 import { createCallLog } from "../telemetry/log.ts";
+import type { ConnectionCounts } from "../transport/connections.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { version } from "./version.ts";
 
@@ -14,9 +15,11 @@ export interface Seeing {
   close(): Promise<void>;
 }
 
-export async function createSeeing(parts: Parts, shared: Shared): Promise<Seeing> {
+/** `open` tells which connections are open. */
+export async function createSeeing(parts: Parts, shared: Shared, open: () => ConnectionCounts): Promise<Seeing> {
   const { config, log } = parts;
-  const metrics = config.metrics && (await (await import("./metrics.ts")).startMetrics(parts, shared, config.metrics));
+  const metrics =
+    config.metrics && (await (await import("./metrics.ts")).startMetrics(parts, shared, open, config.metrics));
   const otlp = config.telemetry && (await startTelemetry(parts, config.telemetry));
   return {
     observers: [createCallLog(log), ...(metrics ? [metrics.observer] : []), ...(otlp?.observers ?? [])],

@@ -11,71 +11,11 @@ import { defaultTiers, type Tier } from "../limits/tiers.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
 import { settingsOf, upstreamsOf } from "./environment.ts";
 import { checkReferences } from "./references.ts";
-import { type FileConfig, fileSchema, type TierConfig } from "./schema.ts";
+import { defaultMaxBodyBytes, type FileConfig, fileSchema, type TierConfig } from "./schema.ts";
 import { catalogueSchema, type ModelConfig, servedBy, type UpstreamConfig, vendorsSchema } from "./schema-models.ts";
+import type { CacheConfig, Config } from "./shape.ts";
 
-export type { Environment, ModelConfig, UpstreamConfig };
-
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  readonly dataDir: string;
-  readonly logLevel: string;
-  readonly maxBodyBytes: number;
-  readonly bodyTimeoutMs: number;
-  readonly keepAliveMs: number;
-  readonly drainMs: number;
-  /** Whether the embedded simulators are served. */
-  readonly embeddedModels: boolean;
-  /** What is meant where a request names no model and need not. */
-  readonly defaultModels: { readonly completion?: string | undefined; readonly embedding?: string | undefined };
-  /** The addresses under which the gateway is reached, where the operator names them. */
-  readonly publicUrls: { readonly [name in "root" | "direct" | "cdn" | "cn"]?: string | undefined };
-  /** Whose `X-Forwarded-*` headers are believed. */
-  readonly trustedProxies: readonly string[];
-  /** From which web pages the gateway may be called; `*` is any. */
-  readonly corsOrigins: readonly string[];
-  /** How long answers of `/v1/responses` are kept, how many an account has, and how large one may be. */
-  readonly responses: { readonly keepMs: number; readonly maxPerAccount: number; readonly maxBytes: number };
-  /** Lowest first. */
-  readonly tiers: readonly Tier[];
-  /** What money is counted in. */
-  readonly unit: { readonly code: string; readonly symbol: string };
-  /** How much of what was committed survives: the death of the process, or also a loss of power. */
-  readonly durability: "process" | "power";
-  /** The operator's credential; without one there is no operator over the network. */
-  readonly operatorKey: string | undefined;
-  /** How many attempts a call makes at most, and which part of what a target is sent may be retries. */
-  readonly retries: { readonly attempts: number; readonly share: number };
-  /** After how many failures in a row a target is left alone, and for how long. */
-  readonly breaker: { readonly failures: number; readonly openMs: number };
-  /** Calls that are not streamed are made once more where no answer came after so long: this part of them at most. */
-  readonly hedging: { readonly afterMs: number; readonly share: number } | undefined;
-  /** Answers are kept for the same request of the same account; undefined: none is. */
-  readonly cache: CacheConfig | undefined;
-  /** Where metrics are read; undefined: nowhere. `isAsked` says that somebody asked for the address. */
-  readonly metrics: { readonly host: string; readonly port: number; readonly isAsked: boolean } | undefined;
-  /** Where traces and metrics are sent by OTLP over HTTP; undefined: nowhere. */
-  readonly telemetry: { readonly endpoint: string; readonly headers: Readonly<Record<string, string>> } | undefined;
-  /** For how long calls and acts are kept one by one; undefined: for good. */
-  readonly retention: { readonly requestsMs: number | undefined; readonly auditMs: number | undefined };
-  /** Who may register in the dashboard. */
-  readonly registration: "open" | "invitation" | "closed";
-  readonly maxKeysPerAccount: number;
-  readonly upstreams: readonly UpstreamConfig[];
-  /** Every model with at least one target, by the time all files have been read. */
-  readonly models: readonly ModelConfig[];
-  /** The built-in models that the file does not replace, served or not, as the catalogue has them. */
-  readonly catalogue: readonly ModelConfig[];
-}
-
-export interface CacheConfig {
-  readonly maxBytes: number;
-  /** How long an answer is kept at most. */
-  readonly keepMs: number;
-  /** Which part of its cost at first an answer costs that was kept, 0 to 1. */
-  readonly priceShare: number;
-}
+export type { CacheConfig, Config, Environment, ModelConfig, UpstreamConfig };
 
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -107,14 +47,19 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
   const taken = new Set(written.models.flatMap(({ id, aliases }) => [id, ...aliases]));
   const catalogue = builtIn.filter(({ id }) => !taken.has(id));
   const models = [...written.models, ...catalogue].map((model) => servable(withTargets(model, upstreams), upstreams));
+  const maxBodyBytes = written.max_body_bytes ?? defaultMaxBodyBytes;
   return Object.freeze({
     host: settings.host ?? written.host ?? "127.0.0.1",
     port,
     dataDir: settings.dataDir ?? written.data_dir ?? "./data",
     logLevel: settings.logLevel ?? written.log_level ?? "info",
-    maxBodyBytes: written.max_body_bytes ?? 16 * 1024 * 1024,
+    maxBodyBytes,
+    bodiesInFlight: bodiesInFlightOf(written.bodies_in_flight, maxBodyBytes),
     bodyTimeoutMs: (written.body_timeout_seconds ?? 60) * 1000,
     keepAliveMs: (written.keep_alive_seconds ?? 15) * 1000,
+    idleMs: (written.idle_seconds ?? 65) * 1000,
+    stalledReaderMs: (written.stalled_reader_seconds ?? 60) * 1000,
+    maxConnections: written.max_connections,
     drainMs: (written.drain_seconds ?? 30) * 1000,
     embeddedModels: written.embedded_models ?? !file,
     defaultModels: written.default_models ?? {},
@@ -146,6 +91,11 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     models: models.filter(({ targets }) => targets.length > 0),
     catalogue,
   });
+}
+
+function bodiesInFlightOf(written: FileConfig["bodies_in_flight"], maxBodyBytes: number): Config["bodiesInFlight"] {
+  const maxBytes = written?.max_bytes ?? Math.max(512 * 1024 * 1024, 4 * maxBodyBytes);
+  return { maxBytes, maxBytesPerAccount: written?.max_bytes_per_account ?? Math.ceil(maxBytes / 4) };
 }
 
 function cacheOf({ max_bytes, seconds, price_share }: NonNullable<FileConfig["cache"]>): CacheConfig {

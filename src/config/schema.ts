@@ -43,7 +43,13 @@ const tiers = z
 const lowest = 'expected "0" for the first tier, which every account has from its beginning';
 const ascending = "expected more than for the tier before it";
 
-export const fileSchema = z.strictObject({
+const bytesSchema = z
+  .number()
+  .int()
+  .min(64 * 1024)
+  .max(1024 ** 4);
+
+const settingsSchema = z.strictObject({
   host: z.string().min(1).optional(),
   port: z.number().int().min(0).max(65535).optional(),
   data_dir: z.string().min(1).optional(),
@@ -55,7 +61,16 @@ export const fileSchema = z.strictObject({
     .max(1024 ** 3)
     .optional(),
   body_timeout_seconds: z.number().min(0.1).max(3600).optional(),
+  bodies_in_flight: z
+    .strictObject({
+      max_bytes: bytesSchema.optional(),
+      max_bytes_per_account: bytesSchema.optional(),
+    })
+    .optional(),
   keep_alive_seconds: z.number().min(0.1).max(300).optional(),
+  idle_seconds: z.number().min(1).max(3600).optional(),
+  stalled_reader_seconds: z.number().min(0.5).max(3600).optional(),
+  max_connections: z.number().int().min(1).max(10_000_000).optional(),
   drain_seconds: z.number().min(0).max(3600).optional(),
   embedded_models: z.boolean().optional(),
   tiers: tiers.optional(),
@@ -130,6 +145,21 @@ export const fileSchema = z.strictObject({
   cors_origins: z.array(originSchema).optional(),
   upstreams: z.array(upstreamSchema).default([]),
   models: z.array(modelSchema).default([]),
+});
+
+/** A body of the largest size has to find room, also beside what is kept for small ones. */
+const leastRoom = 4 / 3;
+export const defaultMaxBodyBytes = 16 * 1024 * 1024;
+
+export const fileSchema = settingsSchema.superRefine(({ max_body_bytes, bodies_in_flight }, context) => {
+  const largest = max_body_bytes ?? defaultMaxBodyBytes;
+  const least = { max_bytes: Math.ceil(largest * leastRoom), max_bytes_per_account: largest };
+  for (const [key, bytes] of Object.entries(least)) {
+    const written = bodies_in_flight?.[key as keyof typeof least];
+    if (written === undefined || written >= bytes) continue;
+    const message = `expected at least ${bytes}, to have room for a body of max_body_bytes (${largest})`;
+    context.addIssue({ code: "custom", path: ["bodies_in_flight", key], message });
+  }
 });
 
 export type FileConfig = z.output<typeof fileSchema>;

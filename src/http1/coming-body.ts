@@ -18,6 +18,7 @@ export class ComingBody {
   /** Whether nobody is told of it any more. */
   #isOver = false;
   #tell: ((body: Buffer | undefined) => void) | undefined;
+  #count: ((bytes: number) => void) | undefined;
   /** Until when what is thrown away may still come, by `performance.now()`. */
   until: number | undefined;
 
@@ -44,16 +45,23 @@ export class ComingBody {
   /** Takes what has come of it. Returns how many bytes that were. */
   add(bytes: Buffer): number {
     const taken = Math.min(bytes.length, this.#length - this.#bytes);
+    this.#count?.(taken);
     if (!this.#isOver) this.#hold(taken < bytes.length ? bytes.subarray(0, taken) : bytes);
     this.#bytes += taken;
     if (this.isWhole) this.#end();
     return taken;
   }
 
-  /** Calls back once: with all of it, or with undefined where the client has left before its end. */
-  take(tell: (body: Buffer | undefined) => void): void {
+  /**
+   * Calls `tell` once: with all of it, or with undefined where the client has left before its end. Calls `count` with the bytes
+   * that have come, as they come; it may drop the body.
+   */
+  take(tell: (body: Buffer | undefined) => void, count: (bytes: number) => void): void {
     if (this.#isOver) return void tell(undefined);
     this.#tell = tell;
+    this.#count = count;
+    count(this.#bytes);
+    if (this.#isOver) return;
     if (this.#length <= longestAtOnce) this.#putTogether();
     if (this.isWhole) this.#end();
     else this.#readOn();
@@ -94,6 +102,7 @@ export class ComingBody {
     this.#pieces = [];
     this.#whole = undefined;
     this.#tell = undefined;
+    this.#count = undefined;
   }
 
   /** It is let go: whoever asked remembers the request for as long as it is answered. */

@@ -34,13 +34,37 @@ interface Listening {
   readonly listener: () => void;
 }
 
-/** How long a client may keep its connection without a request, in seconds. */
-export const keptSeconds = 65;
-const kept = `connection: keep-alive\r\nkeep-alive: timeout=${keptSeconds}\r\n`;
 const closing = "connection: close\r\n";
+
+/** What an answer says of a connection that is kept for the next request. */
+export interface KeepAlive {
+  /** The lines of fields. */
+  readonly lines: string;
+  /** Returns the end of a head, from behind the last of the answer's own fields on. */
+  end(): string;
+}
+
+/** `idleMs`: how long a client may keep its connection without a request. It is told whole seconds. */
+export function createKeepAlive(idleMs: number): KeepAlive {
+  const lines = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(idleMs / 1000)}\r\n`;
+  let ofDate = "";
+  let end = "";
+  return {
+    lines,
+    end() {
+      const date = dateLine();
+      if (date !== ofDate) {
+        ofDate = date;
+        end = ["\r\n", date, lines, "\r\n"].join("");
+      }
+      return end;
+    },
+  };
+}
 
 export class PlainAnswer implements HttpAnswer {
   readonly #socket: Socket;
+  readonly #keepAlive: KeepAlive;
   readonly #onEnd: () => void;
   #listeners: readonly Listening[] = [];
   /** Undefined until it is settled, and once it is written. */
@@ -52,8 +76,9 @@ export class PlainAnswer implements HttpAnswer {
   headersSent = false;
   writableEnded = false;
 
-  constructor(socket: Socket, onEnd: () => void) {
+  constructor(socket: Socket, keepAlive: KeepAlive, onEnd: () => void) {
     this.#socket = socket;
+    this.#keepAlive = keepAlive;
     this.#onEnd = onEnd;
   }
 
@@ -63,7 +88,7 @@ export class PlainAnswer implements HttpAnswer {
 
   writeHead(status: number, fields: Fields): this {
     this.isLast ||= fields.connection === "close";
-    const own = this.isLast ? (fields.connection === "close" ? "" : closing) : kept;
+    const own = this.isLast ? (fields.connection === "close" ? "" : closing) : this.#keepAlive.lines;
     const coding = fields["content-length"] === undefined ? "transfer-encoding: chunked\r\n" : "";
     this.#isInChunks = coding !== "";
     this.#head = `${statusLine(status)}\r\n${writeFields(fields)}${dateLine()}${own}${coding}\r\n`;
@@ -76,7 +101,11 @@ export class PlainAnswer implements HttpAnswer {
    * `isLast` says that one of them ends the connection.
    */
   whole(status: number, lines: string, isLast: boolean, body: Buffer): void {
-    const end = isLast ? `\r\n${dateLine()}\r\n` : this.isLast ? `\r\n${dateLine()}${closing}\r\n` : keptEnd();
+    const end = isLast
+      ? `\r\n${dateLine()}\r\n`
+      : this.isLast
+        ? `\r\n${dateLine()}${closing}\r\n`
+        : this.#keepAlive.end();
     this.isLast ||= isLast;
     this.headersSent = true;
     this.writableEnded = true;
@@ -162,7 +191,6 @@ export class PlainAnswer implements HttpAnswer {
 
 let dateSecond = 0;
 let date = "";
-let endOfKept = "";
 
 /** The same for all answers of a second (RFC 9110, section 6.6.1). */
 function dateLine(): string {
@@ -171,13 +199,6 @@ function dateLine(): string {
   if (second !== dateSecond) {
     dateSecond = second;
     date = `date: ${new Date(now).toUTCString()}\r\n`;
-    endOfKept = ["\r\n", date, kept, "\r\n"].join("");
   }
   return date;
-}
-
-/** What comes behind the last of an answer's own lines where its connection is kept. */
-function keptEnd(): string {
-  dateLine();
-  return endOfKept;
 }

@@ -6,27 +6,16 @@
 import { channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { ComingBody } from "./coming-body.ts";
-import type { Deadlines } from "./deadlines.ts";
 import { Pieces } from "./pieces.ts";
 import { ownCopy, readFrom } from "./reading.ts";
 import { RequestHeads } from "./request-heads.ts";
-import { keptSeconds, PlainAnswer } from "./served-answer.ts";
-import { longestRequest, type PlainHead, type PlainRequest, plainRequest } from "./served-request.ts";
+import type { ServeOptions } from "./serve-options.ts";
+import { PlainAnswer } from "./served-answer.ts";
+import { longestRequest, type PlainHead, plainRequest } from "./served-request.ts";
 import { sendMessages } from "./together.ts";
 
 /** Who listens in on Node's own servers hears of these requests, too. */
 const requestStart = channel("http.server.request.start");
-
-export interface ServeOptions {
-  /** Returns what answers a request; undefined where it is for somebody else. */
-  readonly serve: (request: PlainRequest) => ((answer: PlainAnswer) => void) | undefined;
-  /** Cuts those that are idle for too long. A timer of the socket's own would be set anew by each piece of each answer. */
-  readonly deadlines: Deadlines;
-  /** Told when it is gone or handed over. */
-  readonly onOver: (connection: ServedConnection) => void;
-  /** Takes the connection, whose unread bytes stand in the socket. */
-  readonly handOver: (socket: Socket) => void;
-}
 
 /** A short request whose body has not come whole. */
 interface Unfinished {
@@ -37,8 +26,8 @@ interface Unfinished {
 }
 
 const partialMs = 1_000;
-/** A little longer than the client is told that it may. */
-const idleMs = (keptSeconds + 1) * 1_000;
+/** How much longer a connection may be idle than its client is told. */
+const graceMs = 1_000;
 /** How long a client may take to hear that its connection has ended. */
 const lingerMs = 1_000;
 
@@ -55,11 +44,12 @@ export class ServedConnection {
   #answer: PlainAnswer | undefined;
   #isClosing = false;
   /** Until when it may be idle, by `performance.now()`. */
-  #idleUntil = performance.now() + idleMs;
+  #idleUntil: number;
 
   constructor(socket: Socket, options: ServeOptions) {
     this.#socket = socket;
     this.#options = options;
+    this.#idleUntil = this.#idleFromNow();
     options.deadlines.watch(this);
     socket.on("timeout", this.#onTimeout).on("data", this.#onData).on("end", this.#onEnd).on("error", ignore);
     socket.on("drain", this.#onDrain).on("close", this.#onClose);
@@ -70,6 +60,16 @@ export class ServedConnection {
   get deadline(): number {
     if (this.#answer || this.#unfinished) return Number.POSITIVE_INFINITY;
     return this.#coming?.until ?? this.#idleUntil;
+  }
+
+  /** Whether nothing runs on it and nothing of a request has come. */
+  get isIdle(): boolean {
+    const isBusy = this.#answer ?? this.#unfinished ?? this.#coming;
+    return !isBusy && this.#next.length === 0 && this.#socket.writableLength === 0;
+  }
+
+  #idleFromNow(): number {
+    return performance.now() + this.#options.idleMs + graceMs;
   }
 
   /** Ends it when its answer has ended, or at once. */
@@ -134,7 +134,7 @@ export class ServedConnection {
     const request = plainRequest(head, coming ?? bytes.subarray(head.from, head.to), this.#socket);
     const reply = this.#options.serve(request);
     if (!reply) return void this.#handOver(bytes);
-    const answer = new PlainAnswer(this.#socket, this.#onAnswered);
+    const answer = new PlainAnswer(this.#socket, this.#options.keepAlive, this.#onAnswered);
     answer.isLast = this.#isClosing;
     this.#answer = answer;
     this.#coming = coming;
@@ -163,7 +163,7 @@ export class ServedConnection {
 
   /** It is idle from now on, unless another request has come. */
   #goOn(): void {
-    this.#idleUntil = performance.now() + idleMs;
+    this.#idleUntil = this.#idleFromNow();
     if (this.#next.length > 0) setImmediate(this.#takeNext);
   }
 
@@ -189,18 +189,15 @@ export class ServedConnection {
     this.#begin(bytes);
   };
 
-  /** The socket's own timer runs while a body comes, or while somebody reads slowly: each piece sets it anew. */
+  /** The socket's own timer runs while a short body comes. */
   readonly #onTimeout = (): void => {
-    if (this.#answer) return;
-    if (this.#unfinished) this.#handOver(this.#unfinished.pieces.take());
-    else this.#socket.destroy();
+    if (this.#unfinished && !this.#answer) this.#handOver(this.#unfinished.pieces.take());
   };
 
-  /** Who still reads the last answer is not idle; who still sends what nobody wants has had its time. */
+  /** Closes an idle connection, and one that keeps sending a discarded body. One that still reads its last answer is not idle. */
   late(): void {
     if (this.#coming || this.#socket.writableLength === 0) return void this.#socket.destroy();
-    this.#idleUntil = Number.POSITIVE_INFINITY;
-    this.#socket.setTimeout(idleMs);
+    this.#idleUntil = this.#idleFromNow();
   }
 
   /** A client that ends its side has left; what was answered before is still its. */
@@ -209,7 +206,7 @@ export class ServedConnection {
     this.#next.take();
     const answer = this.#answer;
     this.#answer = undefined;
-    this.#idleUntil = performance.now() + idleMs;
+    this.#idleUntil = this.#idleFromNow();
     answer?.emit("close");
     this.#coming?.leave();
     sendMessages();
@@ -218,8 +215,7 @@ export class ServedConnection {
 
   readonly #onDrain = (): void => {
     if (this.#answer) return void this.#answer.emit("drain");
-    this.#socket.setTimeout(0);
-    this.#idleUntil = performance.now() + idleMs;
+    this.#idleUntil = this.#idleFromNow();
     this.#takeNext();
   };
 

@@ -2,7 +2,7 @@
  * What stands at the moment at which somebody asks: how upstreams and their queues are, what is reserved, what the cache
  * holds. Nothing is kept up in between, so that it costs nothing.
  */
-import { Gauge, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 import { units } from "./quantities.ts";
 
 export interface GaugeParts {
@@ -11,8 +11,21 @@ export interface GaugeParts {
   readonly targets: readonly TargetGauges[];
   /** How many reservations there are, and what they come to in millionths of the unit. */
   readonly holds: () => { readonly count: number; readonly amount: number };
+  /** What is open on the port, and what was cut there so far. */
+  readonly open: () => OpenConnections;
+  /** How many bytes of requests' bodies are held. */
+  readonly bodyBytes: () => number;
   /** Undefined where nothing is cached. */
   readonly cache?: { entries(): number; bytes(): number } | undefined;
+}
+
+export interface OpenConnections {
+  readonly undecided: number;
+  readonly http1: number;
+  readonly http2: number;
+  readonly streams: number;
+  readonly stalled: number;
+  readonly shed: number;
 }
 
 /** Each tells of this moment. */
@@ -76,6 +89,7 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
     },
   );
   registerHolds(registry, holds);
+  registerConnections(registry, parts);
   if (!cache) return;
   const { entries, bytes } = cache;
   registerGauge(registry, { name: "model_gateway_cache_entries", help: "Answers in the cache." }, (set) =>
@@ -83,6 +97,41 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
   );
   registerGauge(registry, { name: "model_gateway_cache_bytes", help: "Bytes of the answers in the cache." }, (set) =>
     set(bytes()),
+  );
+}
+
+function registerConnections(registry: Registry, { open, bodyBytes }: GaugeParts): void {
+  registerGauge(
+    registry,
+    {
+      name: "model_gateway_connections",
+      help: "Open connections of clients, by protocol; undecided: their first bytes have not told.",
+      labelNames: ["protocol"],
+    },
+    (set) => {
+      const counts = open();
+      for (const protocol of ["undecided", "http1", "http2"] as const) set(counts[protocol], { protocol });
+    },
+  );
+  registerGauge(registry, { name: "model_gateway_http2_streams", help: "Open streams of HTTP/2." }, (set) =>
+    set(open().streams),
+  );
+  registerGauge(
+    registry,
+    { name: "model_gateway_body_bytes", help: "Bytes of requests' bodies that are held at this moment." },
+    (set) => set(bodyBytes()),
+  );
+  registerCounter(
+    registry,
+    "model_gateway_stalled_readers_total",
+    "Clients that were cut because they no longer read their answer.",
+    () => open().stalled,
+  );
+  registerCounter(
+    registry,
+    "model_gateway_connections_shed_total",
+    "Connections that were closed, idle ones first, because the process had as many as it may.",
+    () => open().shed,
   );
 }
 
@@ -102,6 +151,19 @@ function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
     name: "model_gateway_held_units",
     help: "What calls that are under way have reserved, in units; of all processes on this database.",
     registers: [registry],
+  });
+}
+
+/** Tells a number that is counted elsewhere and only grows. */
+function registerCounter(registry: Registry, name: string, help: string, read: () => number): void {
+  const counter = new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      counter.reset();
+      counter.inc(read());
+    },
   });
 }
 

@@ -10,6 +10,7 @@ import { ComingBody } from "../http1/coming-body.ts";
 import type { PlainRequest } from "../http1/served-request.ts";
 import type { Soon } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
+import type { BodyShare } from "./body-budget.ts";
 import { readForm, readMultipart } from "./form.ts";
 
 export interface BodyLimits {
@@ -26,39 +27,53 @@ export function headerText({ headers }: HttpRequest, name: string): string | und
 }
 
 /**
- * Reads the body, once: nobody keeps it for a second reader. Throws a Refusal, now or later: too large, too slow, or the caller
- * went away.
+ * Reads the body, once: nobody keeps it for a second reader. What has come of it is counted in `share`. Throws a Refusal, now or
+ * later: too large, too slow, no room for it, or the caller went away.
  */
-export function readBody(req: HttpRequest, limits: BodyLimits): Soon<Buffer> {
+export function readBody(req: HttpRequest, limits: BodyLimits, share: BodyShare): Soon<Buffer> {
   const length = Number(req.headers["content-length"] ?? 0);
   if (length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
-  if ("body" in req) return plainBody(req, limits);
+  if ("body" in req) return plainBody(req, limits, share);
   // Most bodies come along with their heads, and are there as soon as Node has read on: then nothing is listened to.
-  const read = () => (req.readableLength === length ? (req.read() as Buffer) : collect(req, limits));
-  return length > 0 ? Promise.resolve().then(read) : collect(req, limits);
+  const read = () => {
+    if (req.readableLength !== length) return collect(req, limits, share);
+    share.add(length);
+    return req.read() as Buffer;
+  };
+  return length > 0 ? Promise.resolve().then(read) : collect(req, limits, share);
 }
 
-function plainBody(req: PlainRequest, limits: BodyLimits): Soon<Buffer> {
+function plainBody(req: PlainRequest, limits: BodyLimits, share: BodyShare): Soon<Buffer> {
   const { body } = req;
-  if (body instanceof ComingBody) return comingBody(body, limits);
+  if (body instanceof ComingBody) return comingBody(body, limits, share);
   if (!body) throw internal(new Error("a request's body was read twice"));
   // A stream keeps its request for hours.
   req.body = undefined;
+  share.add(body.length);
   return body;
 }
 
-function comingBody(body: ComingBody, limits: BodyLimits): Promise<Buffer> {
+function comingBody(body: ComingBody, limits: BodyLimits, share: BodyShare): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(requestTimeout()), limits.timeoutMs);
-    body.take((bytes) => {
+    const tell = (bytes: Buffer | undefined) => {
       clearTimeout(timer);
       if (bytes) resolve(bytes);
       else reject(cancelled());
+    };
+    body.take(tell, (bytes) => {
+      try {
+        share.add(bytes);
+      } catch (refusal) {
+        clearTimeout(timer);
+        body.drop(limits.timeoutMs);
+        reject(refusal);
+      }
     });
   });
 }
 
-function collect(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -67,14 +82,20 @@ function collect(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
       clearTimeout(timer);
       req.off("data", onData).off("end", onEnd).off("error", onGone).off("close", onGone);
     };
-    const stop = (refusal: Error) => {
+    const stop = (refusal: unknown) => {
       leave();
+      chunks.length = 0;
       reject(refusal);
     };
     const onData = (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > limits.maxBytes) stop(requestTooLarge(limits.maxBytes));
-      else chunks.push(chunk);
+      if (bytes > limits.maxBytes) return stop(requestTooLarge(limits.maxBytes));
+      chunks.push(chunk);
+      try {
+        share.add(chunk.length);
+      } catch (refusal) {
+        stop(refusal);
+      }
     };
     const onEnd = () => {
       leave();

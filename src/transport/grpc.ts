@@ -16,12 +16,14 @@ import { binaryOptions } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 import { drained, setHead, streamOf, wholeOf } from "./answers.ts";
 import { type BodyLimits, discard, headerText, readBody } from "./body.ts";
+import type { BodyBudget, BodyShare } from "./body-budget.ts";
 import { asConnectError, noMessage, requestOfMessage } from "./rpc-call.ts";
 
 export interface GrpcOptions {
   readonly way: Way;
   /** How long the body of a call may take to arrive. */
   readonly bodyTimeoutMs: number;
+  readonly bodies: BodyBudget;
   /** What answers may be compressed with. */
   readonly compressions: Compression[];
 }
@@ -42,7 +44,7 @@ export function isGrpc({ method, headers }: IncomingMessage): boolean {
   return method === "POST" && coding === "identity" && /^application\/grpc(\+proto)?$/i.test(type);
 }
 
-export function createGrpcDoor({ way, bodyTimeoutMs, compressions }: GrpcOptions): GrpcDoor {
+export function createGrpcDoor({ way, bodyTimeoutMs, bodies, compressions }: GrpcOptions): GrpcDoor {
   return async (req, res, { id, method, peer, maxBytes }) => {
     const header = (name: string) => headerText(req, name);
     const arrival = { id, method, header, peer };
@@ -53,15 +55,20 @@ export function createGrpcDoor({ way, bodyTimeoutMs, compressions }: GrpcOptions
     const deadline = parseTimeout(header("grpc-timeout") ?? null, Number.MAX_SAFE_INTEGER);
     const timer = abortAfter(deadline.timeoutMs, over);
     const outlet = { res, signal, compression: acceptedOf(header("grpc-accept-encoding"), compressions) };
+    let share: BodyShare | undefined;
     try {
       const { caller, headers } = await way.admit(arrival);
+      share = bodies.open(caller.accountId);
       setHead(res, headers);
       const limits = { maxBytes, timeoutMs: bodyTimeoutMs };
-      const request = await readRequest(req, method, limits, deadline.error).catch((error: unknown) => {
-        way.abandon(arrival, caller, error instanceof ConnectError ? malformedBody(noMessage) : error);
-        throw error;
-      });
+      const request = await readRequest(req, method, { limits, share, fault: deadline.error }).catch(
+        (error: unknown) => {
+          way.abandon(arrival, caller, error instanceof ConnectError ? malformedBody(noMessage) : error);
+          throw error;
+        },
+      );
       const answer = await way.handle({ ...arrival, caller, request, signal });
+      share.release();
       if (method.methodKind === "unary") await writeWhole(outlet, answer);
       else await writeStream(outlet, answer);
     } catch (error) {
@@ -71,6 +78,7 @@ export function createGrpcDoor({ way, bodyTimeoutMs, compressions }: GrpcOptions
       if (!isGone) end(outlet, Object.fromEntries(setTrailerStatus(new Headers(), status)));
     } finally {
       clearTimeout(timer);
+      share?.release();
     }
   };
 }
@@ -83,8 +91,15 @@ function abortAfter(ms: number | undefined, over: AbortController): NodeJS.Timeo
   return setTimeout(late, Math.min(ms, longestTimerMs));
 }
 
-async function readRequest(req: IncomingMessage, method: DescMethod, limits: BodyLimits, fault?: ConnectError) {
-  const body = await readBody(req, limits);
+interface Reading {
+  readonly limits: BodyLimits;
+  readonly share: BodyShare;
+  /** What is wrong with the call, which is told once its body has come. */
+  readonly fault: ConnectError | undefined;
+}
+
+async function readRequest(req: IncomingMessage, method: DescMethod, { limits, share, fault }: Reading) {
+  const body = await readBody(req, limits, share);
   if (fault) throw fault;
   return requestOfMessage(method, messageIn(body, method.input));
 }

@@ -4,14 +4,23 @@
  * The first bytes of a connection decide: the HTTP/2 preface, or anything else. A connection that stays silent is
  * cut after `sniffTimeoutMs`. `close` stops accepting, lets running requests finish, and cuts what is left when the
  * grace has passed.
+ *
+ * Every connection ends, whichever way its client leaves: by ending its side, by a reset, by silence (`idleMs`), by no longer
+ * reading (`stalledMs`), or by vanishing, which the system's probes find out. Where the process may have no more of them, the
+ * one that has been idle longest makes room.
  */
-import { createServer as createHttp1Server, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
-import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
+import { createServer as createHttp1Server, type RequestListener, type ServerResponse } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { createDeadlines } from "../http1/deadlines.ts";
-import { keptSeconds } from "../http1/served-answer.ts";
-import { ServedConnection, type ServeOptions } from "../http1/served-connection.ts";
-import { newId } from "../ids.ts";
+import type { ServeOptions } from "../http1/serve-options.ts";
+import { createKeepAlive } from "../http1/served-answer.ts";
+import { ServedConnection } from "../http1/served-connection.ts";
+import { type ConnectionCounts, createConnections } from "./connections.ts";
+import { createHttp2Sessions } from "./http2-sessions.ts";
+import { rejectConnect, rejectHeadless, rejectRaw } from "./raw-answers.ts";
+import { sniff } from "./sniff.ts";
+import { createStalledReaders } from "./stalled-readers.ts";
 
 export interface ListenOptions {
   readonly host: string;
@@ -25,11 +34,19 @@ export interface ListenOptions {
   readonly sniffTimeoutMs?: number;
   /** How long the head of an HTTP/1.1 request may take. */
   readonly headersTimeoutMs?: number;
+  /** How long a connection may be idle: without a request, or without a stream. */
+  readonly idleMs?: number | undefined;
+  /** How long a peer may leave bytes that wait for it unacknowledged. */
+  readonly stalledMs?: number | undefined;
+  /** The most connections at a time; as many as the process may have files open, but for some, where nobody says. */
+  readonly maxConnections?: number | undefined;
 }
 
 export interface Listener {
   readonly host: string;
   readonly port: number;
+  /** What is open at this moment. */
+  counts(): ConnectionCounts;
   /** Resolves when the last connection is gone. */
   close(graceMs: number): Promise<void>;
 }
@@ -40,10 +57,17 @@ const maxConcurrentStreams = 250;
 /** How many connections wait to be taken: where a thousand clients come at once, none is told to come again. */
 const backlog = 16_384;
 
-const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+/**
+ * How many streams a client may reset at once, and how many a second after that (`NGHTTP2_ENHANCE_YOUR_CALM` beyond): all that
+ * a session may have open at a time, as where a batch is given up.
+ */
+const streamResets = { streamResetBurst: maxConcurrentStreams, streamResetRate: 20 };
+
+/** How long a connection must be silent before the system asks whether its client is still there. */
+const probeMs = 60_000;
 
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { sniffTimeoutMs = 10_000, headersTimeoutMs = 60_000 } = options;
+  const { sniffTimeoutMs = 10_000, headersTimeoutMs = 60_000, idleMs = 65_000, stalledMs = 60_000 } = options;
   const answers = new WeakMap<Socket, ServerResponse>();
   // An answer that was under way when the close began has told its client to keep the connection.
   const tidy = () => http1.listening || http1.closeIdleConnections();
@@ -57,7 +81,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // neither its timeouts nor its graceful close work.
   const http1 = createHttp1Server(
     {
-      keepAliveTimeout: keptSeconds * 1_000,
+      keepAliveTimeout: idleMs,
+      keepAlive: true,
+      keepAliveInitialDelay: probeMs,
       requestTimeout: 0, // Bodies have a limit of their own. It would take the limit of the headers with it:
       headersTimeout: headersTimeoutMs,
       connectionsCheckingInterval: headersTimeoutMs / 2,
@@ -67,31 +93,42 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   );
   // Its requests and responses have the same shape for all that the doors use.
   const http2 = createHttp2Server(
-    { settings: { maxConcurrentStreams } },
+    { settings: { maxConcurrentStreams }, ...streamResets },
     options.handle as unknown as Parameters<typeof createHttp2Server>[1],
   );
-  const sessions = trackSessions(http2);
-  const undecided = new Set<Socket>();
+  const deadlines = createDeadlines();
+  const readers = createStalledReaders({ stalledMs });
+  const sessions = createHttp2Sessions(http2, { idleMs, deadlines, readers });
+  const connections = createConnections(options.maxConnections, readers);
   const plain = new Set<ServedConnection>();
   const [serveHttp1] = http1.listeners("connection") as ((socket: Socket) => void)[];
   http1.removeAllListeners("connection");
   const handOver = (socket: Socket) => serveHttp1?.call(http1, socket);
   const serveOptions = options.handlePlain && {
     serve: options.handlePlain,
-    deadlines: createDeadlines(),
+    idleMs,
+    keepAlive: createKeepAlive(idleMs),
+    deadlines,
     handOver,
-    onOver: (connection: ServedConnection) => void plain.delete(connection),
+    onOver: (connection: object) => void plain.delete(connection as ServedConnection),
   };
   http1.on("connection", (socket: Socket) => {
     // A client's address is remembered by whoever asks for it now; once the client has cut the connection, nobody knows it.
     if (socket.remoteAddress === undefined) return void socket.destroy();
-    undecided.add(socket);
-    socket.once("close", () => undecided.delete(socket));
+    const connection = connections.add(socket);
     sniff(socket, sniffTimeoutMs, (isHttp2) => {
-      undecided.delete(socket);
-      if (isHttp2) http2.emit("connection", socket);
-      else if (serveOptions) plain.add(new ServedConnection(socket, serveOptions));
-      else handOver(socket);
+      if (isHttp2) {
+        connection.isIdle = sessions.take(socket);
+        connection.protocol = "http2";
+        return;
+      }
+      connection.protocol = "http1";
+      const isIdleAtNode = () => answers.get(socket)?.writableFinished ?? true;
+      connection.isIdle = isIdleAtNode;
+      if (!serveOptions) return handOver(socket);
+      const served = new ServedConnection(socket, serveOptions);
+      plain.add(served);
+      connection.isIdle = () => (plain.has(served) ? served.isIdle : isIdleAtNode());
     });
   });
   // What is expected beyond `100-continue` is nothing that an answer would wait for; Node's own refusal has no body.
@@ -107,116 +144,22 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   return {
     host: options.host,
     port: (http1.address() as AddressInfo).port,
+    counts: () => connections.counts(sessions.streams()),
     close: (graceMs) =>
       new Promise((resolve) => {
         const cut = setTimeout(() => {
           http1.closeAllConnections();
-          for (const session of sessions) session.destroy();
+          sessions.cut();
           for (const connection of plain) connection.cut();
         }, graceMs);
         http1.close(() => {
           clearTimeout(cut);
+          readers.close();
           resolve();
         });
-        for (const session of sessions) session.close();
+        sessions.close();
         for (const connection of plain) connection.close();
-        for (const socket of undecided) socket.destroy();
+        connections.endUndecided();
       }),
-  };
-}
-
-function trackSessions(http2: ReturnType<typeof createHttp2Server>): Set<ServerHttp2Session> {
-  const sessions = new Set<ServerHttp2Session>();
-  http2.on("session", (session) => {
-    sessions.add(session);
-    session.once("close", () => sessions.delete(session));
-  });
-  http2.on("sessionError", () => {}); // The session closes by itself; there is nobody to tell.
-  return sessions;
-}
-
-/** Reads until the preface is told from anything else, gives the bytes back to the socket, once, and decides. */
-function sniff(socket: Socket, timeoutMs: number, decide: (isHttp2: boolean) => void): void {
-  let seen: Buffer = Buffer.alloc(0);
-  let late: NodeJS.Immediate | undefined;
-  // After a while in which the process was busy timers fire first: what has come meanwhile is read before the cut.
-  const timer = setTimeout(() => (late = setImmediate(() => socket.destroy())), timeoutMs);
-  const rest = () => {
-    clearTimeout(timer);
-    clearImmediate(late);
-  };
-  const drop = () => void socket.destroy();
-  const onReadable = () => {
-    const chunk = socket.read() as Buffer | null;
-    if (chunk) seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
-    const length = Math.min(seen.length, preface.length);
-    const same = seen.compare(preface, 0, length, 0, length) === 0;
-    if (same && length < preface.length) return;
-    rest();
-    socket.off("readable", onReadable).off("error", drop).off("end", drop).off("close", rest);
-    socket.unshift(seen);
-    decide(same);
-  };
-  socket.on("readable", onReadable);
-  socket.once("error", drop);
-  socket.once("end", drop);
-  // Also where the listener closes: a timer that is left would keep the process.
-  socket.once("close", rest);
-}
-
-const rejections: Readonly<Record<string, number>> = {
-  HPE_HEADER_OVERFLOW: 431,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-};
-
-/** How long a refused client may go on sending before its connection is cut. */
-const lingerMs = 1000;
-
-/**
- * Answers on the bare socket what the HTTP/1.1 parser refused, unless another answer has begun there. Then the
- * connection ends, but not at once: while bytes still come in it would be reset, and the client lose the answer.
- */
-function rejectRaw(
-  error: NodeJS.ErrnoException,
-  socket: Socket,
-  answer: ServerResponse | undefined,
-  { rejectionBody }: ListenOptions,
-): void {
-  const begun = answer?.headersSent && !answer.writableFinished;
-  if (error.code === "ECONNRESET" || begun || socket.destroyed) return void socket.destroy();
-  if (socket.writableEnded) return; // The parser fails anew with all that comes after the fault.
-  const status = rejections[error.code ?? ""] ?? 400;
-  const body = rejectionBody(status);
-  endRaw(socket, status, rejectionHeaders(body), body);
-}
-
-/** Answers who takes the gateway for a proxy: Node would close the connection without a word. */
-function rejectConnect(socket: Socket, { rejectionBody }: ListenOptions): void {
-  socket.on("error", () => socket.destroy()).resume();
-  const body = rejectionBody(405);
-  endRaw(socket, 405, { allow: "GET, POST, DELETE", ...rejectionHeaders(body) }, body);
-}
-
-function endRaw(socket: Socket, status: number, headers: Record<string, string>, body: Buffer): void {
-  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`);
-  const cut = setTimeout(() => socket.destroy(), lingerMs);
-  socket.once("close", () => clearTimeout(cut));
-}
-
-/** Answers a request that names no host, which HTTP/1.1 asks of every one. */
-function rejectHeadless(res: ServerResponse, { rejectionBody }: ListenOptions): void {
-  const body = rejectionBody(400);
-  res.writeHead(400, rejectionHeaders(body)).end(body);
-}
-
-function rejectionHeaders(body: Buffer): Record<string, string> {
-  const id = newId("req");
-  return {
-    connection: "close",
-    "content-type": "application/json",
-    "content-length": String(body.length),
-    "x-request-id": id,
-    "request-id": id,
   };
 }

@@ -90,6 +90,7 @@ const openaiCodes: Readonly<Partial<Record<Reason, string>>> = {
   [Reason.IDEMPOTENCY_CONFLICT]: "conflict",
   [Reason.CONFLICT]: "conflict",
   [Reason.UPSTREAM_BUSY]: "service_unavailable",
+  [Reason.GATEWAY_BUSY]: "service_unavailable",
   [Reason.IDEMPOTENCY_RUNNING]: "conflict",
   [Reason.NOT_CACHED]: "not_cached",
 };

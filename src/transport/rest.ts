@@ -15,12 +15,14 @@ import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { writeBytes, writeProblem, writeStream, writeWhole } from "./answers.ts";
 import { type BodyLimits, discard, type HttpRequest, headerText, readBody, requestOf } from "./body.ts";
+import type { BodyBudget, BodyShare } from "./body-budget.ts";
 import { readForm } from "./form.ts";
 import type { Route } from "./routes.ts";
 
 export interface RestOptions {
   readonly way: Way;
   readonly body: BodyLimits;
+  readonly bodies: BodyBudget;
   /** Silence on a stream after which a sign of life is sent, in milliseconds. */
   readonly keepAliveMs: number;
   readonly peerOf: (req: HttpRequest) => Peer;
@@ -38,7 +40,7 @@ export interface Visit {
 /** Whatever a call fails by is told to its caller: what this throws, now or later, is a fault in telling it. */
 export type RestDoor = (req: HttpRequest, res: HttpAnswer, visit: Visit) => Soon<void>;
 
-export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestOptions): RestDoor {
+export function createRestDoor({ way, body: limits, bodies, keepAliveMs, peerOf }: RestOptions): RestDoor {
   return (req, res, visit) => {
     const { id, route, head } = visit;
     const header = (name: string) => headerText(req, name);
@@ -51,8 +53,9 @@ export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestO
     const peer = peerOf(req);
     const sameHeaders = "sameHeaders" in req ? req.sameHeaders : undefined;
     const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header, sameHeaders, peer };
-    const answer = (caller: Caller, { method, request }: ReadCall): Soon<void> => {
-      const answering = way.handle({ id, method, header, peer, caller, request, signal: gone });
+    const answer = (caller: Caller, { method, request }: ReadCall, share: BodyShare): Soon<void> => {
+      const asked = { id, method, header, peer, caller, request, signal: gone };
+      const answering = releasing(share, () => way.handle(asked));
       if (method.methodKind === "unary")
         return whenThere(answering, (whole) => {
           if (!gone.aborted) writeWhole(outlet, whole, route.envelope);
@@ -63,10 +66,12 @@ export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestO
     };
     const admitted = ({ caller, headers }: Admission): Soon<void> => {
       Object.assign(head, headers);
+      const share = bodies.open(caller.accountId);
       return following(
-        () => readCall(req, visit, limits),
-        (asked) => answer(caller, asked),
+        () => readCall(req, visit, limits, share),
+        (asked) => answer(caller, asked, share),
         (error): never => {
+          share.release();
           way.abandon(arrival, caller, error);
           throw error;
         },
@@ -86,15 +91,30 @@ function familyOf({ family, eitherFamily }: Route, header: (name: string) => str
   return eitherFamily && header("anthropic-version") ? Family.ANTHROPIC : family;
 }
 
+/** Gives the body's bytes back as soon as the call is answered, or refused: a stream needs them no more. */
+function releasing<T>(share: BodyShare, work: () => Soon<T>): Soon<T> {
+  return following(
+    work,
+    (made) => {
+      share.release();
+      return made;
+    },
+    (error): never => {
+      share.release();
+      throw error;
+    },
+  );
+}
+
 interface ReadCall {
   readonly method: DescMethod;
   readonly request: Wire;
 }
 
 /** Reads the request, and finds out which of the route's RPCs it asks for. Throws a Refusal, now or later. */
-function readCall(req: HttpRequest, visit: Visit, limits: BodyLimits): Soon<ReadCall> {
+function readCall(req: HttpRequest, visit: Visit, limits: BodyLimits, share: BodyShare): Soon<ReadCall> {
   if (headerText(req, "content-encoding")) throw unsupportedMediaType("bodies without a content-encoding");
-  return whenThere(readBody(req, limits), (body) => callOf(req, visit, body));
+  return whenThere(readBody(req, limits, share), (body) => callOf(req, visit, body));
 }
 
 function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer): ReadCall {

@@ -27,6 +27,7 @@ import { internal, malformedBody } from "../errors.ts";
 import { binaryOptions } from "../wire/json.ts";
 import { streamOf, wholeOf } from "./answers.ts";
 import { discard } from "./body.ts";
+import type { BodyBudget, BodyShare } from "./body-budget.ts";
 import { createGrpcDoor, type GrpcVisit, isGrpc } from "./grpc.ts";
 import { asConnectError, noMessage, type RpcCall, requestOfMessage } from "./rpc-call.ts";
 
@@ -43,6 +44,7 @@ export interface RpcOptions {
   readonly maxBytes: number;
   /** How long the body of a call may take to arrive. */
   readonly bodyTimeoutMs: number;
+  readonly bodies: BodyBudget;
   readonly peerOf: (req: IncomingMessage) => Peer;
   /** Ends the open services' endless streams; calls are left to finish. */
   readonly draining: AbortSignal;
@@ -61,11 +63,12 @@ const peerKey = createContextKey(here);
 const callerKey = createContextKey<Caller | undefined>(undefined);
 /** The call, once its message has been read. */
 const beganKey = createContextKey(false);
+const shareKey = createContextKey<BodyShare | undefined>(undefined);
 
 export function createRpcDoor(options: RpcOptions): RpcDoor {
-  const { way, services, open, maxBytes, bodyTimeoutMs, peerOf, draining } = options;
+  const { way, services, open, maxBytes, bodyTimeoutMs, bodies, peerOf, draining } = options;
   const compressions = [compressionGzip, compressionBrotli];
-  const grpc = createGrpcDoor({ way, bodyTimeoutMs, compressions });
+  const grpc = createGrpcDoor({ way, bodyTimeoutMs, bodies, compressions });
   const grpcVisits = new Map<string, Pick<GrpcVisit, "method" | "maxBytes">>();
   const router = createConnectRouter({
     acceptCompression: compressions,
@@ -75,7 +78,7 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
   const requestGate = async (context: HandlerContext) => {
     try {
       const { caller, headers } = await way.admit(arrivalOf(context));
-      context.values.set(callerKey, caller);
+      context.values.set(callerKey, caller).set(shareKey, bodies.open(caller.accountId));
       // Set before the message is read: they are on every answer, and on every error.
       setAll(context.responseHeader, headers);
     } catch (error) {
@@ -103,6 +106,8 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       if (grpcVisit) return grpc(req, res, { ...grpcVisit, id, peer: peerOf(req) });
       if (req.method !== "POST") res.setHeader("allow", "POST");
       res.once("finish", () => discard(req));
+      // connect-node's own promise does not settle once an answer has ended well.
+      res.once("close", () => values.get(shareKey)?.release());
       const peer = peerOf(req);
       const values = createContextValues().set(callId, id).set(peerKey, peer);
       const handler = handlers.get(path);
@@ -110,7 +115,7 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       const request = universalRequestFromNodeRequest(req, res, undefined, values);
       // Left early, as a body over the limit is, the iteration of its own would destroy the request: what still comes
       // could not be read any more, and the connection would hang.
-      const body = req.iterator({ destroyOnReturn: false });
+      const body = counted(req.iterator({ destroyOnReturn: false }), () => values.get(shareKey));
       // A bidirectional stream, as reflection is, has no end of its body to wait for.
       const ends = handler.method.methodKind !== "bidi_streaming";
       const late = ends ? setTimeout(() => req.complete || req.destroy(), bodyTimeoutMs) : undefined;
@@ -127,6 +132,18 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
   };
 }
 
+/** Counts a body's bytes as they come. The open services have no share: their messages are short. */
+async function* counted(body: AsyncIterable<Uint8Array>, shareOf: () => BodyShare | undefined) {
+  for await (const bytes of body) {
+    try {
+      shareOf()?.add(bytes.length);
+    } catch (refusal) {
+      throw new ConnectError((refusal as Error).message, Code.Unavailable);
+    }
+    yield bytes;
+  }
+}
+
 /** Makes an implementation of every RPC out of the one way that calls go. */
 function implement(service: DescService, way: Way): ServiceImpl<DescService> {
   const answer = async (
@@ -140,6 +157,7 @@ function implement(service: DescService, way: Way): ServiceImpl<DescService> {
     context.values.set(beganKey, true);
     const request = requestOfMessage(method, message);
     const answered = await way.handle({ ...arrivalOf(context), caller, request, signal });
+    context.values.get(shareKey)?.release();
     setAll(context.responseHeader, answered.headers);
     return answered;
   };

@@ -7,10 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { type Config, loadConfig, type ModelConfig, type UpstreamConfig } from "../../src/config/config.ts";
-import { startGateway } from "../../src/gateway.ts";
+import { type Counts, type Gateway, startGateway } from "../../src/gateway.ts";
 import { newId } from "../../src/ids.ts";
 import { issueKey } from "../../src/services/issue-key.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
+import { eventually } from "./eventually.ts";
 import { expectNothingLeft, remember } from "./left-behind.ts";
 import "./overhear.ts";
 
@@ -26,9 +27,12 @@ export interface TestGateway {
   readonly storage: Storage;
   /** The database file. */
   readonly databasePath: string;
+  /** What is open and under way. */
+  readonly counts: () => Counts;
   /** What was logged so far, one JSON line each. */
   readonly logged: () => string;
-  close(): Promise<void>;
+  /** Waits until nothing is under way any more, and fails where something stays. `running`: ends what still is. */
+  close(what?: "running"): Promise<void>;
 }
 
 /** The moment at which every test gateway stands still, so that two of them answer alike. */
@@ -89,12 +93,18 @@ export async function startTestGateway(
     accountId,
     storage,
     databasePath,
+    counts: gateway.counts,
     logged: () => lines.join(""),
-    async close() {
+    async close(what) {
+      if (what !== "running") await expectNothingRunning(gateway);
       // Draining begins at once; what metrics tell is read meanwhile, for they are there until its end.
       const scraping = metricsAt(gateway.metricsPort).catch(() => "");
       await gateway.close();
       const metrics = await scraping;
+      await eventually(() => {
+        const { stalled, shed, ...left } = gateway.counts();
+        expectAllZero(left);
+      });
       await storage.close();
       try {
         expectNothingLeft({ log: lines.join(""), metrics, databasePath });
@@ -103,6 +113,22 @@ export async function startTestGateway(
       }
     },
   };
+}
+
+/**
+ * Whatever a test has done: once its calls are over nothing of them is held. What its clients have left a moment ago is waited
+ * for, and what a test leaves running on purpose says so.
+ */
+async function expectNothingRunning({ counts }: Gateway): Promise<void> {
+  await eventually(() => {
+    const { undecided, http1, http2, stalled, shed, ...running } = counts();
+    expectAllZero(running);
+  });
+}
+
+function expectAllZero(counts: Readonly<Record<string, number>>): void {
+  const left = Object.entries(counts).filter(([, count]) => count !== 0);
+  if (left.length > 0) throw new Error(`a test has left behind: ${JSON.stringify(Object.fromEntries(left))}`);
 }
 
 /** What the configuration holds that nobody may read anywhere else. */

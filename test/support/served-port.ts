@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { Late } from "../../src/http1/deadlines.ts";
-import type { PlainAnswer } from "../../src/http1/served-answer.ts";
+import { createKeepAlive, type PlainAnswer } from "../../src/http1/served-answer.ts";
 import { ServedConnection } from "../../src/http1/served-connection.ts";
 import type { PlainRequest } from "../../src/http1/served-request.ts";
 
@@ -54,7 +54,8 @@ export async function startServedPort(
   };
   const server = createServer((socket) => {
     prepare(socket);
-    connections.push(new ServedConnection(socket, { serve, deadlines, onOver: () => {}, handOver: handedOver }));
+    const options = { idleMs: 65_000, keepAlive: createKeepAlive(65_000), deadlines };
+    connections.push(new ServedConnection(socket, { ...options, serve, onOver: () => {}, handOver: handedOver }));
   });
   undo.push(() => server.close());
   await once(server.listen(0, "127.0.0.1"), "listening");

@@ -1,0 +1,143 @@
+/**
+ * HTTP/2 sessions of a listener: which streams are open, when a session is idle, and which stream's reader has stalled.
+ *
+ * A session ends when its client ends its side: HTTP/2 knows no half-closed connection, and a client that waits for an answer
+ * keeps its own end open. One without streams for `idleMs` is told to go away, and is cut where it does not.
+ */
+import { constants, type Http2Server, type Http2Stream, type ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
+import type { Deadlines, Late } from "../http1/deadlines.ts";
+import type { Reader, StalledReaders } from "./stalled-readers.ts";
+
+export interface Http2SessionOptions {
+  readonly idleMs: number;
+  readonly deadlines: Deadlines;
+  readonly readers: StalledReaders;
+}
+
+export interface Http2Sessions {
+  /** Takes a connection whose first bytes are the preface. Returns what says whether it is idle. */
+  take(socket: Socket): () => boolean;
+  /** How many streams are open. */
+  streams(): number;
+  /** Tells all sessions to go away, and lets their streams finish. */
+  close(): void;
+  /** Ends all sessions, whatever runs. */
+  cut(): void;
+}
+
+/** How long a client that was told to go away may keep the connection. */
+const lingerMs = 1_000;
+
+/** RFC 9113, sections 4.1, 6.5 and 6.7. */
+const pingReplyBytes = 17;
+const settingsReplyBytes = 9;
+
+export function createHttp2Sessions(server: Http2Server, options: Http2SessionOptions): Http2Sessions {
+  const sessions = new Set<ServerHttp2Session>();
+  /** The connection that becomes a session at this moment. */
+  let taking: Socket | undefined;
+  let isIdle = () => true;
+  let streams = 0;
+  const count = (change: number) => {
+    streams += change;
+  };
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    if (taking) isIdle = watchSession(session, taking, count, options);
+  });
+  server.on("sessionError", () => {}); // The session closes by itself; there is nobody to tell.
+  return {
+    take(socket) {
+      // The listener's server keeps connections half open, as HTTP/1.1 may need them.
+      socket.allowHalfOpen = false;
+      taking = socket;
+      server.emit("connection", socket);
+      taking = undefined;
+      return isIdle;
+    },
+    streams: () => streams,
+    close() {
+      for (const session of sessions) session.close();
+    },
+    cut() {
+      for (const session of sessions) session.destroy();
+    },
+  };
+}
+
+/** Follows the streams of a session, and ends it when it is idle. Returns what says whether it is. */
+function watchSession(
+  session: ServerHttp2Session,
+  socket: Socket,
+  count: (change: number) => void,
+  { idleMs, deadlines, readers }: Http2SessionOptions,
+): () => boolean {
+  let open = 0;
+  let idleUntil = performance.now() + idleMs;
+  const idle: Late = {
+    get deadline() {
+      return open > 0 ? Number.POSITIVE_INFINITY : idleUntil;
+    },
+    late: () => goAway(session, socket),
+  };
+  /** What answers the client's own pings and settings tells nothing of its streams. In bytes. */
+  let replies = 0;
+  session.on("ping", () => {
+    replies += pingReplyBytes;
+  });
+  session.on("remoteSettings", () => {
+    replies += settingsReplyBytes;
+  });
+  const carried = () => socket.bytesWritten - replies;
+  deadlines.watch(idle);
+  session.once("close", () => deadlines.forget(idle));
+  session.on("stream", (stream) => {
+    open++;
+    count(1);
+    const reader = readerOf(stream, socket, carried);
+    readers.watch(reader);
+    stream.once("finish", () => endUpload(stream));
+    stream.once("close", () => {
+      readers.forget(reader);
+      count(-1);
+      if (--open === 0) idleUntil = performance.now() + idleMs;
+    });
+  });
+  return () => open === 0;
+}
+
+function readerOf(stream: Http2Stream, socket: Socket, carried: () => number): Reader {
+  return {
+    socket,
+    waiting: () => (stream.destroyed ? 0 : stream.bufferSize),
+    carried,
+    cut() {
+      stream.close(constants.NGHTTP2_CANCEL);
+      stream.destroy();
+    },
+  };
+}
+
+/**
+ * Tells a client to stop sending a body that nobody reads: the whole answer has been sent. RFC 9113, section 8.1. Otherwise the
+ * stream would stay open for as long as the client likes.
+ */
+function endUpload(stream: Http2Stream & { readonly endAfterHeaders?: boolean }): void {
+  if (stream.destroyed || stream.readableEnded || stream.endAfterHeaders) return;
+  const { localClose, remoteClose } = stream.state;
+  if (remoteClose === 1) return;
+  // Trailers are sent after what the stream calls its finish.
+  if (localClose === 1) stream.close(constants.NGHTTP2_NO_ERROR);
+  else setTimeout(endUpload, trailersMs, stream).unref();
+}
+
+const trailersMs = 10;
+
+/** Ends a session that has no streams; its socket is cut where the client does not end its side. */
+function goAway(session: ServerHttp2Session, socket: Socket): void {
+  session.close();
+  const cut = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(cut));
+}

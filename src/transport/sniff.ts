@@ -1,0 +1,33 @@
+/** Tells HTTP/2 from everything else by the first bytes of a connection: its preface (RFC 9113, section 3.4). */
+import type { Socket } from "node:net";
+
+const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+
+/** Reads until the preface is told from anything else, gives the bytes back to the socket, once, and decides. */
+export function sniff(socket: Socket, timeoutMs: number, decide: (isHttp2: boolean) => void): void {
+  let seen: Buffer = Buffer.alloc(0);
+  let late: NodeJS.Immediate | undefined;
+  // After a while in which the process was busy timers fire first: what has come meanwhile is read before the cut.
+  const timer = setTimeout(() => (late = setImmediate(() => socket.destroy())), timeoutMs);
+  const rest = () => {
+    clearTimeout(timer);
+    clearImmediate(late);
+  };
+  const drop = () => void socket.destroy();
+  const onReadable = () => {
+    const chunk = socket.read() as Buffer | null;
+    if (chunk) seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
+    const length = Math.min(seen.length, preface.length);
+    const same = seen.compare(preface, 0, length, 0, length) === 0;
+    if (same && length < preface.length) return;
+    rest();
+    socket.off("readable", onReadable).off("error", drop).off("end", drop).off("close", rest);
+    socket.unshift(seen);
+    decide(same);
+  };
+  socket.on("readable", onReadable);
+  socket.once("error", drop);
+  socket.once("end", drop);
+  // Also where the listener closes: a timer that is left would keep the process.
+  socket.once("close", rest);
+}

@@ -1,0 +1,13 @@
+/** Waits for what is to become true by itself, and says what was not true yet when it took too long. */
+import { setTimeout as delay } from "node:timers/promises";
+
+export async function eventually(check: () => unknown, withinMs = 10_000): Promise<void> {
+  for (const until = performance.now() + withinMs; ; await delay(5)) {
+    try {
+      await check();
+      return;
+    } catch (error) {
+      if (performance.now() > until) throw error;
+    }
+  }
+}
