@@ -63,6 +63,9 @@ function open(port: number): Socket {
   return socket;
 }
 
+/** Resolves when the port has ended a connection, or cut it. */
+const ended = (socket: Socket) => new Promise((resolve) => socket.once("end", resolve).once("close", resolve));
+
 const preface = Buffer.concat([
   Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
   Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
@@ -212,6 +215,103 @@ describe("a reader that stalls", () => {
     await Promise.all([readSlowly(socket), readSlowly(stream)]);
     expect(port.listener.counts().stalled).toBe(0);
   }, 40_000);
+});
+
+/** A frame of HTTP/2: RFC 9113, section 4.1. */
+function frame(type: number, flags: number, stream: number, payload = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+describe("a flood over HTTP/2", () => {
+  test("of window updates ends its session, and its address may open none for a while", async () => {
+    const port = await startPort({ floods: { penaltyMs: 500 } });
+    const socket = open(port.listener.port).resume();
+    const update = frame(8, 0, 0, Buffer.from([0, 0, 0, 1]));
+    const much = Buffer.concat(Array<Buffer>(5_000).fill(update));
+    const flood = () => {
+      while (socket.writable && socket.write(much));
+    };
+    socket.write(preface);
+    socket.on("drain", flood);
+    flood();
+    await ended(socket);
+    expect(port.listener.counts()).toMatchObject({ floods: 1 });
+    await ended(http2Client(port.listener.port).socket.resume());
+    await eventually(async () => {
+      const { session } = http2Client(port.listener.port);
+      await once(ask(session, "/now"), "response");
+    });
+  });
+
+  test("is not what a client sends that uploads much, in many small pieces", async () => {
+    const port = await startPort({
+      handle: async (req, res) => {
+        let bytes = 0;
+        for await (const chunk of req) bytes += chunk.length;
+        res.end(String(bytes));
+      },
+    });
+    const { session } = http2Client(port.listener.port);
+    const upload = async (length: number, times: number) => {
+      const piece = Buffer.alloc(length);
+      const stream = session.request({ ":method": "POST", ":path": "/" });
+      for (let i = 0; i < times; i++) if (!stream.write(piece)) await once(stream, "drain");
+      stream.end();
+      expect(Buffer.concat(await stream.toArray()).toString()).toBe(String(piece.length * times));
+    };
+    await Promise.all([upload(65_536, 300), upload(100, 3000)]);
+    expect(port.listener.counts()).toMatchObject({ floods: 0 });
+  });
+});
+
+describe("many requests that one read brings", () => {
+  const requests = 500;
+
+  test("begin a few in each turn, in their order, over HTTP/1.1", async () => {
+    const seen: string[] = [];
+    const turns = new Set<number>();
+    let turn = 0;
+    const count = () => {
+      turn++;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    undo.push(() => clearImmediate(counting));
+    const port = await startPort({
+      handle(req, res) {
+        seen.push(req.url ?? "");
+        turns.add(turn);
+        res.end();
+      },
+    });
+    const socket = open(port.listener.port).resume();
+    const paths = Array.from({ length: requests }, (_, i) => `/${i}`);
+    socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: h\r\n\r\n`).join(""));
+    await eventually(() => expect(seen).toEqual(paths));
+    expect(turns.size).toBeGreaterThanOrEqual(Math.floor(requests / 32));
+  });
+
+  test("over HTTP/2 are hardly begun where their client takes them back at once", async () => {
+    let begun = 0;
+    const port = await startPort({ handle: () => void begun++ });
+    const socket = open(port.listener.port).resume();
+    // Static table, RFC 7541, appendix A: GET, /, http; and a literal authority.
+    const headers = Buffer.from([0x82, 0x84, 0x86, 0x01, 0x01, 0x68]);
+    const pieces: Buffer[] = [preface];
+    for (let id = 1; id < 2 * requests; id += 2) {
+      pieces.push(frame(1, 5, id, headers), frame(3, 0, id, Buffer.from([0, 0, 0, 8])));
+    }
+    socket.write(Buffer.concat(pieces));
+    // It has reset more than it may, and is told to calm down.
+    await ended(socket);
+    expect(begun).toBeLessThan(100);
+    await allGone(port);
+  });
 });
 
 describe("where there are as many connections as there may be", () => {

@@ -26,6 +26,7 @@ export interface OpenConnections {
   readonly streams: number;
   readonly stalled: number;
   readonly shed: number;
+  readonly floods: number;
 }
 
 /** Each tells of this moment. */
@@ -132,6 +133,12 @@ function registerConnections(registry: Registry, { open, bodyBytes }: GaugeParts
     "model_gateway_connections_shed_total",
     "Connections that were closed, idle ones first, because the process had as many as it may.",
     () => open().shed,
+  );
+  registerCounter(
+    registry,
+    "model_gateway_http2_floods_total",
+    "Sessions of HTTP/2 that were cut because they sent what no stream needs.",
+    () => open().floods,
   );
 }
 

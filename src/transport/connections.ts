@@ -25,13 +25,23 @@ export interface ConnectionCounts {
   readonly stalled: number;
   /** How many connections have been closed so far because there were too many. */
   readonly shed: number;
+  /** How many sessions of HTTP/2 have been cut so far because they sent what no stream needs. */
+  readonly floods: number;
 }
 
-export const nothingOpen: ConnectionCounts = { undecided: 0, http1: 0, http2: 0, streams: 0, stalled: 0, shed: 0 };
+export const nothingOpen: ConnectionCounts = {
+  undecided: 0,
+  http1: 0,
+  http2: 0,
+  streams: 0,
+  stalled: 0,
+  shed: 0,
+  floods: 0,
+};
 
 export interface Connections {
   add(socket: Socket): OpenConnection;
-  counts(streams: number): ConnectionCounts;
+  counts(sessions: Pick<ConnectionCounts, "streams" | "floods">): ConnectionCounts;
   /** Ends those whose first bytes have not told what they are. */
   endUndecided(): void;
 }
@@ -74,8 +84,8 @@ export function createConnections(
       });
       return connection;
     },
-    counts(streams) {
-      const counts = { ...nothingOpen, streams, stalled: readers.cuts, shed };
+    counts(sessions) {
+      const counts = { ...nothingOpen, ...sessions, stalled: readers.cuts, shed };
       for (const { protocol } of open.values()) counts[protocol]++;
       return counts;
     },

@@ -7,12 +7,14 @@
 import { constants, type Http2Server, type Http2Stream, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { Deadlines, Late } from "../http1/deadlines.ts";
+import { createHttp2Floods, type Http2FloodOptions, type Http2Floods } from "./http2-floods.ts";
 import type { Reader, StalledReaders } from "./stalled-readers.ts";
 
 export interface Http2SessionOptions {
   readonly idleMs: number;
   readonly deadlines: Deadlines;
   readonly readers: StalledReaders;
+  readonly floods?: Http2FloodOptions | undefined;
 }
 
 export interface Http2Sessions {
@@ -20,6 +22,8 @@ export interface Http2Sessions {
   take(socket: Socket): () => boolean;
   /** How many streams are open. */
   streams(): number;
+  /** How many sessions have been cut so far because they sent what no stream needs. */
+  floods(): number;
   /** Tells all sessions to go away, and lets their streams finish. */
   close(): void;
   /** Ends all sessions, whatever runs. */
@@ -38,6 +42,7 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
   /** The connection that becomes a session at this moment. */
   let taking: Socket | undefined;
   let isIdle = () => true;
+  const floods = createHttp2Floods(options.floods);
   let streams = 0;
   const count = (change: number) => {
     streams += change;
@@ -45,20 +50,23 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
   server.on("session", (session) => {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
-    if (taking) isIdle = watchSession(session, taking, count, options);
+    if (taking) isIdle = watchSession(session, taking, { ...options, count, floods });
   });
   server.on("sessionError", () => {}); // The session closes by itself; there is nobody to tell.
   return {
     take(socket) {
       // The listener's server keeps connections half open, as HTTP/1.1 may need them.
       socket.allowHalfOpen = false;
+      if (!floods.admits(socket.remoteAddress ?? "")) socket.destroy();
       taking = socket;
       server.emit("connection", socket);
       taking = undefined;
       return isIdle;
     },
     streams: () => streams,
+    floods: () => floods.cuts,
     close() {
+      floods.close();
       for (const session of sessions) session.close();
     },
     cut() {
@@ -67,12 +75,20 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
   };
 }
 
+interface Watching {
+  readonly idleMs: number;
+  readonly deadlines: Deadlines;
+  readonly readers: StalledReaders;
+  readonly floods: Http2Floods;
+  /** Told of streams that open and close. */
+  readonly count: (change: number) => void;
+}
+
 /** Follows the streams of a session, and ends it when it is idle. Returns what says whether it is. */
 function watchSession(
   session: ServerHttp2Session,
   socket: Socket,
-  count: (change: number) => void,
-  { idleMs, deadlines, readers }: Http2SessionOptions,
+  { idleMs, deadlines, readers, floods, count }: Watching,
 ): () => boolean {
   let open = 0;
   let idleUntil = performance.now() + idleMs;
@@ -91,11 +107,13 @@ function watchSession(
     replies += settingsReplyBytes;
   });
   const carried = () => socket.bytesWritten - replies;
+  const opened = floods.watch(session, socket);
   deadlines.watch(idle);
   session.once("close", () => deadlines.forget(idle));
   session.on("stream", (stream) => {
     open++;
     count(1);
+    opened(stream);
     const reader = readerOf(stream, socket, carried);
     readers.watch(reader);
     stream.once("finish", () => endUpload(stream));

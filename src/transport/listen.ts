@@ -17,8 +17,10 @@ import type { ServeOptions } from "../http1/serve-options.ts";
 import { createKeepAlive } from "../http1/served-answer.ts";
 import { ServedConnection } from "../http1/served-connection.ts";
 import { type ConnectionCounts, createConnections } from "./connections.ts";
+import type { Http2FloodOptions } from "./http2-floods.ts";
 import { createHttp2Sessions } from "./http2-sessions.ts";
 import { rejectConnect, rejectHeadless, rejectRaw } from "./raw-answers.ts";
+import { createRequestTurns } from "./request-turns.ts";
 import { sniff } from "./sniff.ts";
 import { createStalledReaders } from "./stalled-readers.ts";
 
@@ -40,6 +42,7 @@ export interface ListenOptions {
   readonly stalledMs?: number | undefined;
   /** The most connections at a time; as many as the process may have files open, but for some, where nobody says. */
   readonly maxConnections?: number | undefined;
+  readonly floods?: Http2FloodOptions;
 }
 
 export interface Listener {
@@ -71,11 +74,17 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const answers = new WeakMap<Socket, ServerResponse>();
   // An answer that was under way when the close began has told its client to keep the connection.
   const tidy = () => http1.listening || http1.closeIdleConnections();
+  const beginRequest = createRequestTurns();
+  const begin: RequestListener = (req, res) =>
+    beginRequest(
+      () => options.handle(req, res),
+      () => res.destroyed || req.destroyed,
+    );
   const handle: RequestListener = (req, res) => {
     answers.set(req.socket, res);
     res.on("close", tidy);
     if (req.httpVersion === "1.1" && req.headers.host === undefined) rejectHeadless(res, options);
-    else options.handle(req, res);
+    else begin(req, res);
   };
   // The HTTP/1.1 server does the listening: one that never listens does not track its connections, and then
   // neither its timeouts nor its graceful close work.
@@ -94,11 +103,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // Its requests and responses have the same shape for all that the doors use.
   const http2 = createHttp2Server(
     { settings: { maxConcurrentStreams }, ...streamResets },
-    options.handle as unknown as Parameters<typeof createHttp2Server>[1],
+    begin as unknown as Parameters<typeof createHttp2Server>[1],
   );
   const deadlines = createDeadlines();
   const readers = createStalledReaders({ stalledMs });
-  const sessions = createHttp2Sessions(http2, { idleMs, deadlines, readers });
+  const sessions = createHttp2Sessions(http2, { idleMs, deadlines, readers, floods: options.floods });
   const connections = createConnections(options.maxConnections, readers);
   const plain = new Set<ServedConnection>();
   const [serveHttp1] = http1.listeners("connection") as ((socket: Socket) => void)[];
@@ -144,7 +153,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   return {
     host: options.host,
     port: (http1.address() as AddressInfo).port,
-    counts: () => connections.counts(sessions.streams()),
+    counts: () => connections.counts({ streams: sessions.streams(), floods: sessions.floods() }),
     close: (graceMs) =>
       new Promise((resolve) => {
         const cut = setTimeout(() => {

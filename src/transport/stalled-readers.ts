@@ -114,7 +114,7 @@ export function createStalledReaders({
     const now = performance.now();
     const found = suspects(now);
     // A process that stood still has seen no peer take anything.
-    const hasStoodStill = now - lookedAt > 2 * lookMs;
+    const hasStoodStill = now - lookedAt > stalledMs / 2;
     lookedAt = now;
     if (found.length === 0) return;
     const table = await readTable();

@@ -102,7 +102,7 @@ export async function startTestGateway(
       await gateway.close();
       const metrics = await scraping;
       await eventually(() => {
-        const { stalled, shed, ...left } = gateway.counts();
+        const { stalled, shed, floods, ...left } = gateway.counts();
         expectAllZero(left);
       });
       await storage.close();
@@ -121,7 +121,7 @@ export async function startTestGateway(
  */
 async function expectNothingRunning({ counts }: Gateway): Promise<void> {
   await eventually(() => {
-    const { undecided, http1, http2, stalled, shed, ...running } = counts();
+    const { undecided, http1, http2, stalled, shed, floods, ...running } = counts();
     expectAllZero(running);
   });
 }
