@@ -436,6 +436,8 @@ describe("the address", () => {
     const response = await get("/metrics");
     expect([response.status, await response.text()]).toEqual([500, expect.not.stringMatching(/sqlite|database|\.ts/i)]);
     expect(gateway.logged()).toContain("metrics could not be read");
+    await gateway.close("broken");
+    await start();
   });
 
   test("closes with the gateway, however its readers hold on", async () => {
