@@ -66,6 +66,7 @@ export function createGrpcDoor({ way, bodyTimeoutMs, compressions }: GrpcOptions
       else await writeStream(outlet, answer);
     } catch (error) {
       discard(req, bodyTimeoutMs);
+      if (!(error instanceof ConnectError)) way.broke?.(arrival, error);
       const isGone = signal.aborted && !(signal.reason instanceof ConnectError);
       const status = error instanceof ConnectError ? error : asConnectError(error, { id, method, signal });
       if (!isGone) end(outlet, Object.fromEntries(setTrailerStatus(new Headers(), status)));
@@ -104,7 +105,7 @@ function messageIn<D extends DescMessage>(body: Buffer, desc: D): MessageShape<D
   try {
     return fromBinary(desc, body.subarray(prefixBytes), binaryOptions);
   } catch {
-    throw new ConnectError(noMessage, Code.Internal);
+    throw new ConnectError(noMessage, Code.InvalidArgument);
   }
 }
 

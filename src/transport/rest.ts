@@ -76,6 +76,7 @@ export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestO
       () => whenThere(way.admit(arrival), admitted),
       (error) => {
         discard(req, limits.timeoutMs);
+        way.broke?.(arrival, error);
         if (!gone.aborted) writeProblem(outlet, error);
       },
     );
