@@ -129,4 +129,6 @@ export interface Way {
   handle(asked: Asked): Soon<Answer>;
   /** Tells of a call that was admitted and never came to be: its body could not be read. */
   abandon(arrival: Arrival, caller: Caller, error: unknown): void;
+  /** Tells of an internal error that its caller sees, unless it was told of before: one of the door's own, in writing the answer. */
+  broke?(arrival: Arrival, error: unknown): void;
 }

@@ -312,14 +312,15 @@ export function conflict(message: string): Refusal {
 
 // The upstream.
 
-/** The upstream's own refusal, passed on word for word. `status` is the one that the caller sees. */
+/** The upstream's own refusal, passed on word for word. `status` is the one that the caller sees: what is no error's becomes 502. */
 export function upstreamRefused(
   status: number,
   words: Pick<Refusal, "message" | "param"> & Partial<Pick<Refusal, "vendorMessage" | "openaiCode" | "fault">>,
   upstream: UpstreamWords | undefined,
   headers: Readonly<Record<string, string>>,
 ): Refusal {
-  const standing = [codeOfStatus(status), status] as const;
+  const told = Number.isInteger(status) && status >= 400 && status <= 599 ? status : 502;
+  const standing = [codeOfStatus(told), told] as const;
   const { message, ...more } = words;
   return new Refusal(Reason.UPSTREAM_REFUSED, message, { ...more, headers, upstream, standing });
 }

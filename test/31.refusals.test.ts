@@ -423,10 +423,10 @@ describe("RPC", () => {
   const garbage = Buffer.from(`\xff\xff${marker}`, "latin1");
   const enveloped = Buffer.concat([Buffer.from([0, 0, 0, 0, garbage.length]), garbage]);
 
-  // gRPC's own table of codes has INTERNAL for a request that cannot be parsed, and connect-es keeps to it.
+  // gRPC's own table of codes has INTERNAL for a request that cannot be parsed, but it is the caller's mistake by any door.
   test("refuses garbage instead of a message through Connect", async () => {
     for (const [type, status, code] of [
-      ["application/proto", 500, "internal"],
+      ["application/proto", 400, "invalid_argument"],
       ["application/json", 400, "invalid_argument"],
     ] as const) {
       const answer = await send(gateway, { path: rpcPath, headers: { "content-type": type }, body: garbage });
@@ -441,7 +441,7 @@ describe("RPC", () => {
     const headers = { "content-type": "application/grpc-web+proto" };
     const answer = await send(gateway, { path: rpcPath, headers, body: enveloped });
     const status = answer.headers["grpc-status"] ?? /grpc-status: (\d+)/i.exec(answer.body)?.[1];
-    expect(Number(status)).toBe(Code.Internal);
+    expect(Number(status)).toBe(Code.InvalidArgument);
     await expectUnharmed(gateway);
   });
 
@@ -466,7 +466,7 @@ describe("RPC", () => {
 
   const whole = Buffer.from([0, 0, 0, 0, 0]);
   const byGrpc: Record<string, readonly [body: Buffer, code: Code, headers?: Record<string, string>]> = {
-    garbage: [enveloped, Code.Internal],
+    garbage: [enveloped, Code.InvalidArgument],
     "no message": [Buffer.alloc(0), Code.Unimplemented],
     "half a length": [whole.subarray(0, 3), Code.InvalidArgument],
     "half a message": [enveloped.subarray(0, -1), Code.InvalidArgument],

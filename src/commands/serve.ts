@@ -78,7 +78,7 @@ async function start(config: Config, storage: Storage, log: Logger): Promise<Gat
     const { code, syscall, purpose } = error as NodeJS.ErrnoException & { readonly purpose?: "metrics" };
     if (!code || (syscall !== "listen" && syscall !== "getaddrinfo")) throw error;
     const at = purpose && config.metrics ? { ...config.metrics, ...metricsWords } : { ...config, ...ownWords };
-    const why = reasons(at)[code] ?? code;
+    const why = reasons(at).get(code) ?? code;
     throw new StartError(`cannot listen on ${at.host}, port ${at.port}${at.what}: ${why}`, { cause: error });
   }
 }
@@ -88,14 +88,16 @@ const ownWords = { what: "", hostName: "HOST", portName: "PORT" };
 const metricsWords = { what: " for metrics", hostName: "`metrics.host`", portName: "METRICS_PORT" };
 
 /** What to do about an address that cannot be listened on. */
-function reasons({ hostName, portName }: typeof ownWords): Readonly<Record<string, string>> {
-  return {
-    EADDRINUSE: `the port is taken. Stop what uses it, or set ${portName} to another`,
-    EACCES: `ports below 1024 are not for everyone. Set ${portName} to a higher one`,
-    EADDRNOTAVAIL: `this machine does not have that address. Set ${hostName} to one that it has, or to 0.0.0.0 for all`,
-    ENOTFOUND: `there is no such host. Set ${hostName} to an address of this machine`,
-    EAI_AGAIN: `the name cannot be looked up. Set ${hostName} to an address of this machine`,
-  };
+function reasons({ hostName, portName }: typeof ownWords): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries({
+      EADDRINUSE: `the port is taken. Stop what uses it, or set ${portName} to another`,
+      EACCES: `ports below 1024 are not for everyone. Set ${portName} to a higher one`,
+      EADDRNOTAVAIL: `this machine does not have that address. Set ${hostName} to one that it has, or to 0.0.0.0 for all`,
+      ENOTFOUND: `there is no such host. Set ${hostName} to an address of this machine`,
+      EAI_AGAIN: `the name cannot be looked up. Set ${hostName} to an address of this machine`,
+    }),
+  );
 }
 
 /** One Ctrl-C may arrive several times: from the terminal, from npm, and from `bin/model-gateway.js`. */

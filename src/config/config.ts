@@ -161,18 +161,20 @@ function wordsOf(issue: z.core.$ZodIssue): string | undefined {
   if (issue.code === "invalid_key") return issue.issues[0]?.message;
   if (issue.code !== "invalid_type") return issue.message;
   if (issue.message.endsWith("received undefined")) return "is missing";
-  return typeWords[issue.expected] ?? issue.message;
+  return typeWords.get(issue.expected) ?? issue.message;
 }
 
 const keysAndValues = "expected keys and values, as gateway.example.yaml has them";
 
 /** What is said of a value that is of another type than these. */
-const typeWords: Readonly<Record<string, string>> = {
-  // YAML's other words for them are texts since its version 1.2.
-  boolean: "expected true or false, unquoted",
-  object: keysAndValues,
-  record: keysAndValues,
-};
+const typeWords: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    // YAML's other words for them are texts since its version 1.2.
+    boolean: "expected true or false, unquoted",
+    object: keysAndValues,
+    record: keysAndValues,
+  }),
+);
 
 function pathText(path: Path): string {
   const text = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");

@@ -73,7 +73,7 @@ export function readYaml(file: string, text: string, environment: Environment): 
 function replaceVariables(node: Scalar<string>, environment: Environment): string[] {
   const missing: string[] = [];
   node.value = node.value.replace(/\$\{(\w+)\}/g, (match, name: string) => {
-    const value = environment[name];
+    const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
     if (value === undefined) missing.push(name);
     return value ?? match;
   });

@@ -127,9 +127,11 @@ export function checkValue(name: string, value: string): void {
 
 const ok = "HTTP/1.1 200 OK";
 
-/** Without the end of the line. */
+/** Writes the status line without its end. Throws RangeError for what is no status. */
 export function statusLine(status: number): string {
-  return status === 200 ? ok : `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`;
+  if (status === 200) return ok;
+  if (!Number.isInteger(status) || status < 100 || status > 599) throw new RangeError("no status of HTTP");
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`;
 }
 
 /** Returns a length as it is written in a head; undefined for what is none, or none that is counted exactly. */

@@ -50,17 +50,19 @@ interface Attached {
 }
 
 /** The keys whose value is an attachment, in every family, and what each costs at most. */
-const attachmentKeys: Readonly<Record<string, number>> = {
-  image_url: attachmentTokens,
-  input_audio: attachmentTokens,
-  file: documentTokens,
-  source: documentTokens,
-  file_id: documentTokens,
-  file_data: documentTokens,
-  file_url: documentTokens,
-  video_url: documentTokens,
-  input_video: documentTokens,
-};
+const attachmentKeys: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    image_url: attachmentTokens,
+    input_audio: attachmentTokens,
+    file: documentTokens,
+    source: documentTokens,
+    file_id: documentTokens,
+    file_data: documentTokens,
+    file_url: documentTokens,
+    video_url: documentTokens,
+    input_video: documentTokens,
+  }),
+);
 
 function attachmentsOf(json: JsonObject): Attached {
   const found = { bytes: 0, tokens: 0 };
@@ -78,9 +80,9 @@ function addAttachments(value: JsonValue | undefined, inContent: boolean, found:
   for (const key in value) {
     const member = value[key] as JsonValue;
     if (key === "content" || key === "output" || isContentSource(key, member)) addAttachments(member, true, found);
-    else if (inContent && Object.hasOwn(attachmentKeys, key) && isAttachment(key, member)) {
+    else if (inContent && attachmentKeys.has(key) && isAttachment(key, member)) {
       found.bytes += typeof member === "string" ? member.length : encodedLength(member as JsonObject);
-      found.tokens += value.type === "image" ? attachmentTokens : (attachmentKeys[key] as number);
+      found.tokens += value.type === "image" ? attachmentTokens : (attachmentKeys.get(key) as number);
     }
   }
 }

@@ -7,12 +7,12 @@ import type { Call } from "../call.ts";
 import { invalidValue } from "../errors.ts";
 import type { Timeouts } from "../providers/timeouts.ts";
 
-const parts: Readonly<Record<string, keyof Timeouts>> = {
-  connect: "connectMs",
-  first_byte: "firstByteMs",
-  idle: "idleMs",
-  total: "totalMs",
-};
+const parts: ReadonlyMap<string, keyof Timeouts> = new Map([
+  ["connect", "connectMs"],
+  ["first_byte", "firstByteMs"],
+  ["idle", "idleMs"],
+  ["total", "totalMs"],
+]);
 
 const none: Partial<Timeouts> = {};
 
@@ -26,9 +26,9 @@ export function timeoutsOf(header: Call["header"]): Partial<Timeouts> {
   const timeouts: { -readonly [name in keyof Timeouts]?: number } = {};
   for (const word of text.split(",")) {
     const [, name = "total", seconds = ""] = /^\s*(?:([a-z_]+)\s*=\s*)?(\d{1,6}(?:\.\d{1,6})?)\s*$/.exec(word) ?? [];
-    const part = parts[name];
+    const part = parts.get(name);
     const ms = Number(seconds) * 1000;
-    if (part === undefined || seconds === "" || ms === 0 || part in timeouts)
+    if (part === undefined || seconds === "" || ms === 0 || timeouts[part] !== undefined)
       throw invalidValue("x-gateway-timeout", expected);
     timeouts[part] = ms;
   }

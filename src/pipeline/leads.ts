@@ -5,12 +5,13 @@
  */
 import type { Call } from "../call.ts";
 import { type Catalog, type Model, mayRelay, type Target } from "../catalog.ts";
-import { internal, invalidValue, modelNotFound, Refusal } from "../errors.ts";
+import { internal, invalidType, invalidValue, modelNotFound, Refusal } from "../errors.ts";
 import { wayTo } from "../families/index.ts";
 import type { Translation } from "../families/translation.ts";
 import { type Input, type Operation, operations } from "../providers/operations.ts";
 import type { Provider, Speak } from "../providers/provider.ts";
 import type { TargetState, Targets } from "../targets/targets.ts";
+import type { JsonObject } from "../wire/json.ts";
 import { authorizeModel } from "./authorize.ts";
 import { conversationOf } from "./conversation.ts";
 import { partsOf } from "./each-prompt.ts";
@@ -88,6 +89,13 @@ interface Named {
   readonly models?: readonly string[] | null;
 }
 
+/** Reads them also where the operation's contract has no `models`: then nobody has held it to a type. Throws a Refusal. */
+function namedIn({ model, models }: JsonObject): Named {
+  const isList = Array.isArray(models) && models.every((name) => typeof name === "string");
+  if ((models ?? null) !== null && !isList) throw invalidType("models", "expected a list of names");
+  return { model: typeof model === "string" ? model : null, models: isList ? (models as string[]) : null };
+}
+
 /** Returns the models that a call names, in its order, each once. Throws a Refusal where its key may not call one of them. */
 export function modelsOf<O extends Operation>(
   asked: O,
@@ -95,8 +103,7 @@ export function modelsOf<O extends Operation>(
   catalog: Catalog,
 ): readonly [Model, ...Model[]] {
   const { kind } = operations[asked];
-  // It has been held to the contract: they are names.
-  const { model, models } = call.request.outline() as Named;
+  const { model, models } = namedIn(call.request.outline());
   const first = catalog.find(model ?? "", kind);
   authorizeModel(call.caller, first);
   if (!models || models.length === 0) return [first];

@@ -3,7 +3,7 @@
  * last of its answer has been handed over, or when it is refused; one that is alone is answered before it is told of.
  */
 import type { Answer, Arrival, Asked, Call, Caller, Handler, Way } from "../call.ts";
-import { asRefusal, type Refusal } from "../errors.ts";
+import { asRefusal, Reason, type Refusal } from "../errors.ts";
 import { type Facts, newFacts } from "../facts.ts";
 import { ending } from "../flow.ts";
 import { following, orElse, type Soon } from "../soon.ts";
@@ -26,6 +26,8 @@ export interface Observer {
   /** Sees a call begin that was admitted, before anything is found out about it. */
   began?(call: Call): void;
   ended(call: Ended): void;
+  /** Sees an internal error of a door's own, of a call whose end it has seen or will see. */
+  broke?(arrival: Arrival, refusal: Refusal): void;
 }
 
 export interface ObserveOptions {
@@ -39,6 +41,8 @@ export function observe(
   way: { readonly admit: Way["admit"]; readonly handle: Handler },
   { observers, clock }: ObserveOptions,
 ): Way {
+  /** Internal errors that were told of. */
+  const told = new WeakSet<object>();
   /** How often a call has begun or ended: of one that is alone none has meanwhile. */
   let seen = 0;
   const endedNow = (
@@ -49,6 +53,7 @@ export function observe(
     error: unknown,
   ): Ended => {
     const refusal = error === undefined ? undefined : asRefusal(error);
+    if (refusal?.reason === Reason.INTERNAL) for (const one of behind(refusal)) told.add(one);
     return { arrival, caller, facts, begunAt, endedAt: clock(), refusal };
   };
   const tell = (ended: Ended) => {
@@ -62,6 +67,12 @@ export function observe(
         throw error;
       };
       return orElse(() => way.admit(arrival), refused);
+    },
+    broke(arrival, error) {
+      const refusal = asRefusal(error);
+      if (refusal.reason !== Reason.INTERNAL || behind(refusal).some((one) => told.has(one))) return;
+      for (const one of behind(refusal)) told.add(one);
+      for (const observer of observers) observer.broke?.(arrival, refusal);
     },
     abandon: (arrival, caller, error) => tell(endedNow(arrival, caller, newFacts(), clock(), error)),
     handle(asked: Asked): Soon<Answer> {
@@ -90,6 +101,14 @@ export function observe(
       );
     },
   };
+}
+
+/** Returns an error, and what it was made of. */
+function behind(error: unknown): object[] {
+  const chain: object[] = [];
+  for (let at = error; typeof at === "object" && at !== null && chain.length < 10; at = (at as Error).cause)
+    chain.push(at);
+  return chain;
 }
 
 /**

@@ -54,7 +54,7 @@ function ofRules(rules: FieldRules, field: DescField): IsSure[] {
   const bounds = reflect(FieldRulesSchema.field[type.case].message as DescMessage, type.value);
   if (bounds.message.$unknown) return [unsure];
   const set = bounds.fields.filter((rule) => bounds.isSet(rule));
-  return set.map((rule) => knownRules[type.case as string]?.[rule.name]?.(bounds.get(rule), field) ?? unsure);
+  return set.map((rule) => knownRules.get(type.case as string)?.[rule.name]?.(bounds.get(rule), field) ?? unsure);
 }
 
 function ofRule(rules: unknown, field: DescField): IsSure {
@@ -97,10 +97,12 @@ const mapRules: Rules = {
   values: (bound, field) => everyValue(ofRule(bound, field)),
 };
 
-const knownRules: Readonly<Record<string, Rules>> = {
-  ...{ uint32: numberRules, int64: numberRules, double: numberRules },
-  ...{ string: textRules, enum: enumRules, repeated: listRules, map: mapRules },
-};
+const knownRules: ReadonlyMap<string, Rules> = new Map(
+  Object.entries({
+    ...{ uint32: numberRules, int64: numberRules, double: numberRules },
+    ...{ string: textRules, enum: enumRules, repeated: listRules, map: mapRules },
+  }),
+);
 
 function atMost<T>(sizeOf: (value: T) => number): (bound: unknown) => IsSure {
   return (bound) => {

@@ -115,15 +115,15 @@ function followEvents(meter: Meter): Follower {
 }
 
 /** The status that stands for each of the vendor's error types, where the error itself has none: in a stream. */
-const statuses: Readonly<Record<string, number>> = {
-  invalid_request_error: 400,
-  billing_error: 402,
-  not_found_error: 404,
-  conflict_error: 409,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  overloaded_error: 503,
-};
+const statuses: ReadonlyMap<unknown, number> = new Map([
+  ["invalid_request_error", 400],
+  ["billing_error", 402],
+  ["not_found_error", 404],
+  ["conflict_error", 409],
+  ["request_too_large", 413],
+  ["rate_limit_error", 429],
+  ["overloaded_error", 503],
+]);
 
 /** The vendor's own status for what others say by 503. */
 const overloaded = 529;
@@ -138,16 +138,14 @@ function refusalOfError({ status, body, retryAfter, model }: UpstreamError): Ref
 
 /** The type tells more than the status: proxies on the way change the status. */
 function refusalOfWords(json: JsonObject, body: Buffer, answered?: number, retryAfter?: string): Refusal {
-  const error = json.error as JsonObject | undefined;
-  const type = String(error?.type);
+  const { type, message } = (json.error ?? {}) as JsonObject;
   if (type === "authentication_error" || type === "permission_error") {
     return upstreamRefusedCredential(type);
   }
-  if (isAboutModel(json)) return upstreamLacksModel(type);
+  if (isAboutModel(json)) return upstreamLacksModel(notFound);
   if (type === "timeout_error") return upstreamTimeout();
-  if (typeof error?.message !== "string") return upstreamFailed("it answered with an error");
-  const { message } = error;
-  const status = statuses[type] ?? (answered !== undefined && answered < 500 ? answered : 502);
+  if (typeof message !== "string") return upstreamFailed("it answered with an error");
+  const status = statuses.get(type) ?? (answered !== undefined && answered < 500 ? answered : 502);
   const fault = status === 502 && answered !== undefined ? `it answered with status ${answered}` : undefined;
   const words = { message, param: undefined, fault, ...overflowWords({ message }) };
   return upstreamRefused(status, words, { family: Family.ANTHROPIC, body }, retryHeaders(status, retryAfter));
@@ -156,5 +154,7 @@ function refusalOfWords(json: JsonObject, body: Buffer, answered?: number, retry
 /** The vendor's words for a model that it does not have: `model: some-name`. */
 function isAboutModel(json: JsonObject): boolean {
   const { type, message } = (json.error ?? {}) as JsonObject;
-  return type === "not_found_error" && /^model:/i.test(String(message));
+  return type === notFound && typeof message === "string" && /^model:/i.test(message);
 }
+
+const notFound = "not_found_error";

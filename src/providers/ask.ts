@@ -9,6 +9,7 @@ import type { Fields } from "../http1/fields.ts";
 import { following, type Soon, whenThere } from "../soon.ts";
 import type { Dialect } from "./dialect.ts";
 import type { UpstreamReply } from "./exchange.ts";
+import { understood } from "./fault.ts";
 import type { Attempt } from "./provider.ts";
 import type { Upstream } from "./upstream.ts";
 import { readWhole } from "./whole-body.ts";
@@ -70,7 +71,7 @@ function post({ upstream, dialect, path, attempt }: ToAsk): Soon<UpstreamReply> 
 function refusalOf({ status, headers }: UpstreamReply, body: Buffer, { dialect, attempt }: ToAsk): Refusal {
   const told = headers["retry-after"];
   const retryAfter = typeof told === "string" ? told : undefined;
-  return dialect.refusal({ status, body, retryAfter, model: attempt.model });
+  return understood(() => dialect.refusal({ status, body, retryAfter, model: attempt.model }));
 }
 
 /** Counts the time until what is asked for is there, or fails, for the upstream's. */

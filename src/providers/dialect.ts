@@ -7,7 +7,7 @@
  */
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, Frames } from "../call.ts";
-import { Refusal, upstreamFailed } from "../errors.ts";
+import { type Refusal, upstreamFailed } from "../errors.ts";
 import { each, failAfter, flow, noMore } from "../flow.ts";
 import { type Fields, writeFields } from "../http1/fields.ts";
 import { type Soon, whenThere } from "../soon.ts";
@@ -15,6 +15,7 @@ import { type SseFrame, SseReader } from "../wire/sse.ts";
 import { Wire } from "../wire/wire.ts";
 import { ask, askWhole, maxErrorBytes } from "./ask.ts";
 import type { UpstreamReply } from "./exchange.ts";
+import { asFailure, understood } from "./fault.ts";
 import { type Form, type Operation, type Output, operations } from "./operations.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
 import type { Upstream } from "./upstream.ts";
@@ -87,7 +88,7 @@ export function checkOver(upstream: Upstream, headers: Record<string, string>): 
 /** Returns what the upstream says of its answer that its caller's caller should know. */
 export function passedOn({ headers }: UpstreamReply): { readonly headers?: AnswerHeaders } {
   const dropped = headers["x-gateway-dropped"];
-  return dropped === undefined ? {} : { headers: { "x-gateway-dropped": String(dropped) } };
+  return dropped === undefined ? {} : { headers: { "x-gateway-dropped": [dropped].flat().join(", ") } };
 }
 
 function wholeAnswer<O extends DescMessage>(
@@ -98,9 +99,16 @@ function wholeAnswer<O extends DescMessage>(
   { operation, meter }: Attempt,
 ): Answer<O> {
   const answer = Wire.ofBytes(desc, bytes, true);
-  dialect.measure(readJson(answer, dialect, operation === "embeddings"), meter);
+  const json = readJson(answer, dialect, operation === "embeddings");
+  understood(() => dialect.measure(json, meter));
   const { headers } = passedOn(reply);
   return headers ? { kind: "whole", body: answer, headers } : { kind: "whole", body: answer };
+}
+
+/** Returns the media type of an answer; undefined where it names none, or several. */
+export function typeOf({ headers }: UpstreamReply): string | undefined {
+  const type = headers["content-type"];
+  return typeof type === "string" ? type : undefined;
 }
 
 function streamAnswer<O extends DescMessage>(
@@ -109,7 +117,7 @@ function streamAnswer<O extends DescMessage>(
   dialect: Dialect,
   attempt: Attempt,
 ): Soon<Answer<O>> {
-  if (String(reply.headers["content-type"] ?? "").startsWith("text/event-stream"))
+  if (typeOf(reply)?.startsWith("text/event-stream"))
     return { kind: "stream", frames: readFrames(reply.body, desc, dialect, attempt), ...passedOn(reply) };
   return whenThere(readWhole(reply, maxErrorBytes), (bytes): never => {
     readJson(Wire.ofBytes(desc, bytes, true), dialect);
@@ -152,11 +160,9 @@ function readFrames<O extends DescMessage>(
 
 /** Returns the frames that a read has completed. */
 function framesIn(chunks: readonly Buffer[], reader: SseReader): readonly SseFrame[] {
-  try {
-    return chunks.length === 1 ? reader.push(chunks[0] as Buffer) : chunks.flatMap((chunk) => reader.push(chunk));
-  } catch (error) {
-    throw asFailure(error);
-  }
+  return understood(() =>
+    chunks.length === 1 ? reader.push(chunks[0] as Buffer) : chunks.flatMap((chunk) => reader.push(chunk)),
+  );
 }
 
 /** Takes frames up to the one that ends the stream or fails, and puts what the caller sees into the batch. Returns the failure. */
@@ -183,17 +189,10 @@ function takeFrames<O extends DescMessage>(
 
 /** Vectors need not be read: they say nothing of errors or usage. */
 function readJson(answer: Wire, dialect: Dialect, isOfVectors = false): JsonObject {
-  let json: JsonObject;
-  try {
-    json = isOfVectors ? answer.outline() : answer.json();
-  } catch (error) {
-    throw asFailure(error);
-  }
-  const refusal = dialect.errorIn(json, answer.bytes());
-  if (refusal) throw refusal;
-  return json;
-}
-
-function asFailure(error: unknown): Refusal {
-  return error instanceof Refusal ? error : upstreamFailed("its answer cannot be read", error);
+  return understood(() => {
+    const json = isOfVectors ? answer.outline() : answer.json();
+    const refusal = dialect.errorIn(json, answer.bytes());
+    if (refusal) throw refusal;
+    return json;
+  });
 }

@@ -1,7 +1,7 @@
 /**
  * What the failure of an attempt says: whether it was its upstream's fault, and whether the same could go well later.
  */
-import { Reason, Refusal } from "../errors.ts";
+import { Reason, Refusal, upstreamFailed } from "../errors.ts";
 
 /** Returns what failed by the upstream's fault, in the gateway's own words; undefined where nothing did. */
 export function faultOf(error: unknown): string | undefined {
@@ -56,4 +56,18 @@ const ownRefusals: ReadonlySet<Reason> = new Set([
 export function askedToWaitMs(error: unknown): number {
   const seconds = error instanceof Refusal ? Number(error.headers["retry-after"] ?? 0) : 0;
   return Number.isFinite(seconds) ? seconds * 1000 : 0;
+}
+
+/** Has something made of what an upstream says: where nothing can be made of it, that is the upstream's failure. */
+export function understood<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw asFailure(error);
+  }
+}
+
+/** What is no refusal was thrown over an answer that makes no sense. */
+export function asFailure(error: unknown): Refusal {
+  return error instanceof Refusal ? error : upstreamFailed("its answer cannot be read", error);
 }

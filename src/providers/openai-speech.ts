@@ -11,11 +11,12 @@ import type { Fields } from "../http1/fields.ts";
 import type { Soon } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
 import { ask, askWhole } from "./ask.ts";
-import { commonFields, type Dialect, passedOn } from "./dialect.ts";
+import { commonFields, type Dialect, passedOn, typeOf } from "./dialect.ts";
 import type { UpstreamReply } from "./exchange.ts";
 import type { Attempt } from "./provider.ts";
 import type { Upstream } from "./upstream.ts";
 
+const unknownType = "application/octet-stream";
 const maxAudioBytes = 256 * 1024 * 1024;
 
 /** Returns how to speak the operation. */
@@ -31,12 +32,8 @@ export function speakSpeech(upstream: Upstream, dialect: Dialect, credential: Re
 }
 
 function wholeAudio(audio: Buffer, reply: UpstreamReply): Answer<typeof SpeechSchema> {
-  const body = Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType: typeOf(reply), audio }));
+  const body = Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType: typeOf(reply) ?? unknownType, audio }));
   return { kind: "whole", body, ...passedOn(reply) };
-}
-
-function typeOf({ headers }: UpstreamReply): string {
-  return String(headers["content-type"] ?? "application/octet-stream");
 }
 
 function requestBody({ request, model }: Attempt): Buffer {
@@ -51,7 +48,7 @@ async function* chunksOf(
   reply: UpstreamReply,
   { request, meter }: Attempt<"speech">,
 ): Frames<typeof SpeechChunkSchema> {
-  const contentType = typeOf(reply);
+  const contentType = typeOf(reply) ?? unknownType;
   let first = true;
   for await (const chunks of reply.body) {
     const audio = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);

@@ -73,6 +73,10 @@ function wantsUsage({ stream_options }: JsonObject): boolean {
   return (stream_options as JsonObject | null | undefined)?.include_usage === true;
 }
 
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Of `[DONE]` with the space that may stand around it: what is longer is not looked at. In bytes. */
 const longestDone = 15;
 
@@ -102,8 +106,9 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
       return seen.differingIn(said.plainText);
     },
     take(frame, json) {
-      const choices = (json.choices ?? []) as JsonObject[];
+      const choices = Array.isArray(json.choices) ? json.choices : [];
       for (const choice of choices) {
+        if (!isObject(choice)) continue;
         const { index, finish_reason = null } = choice;
         meterChoice(choice, meter);
         if (finish_reason !== null) choicesSeen.set(index, true);

@@ -73,42 +73,44 @@ export function named(model: string | undefined): string {
 function isAboutModel(status: number, json: JsonObject | undefined): boolean {
   const { code, param, message } = (json?.error ?? {}) as JsonObject;
   if (code === "model_not_found") return true;
-  return status === 404 && (param === "model" || /\bmodel\b.*\bnot (?:found|exist)/is.test(String(message)));
+  const says = typeof message === "string" && /\bmodel\b.*\bnot (?:found|exist)/is.test(message);
+  return status === 404 && (param === "model" || says);
 }
 
 /** What the codes and types of the OpenAI family mean, its own and those of servers like it. */
-const meanings: Readonly<Record<string, number>> = {
-  invalid_request_error: 400,
-  context_length_exceeded: 400,
-  content_policy_violation: 400,
-  authentication_error: 401,
-  invalid_api_key: 401,
-  billing_error: 402,
-  permission_error: 403,
-  insufficient_permissions: 403,
-  not_found_error: 404,
-  model_not_found: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  rate_limit_exceeded: 429,
-  insufficient_quota: 429,
-  requests: 429,
-  tokens: 429,
-  overloaded: 503,
-  overloaded_error: 503,
-  service_unavailable: 503,
-  service_unavailable_error: 503,
-  timeout: 504,
-  timeout_error: 504,
-};
+const meanings: ReadonlyMap<string, number> = new Map([
+  ["invalid_request_error", 400],
+  ["context_length_exceeded", 400],
+  ["content_policy_violation", 400],
+  ["authentication_error", 401],
+  ["invalid_api_key", 401],
+  ["billing_error", 402],
+  ["permission_error", 403],
+  ["insufficient_permissions", 403],
+  ["not_found_error", 404],
+  ["model_not_found", 404],
+  ["request_too_large", 413],
+  ["rate_limit_error", 429],
+  ["rate_limit_exceeded", 429],
+  ["insufficient_quota", 429],
+  ["requests", 429],
+  ["tokens", 429],
+  ["overloaded", 503],
+  ["overloaded_error", 503],
+  ["service_unavailable", 503],
+  ["service_unavailable_error", 503],
+  ["timeout", 504],
+  ["timeout_error", 504],
+]);
 
 /** The code tells more than the type. Either may be a status itself, as a number or a text. */
 function statusMeant({ code, status, type }: JsonObject): number {
   for (const word of [code, status, type]) {
     if (typeof word !== "string" && typeof word !== "number") continue;
-    const text = String(word).toLowerCase();
+    const text = `${word}`.toLowerCase();
     if (/^[45]\d\d$/.test(text)) return Number(text);
-    if (Object.hasOwn(meanings, text)) return meanings[text] as number;
+    const meant = meanings.get(text);
+    if (meant !== undefined) return meant;
   }
   return 500;
 }
@@ -121,7 +123,7 @@ export function retryHeaders(status: number, retryAfter: string | undefined): Re
   const asSeconds = Number(retryAfter ?? Number.NaN);
   const asDate = (Date.parse(retryAfter ?? "") - Date.now()) / 1000;
   const seconds = Number.isNaN(asSeconds) ? asDate : asSeconds;
-  if (!Number.isNaN(seconds)) return { "retry-after": String(Math.min(60, Math.max(1, Math.ceil(seconds)))) };
+  if (!Number.isNaN(seconds)) return { "retry-after": `${Math.min(60, Math.max(1, Math.ceil(seconds)))}` };
   return status === 429 || status === 503 ? { "retry-after": "1" } : {};
 }
 

@@ -53,7 +53,8 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
     },
     explainCall: explainMethod(parts.explain, async (asked, call) => {
       if (asked === "responses") return prepareResponse(call, responses);
-      return asked in defaults ? withDefaults(call, defaults[asked as keyof Defaults]) : call;
+      const isDefaulted = asked === "completions" || asked === "embeddings";
+      return isDefaulted ? withDefaults(call, defaults[asked]) : call;
     }),
     listModels: async ({ request, caller }) => listModels(catalog, caller, request.message()),
     getModel: async ({ request, caller }) => getModel(catalog, caller, request.message().id ?? ""),

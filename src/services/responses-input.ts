@@ -76,15 +76,15 @@ async function dereferenced(
   items: readonly JsonObject[],
   find: (ids: readonly string[]) => Promise<StoredResponse[]>,
 ): Promise<JsonObject[]> {
-  const nameless = items.findIndex((item) => isReference(item) && (item.id ?? "") === "");
+  const nameless = items.findIndex((item) => isReference(item) && (typeof item.id !== "string" || item.id === ""));
   if (nameless !== -1) throw missingField(`input[${nameless}].id`);
-  const ids = new Set(items.filter(isReference).map(({ id }) => responseIdOf(String(id))));
+  const ids = new Set(items.filter(isReference).map(({ id }) => responseIdOf(id as string)));
   const found = (await find([...ids])).flatMap(outputOf);
   const byId = new Map(found.map((item) => [item.id, item]));
   return items.map((item) => {
     if (!isReference(item)) return item;
     const target = byId.get(item.id as string);
-    if (!target) throw itemNotFound(String(item.id));
+    if (!target) throw itemNotFound(item.id as string);
     return target;
   });
 }

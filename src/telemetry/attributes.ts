@@ -11,14 +11,16 @@ import type { Ended } from "../pipeline/observe.ts";
 import { inputTokens, seconds, units } from "./quantities.ts";
 
 /** The conventions' names of operations; what they have none for keeps its own. */
-const operationNames: Readonly<Record<string, string>> = {
-  messages: "chat",
-  responses: "chat",
-  completions: "text_completion",
-};
+const operationNames: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    messages: "chat",
+    responses: "chat",
+    completions: "text_completion",
+  }),
+);
 
 function operationName(operation: string): string {
-  return operationNames[operation] ?? operation;
+  return operationNames.get(operation) ?? operation;
 }
 
 /** The name of a span: what was asked, of which model. */

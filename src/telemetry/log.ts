@@ -12,6 +12,10 @@ import { hundredths, inputTokens } from "./quantities.ts";
 export function createCallLog(log: Logger): Observer {
   const write = pastPino(log);
   return {
+    broke({ id, method }, { status, reason, cause }) {
+      const members = { request_id: id, rpc: method.name, status, reason: reasonWord(reason) };
+      log.error({ ...members, err: cause }, "call failed");
+    },
     ended(call) {
       const { refusal } = call;
       if (refusal?.reason === Reason.INTERNAL) {

@@ -31,17 +31,19 @@ interface Asset {
 
 type Coding = "br" | "gzip";
 
-const types: Readonly<Record<string, string>> = {
-  ".css": "text/css; charset=utf-8",
-  ".html": "text/html; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8",
-  ".json": "application/json",
-  ".map": "application/json",
-  ".md": "text/markdown; charset=utf-8",
-  ".png": "image/png",
-  ".svg": "image/svg+xml",
-  ".woff2": "font/woff2",
-};
+const types: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".map": "application/json",
+    ".md": "text/markdown; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+  }),
+);
 
 const prefix = "/dashboard";
 
@@ -99,7 +101,7 @@ function assetOf(path: string): Asset {
   const body = readFileSync(path);
   return {
     body,
-    type: types[extname(path)] ?? "application/octet-stream",
+    type: types.get(extname(path)) ?? "application/octet-stream",
     etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`,
     lasting: /-[\w-]{8}\.\w+$/.test(path),
     coded: new Map(),

@@ -73,6 +73,7 @@ export function createGrpcDoor({ way, bodyTimeoutMs, bodies, compressions }: Grp
       else await writeStream(outlet, answer);
     } catch (error) {
       discard(req, bodyTimeoutMs);
+      if (!(error instanceof ConnectError)) way.broke?.(arrival, error);
       const isGone = signal.aborted && !(signal.reason instanceof ConnectError);
       const status = error instanceof ConnectError ? error : asConnectError(error, { id, method, signal });
       if (!isGone) end(outlet, Object.fromEntries(setTrailerStatus(new Headers(), status)));
@@ -119,7 +120,7 @@ function messageIn<D extends DescMessage>(body: Buffer, desc: D): MessageShape<D
   try {
     return fromBinary(desc, body.subarray(prefixBytes), binaryOptions);
   } catch {
-    throw new ConnectError(noMessage, Code.Internal);
+    throw new ConnectError(noMessage, Code.InvalidArgument);
   }
 }
 

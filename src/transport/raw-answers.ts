@@ -6,10 +6,12 @@ import type { ListenOptions } from "./listen.ts";
 
 type RejectionOptions = Pick<ListenOptions, "rejectionBody">;
 
-const rejections: Readonly<Record<string, number>> = {
-  HPE_HEADER_OVERFLOW: 431,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-};
+const rejections: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    HPE_HEADER_OVERFLOW: 431,
+    ERR_HTTP_REQUEST_TIMEOUT: 408,
+  }),
+);
 
 /** How long a refused client may go on sending before its connection is cut. */
 const lingerMs = 1000;
@@ -27,7 +29,7 @@ export function rejectRaw(
   const begun = answer?.headersSent && !answer.writableFinished;
   if (error.code === "ECONNRESET" || begun || socket.destroyed) return void socket.destroy();
   if (socket.writableEnded) return; // The parser fails anew with all that comes after the fault.
-  const status = rejections[error.code ?? ""] ?? 400;
+  const status = rejections.get(error.code ?? "") ?? 400;
   const body = rejectionBody(status);
   endRaw(socket, status, rejectionHeaders(body), body);
 }

@@ -81,6 +81,7 @@ export function createRestDoor({ way, body: limits, bodies, keepAliveMs, peerOf 
       () => whenThere(way.admit(arrival), admitted),
       (error) => {
         discard(req, limits.timeoutMs);
+        way.broke?.(arrival, error);
         if (!gone.aborted) writeProblem(outlet, error);
       },
     );

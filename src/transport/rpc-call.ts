@@ -22,13 +22,20 @@ export interface RpcCall {
   readonly signal: AbortSignal;
 }
 
+/**
+ * How long texts of a status may be. They go in trailers, which clients read up to some 64 kB, percent-encoded and once more
+ * in the details: what is longer would cost the caller its answer. In characters, and bytes.
+ */
+const longest = { message: 2000, param: 1000, upstreamBody: 8192 };
+
 export function asConnectError(error: unknown, call: RpcCall): ConnectError {
   // A deadline that has passed is told as such, whatever broke because of it.
   const { reason } = call.signal;
   if (call.signal.aborted && reason instanceof ConnectError) return reason;
   const refusal = asRefusal(error);
   const metadata = new Headers(refusal.headers);
-  return new ConnectError(refusal.message, refusal.code, metadata, [detailOf(refusal, call)], refusal);
+  const message = cut(refusal.message, longest.message);
+  return new ConnectError(message, refusal.code, metadata, [detailOf(refusal, call)], refusal);
 }
 
 function detailOf({ reason, param = "", status, upstream }: Refusal, { id, method }: RpcCall) {
@@ -37,10 +44,16 @@ function detailOf({ reason, param = "", status, upstream }: Refusal, { id, metho
     desc: ErrorDetailSchema,
     value: create(ErrorDetailSchema, {
       reason,
-      param,
+      param: cut(param, longest.param),
       requestId: id,
       httpStatus: status,
-      upstreamBody: isOwn ? upstream.body.toString() : "",
+      // Half of it would not be JSON.
+      upstreamBody: isOwn && upstream.body.length <= longest.upstreamBody ? upstream.body.toString() : "",
     }),
   };
+}
+
+/** Leaves no half of a character: such a text cannot be percent-encoded. */
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length).toWellFormed()}…` : text.toWellFormed();
 }

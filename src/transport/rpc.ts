@@ -22,7 +22,7 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
 import { access, Caller as Least } from "../../gen/modelgateway/v1/access_pb.ts";
-import { type Answer, type AnswerHeaders, type Arrival, type Caller, here, type Peer, type Way } from "../call.ts";
+import { type Admission, type Answer, type AnswerHeaders, type Arrival, here, type Peer, type Way } from "../call.ts";
 import { internal, malformedBody } from "../errors.ts";
 import { binaryOptions } from "../wire/json.ts";
 import { streamOf, wholeOf } from "./answers.ts";
@@ -60,10 +60,14 @@ const openMaxBytes = 64 * 1024;
 
 const callId = createContextKey("");
 const peerKey = createContextKey(here);
-const callerKey = createContextKey<Caller | undefined>(undefined);
+const admittedKey = createContextKey<Admission | undefined>(undefined);
 /** The call, once its message has been read. */
 const beganKey = createContextKey(false);
 const shareKey = createContextKey<BodyShare | undefined>(undefined);
+/** What the caller is told instead of what connect-node made of its message. */
+const insteadKey = createContextKey<ConnectError | undefined>(undefined);
+/** What connect-node has of the call. Its signal fires with whatever the call fails by. */
+const contextKey = createContextKey<HandlerContext | undefined>(undefined);
 
 export function createRpcDoor(options: RpcOptions): RpcDoor {
   const { way, services, open, maxBytes, bodyTimeoutMs, bodies, peerOf, draining } = options;
@@ -76,14 +80,21 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
     binaryOptions,
   });
   const requestGate = async (context: HandlerContext) => {
+    const { values, signal } = context;
     try {
-      const { caller, headers } = await way.admit(arrivalOf(context));
-      context.values.set(callerKey, caller).set(shareKey, bodies.open(caller.accountId));
+      const admitted = values.get(admittedKey) ?? (await way.admit(arrivalOf(context)));
+      values.set(admittedKey, admitted).set(contextKey, context);
+      if (!values.get(shareKey)) values.set(shareKey, bodies.open(admitted.caller.accountId));
       // Set before the message is read: they are on every answer, and on every error.
-      setAll(context.responseHeader, headers);
+      setAll(context.responseHeader, admitted.headers);
     } catch (error) {
       throw asConnectError(error, callOf(context));
     }
+    const instead = values.get(insteadKey);
+    if (instead) throw instead;
+    signal.addEventListener("abort", () => {
+      if (values.get(beganKey) && isInternal(signal.reason)) way.broke?.(arrivalOf(context), signal.reason);
+    });
   };
   // As in a REST body: what a caller believes to have set is not left out without a word.
   const jsonOptions = { ignoreUnknownFields: false };
@@ -119,11 +130,15 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       // A bidirectional stream, as reflection is, has no end of its body to wait for.
       const ends = handler.method.methodKind !== "bidi_streaming";
       const late = ends ? setTimeout(() => req.complete || req.destroy(), bodyTimeoutMs) : undefined;
-      const answer = await handler({ ...request, body }).finally(() => clearTimeout(late));
-      const caller = values.get(callerKey);
-      if (caller && !values.get(beganKey)) {
+      let answer = await handler({ ...request, body }).finally(() => clearTimeout(late));
+      const admitted = values.get(admittedKey);
+      if (admitted && !values.get(beganKey)) {
         const header = (name: string) => request.header.get(name) ?? undefined;
-        way.abandon({ id, method: handler.method, header, peer }, caller, malformedBody(noMessage));
+        way.abandon({ id, method: handler.method, header, peer }, admitted.caller, malformedBody(noMessage));
+        if (isUnreadable(values.get(contextKey)?.signal.reason)) {
+          values.set(insteadKey, new ConnectError(noMessage, Code.InvalidArgument));
+          answer = await handler({ ...request, body: nothing() });
+        }
       }
       await universalResponseToNodeResponse(answer, res).catch((error) => {
         if (ConnectError.from(error).code !== Code.Aborted) throw error; // Aborted: the caller went away.
@@ -144,6 +159,17 @@ async function* counted(body: AsyncIterable<Uint8Array>, shareOf: () => BodyShar
   }
 }
 
+/** connect-node takes bytes that are no message for an error of its own, and they are the caller's. */
+function isUnreadable(error: unknown): boolean {
+  return error instanceof ConnectError && error.code === Code.Internal && error.rawMessage.startsWith("parse ");
+}
+
+function isInternal(error: unknown): boolean {
+  return error instanceof ConnectError && (error.code === Code.Internal || error.code === Code.Unknown);
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
 /** Makes an implementation of every RPC out of the one way that calls go. */
 function implement(service: DescService, way: Way): ServiceImpl<DescService> {
   const answer = async (
@@ -152,7 +178,7 @@ function implement(service: DescService, way: Way): ServiceImpl<DescService> {
     context: HandlerContext,
     signal: AbortSignal,
   ) => {
-    const caller = context.values.get(callerKey);
+    const { caller } = context.values.get(admittedKey) ?? {};
     if (!caller) throw internal(new Error("a call without a caller"));
     context.values.set(beganKey, true);
     const request = requestOfMessage(method, message);

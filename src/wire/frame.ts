@@ -8,8 +8,10 @@ export function asData(message: Wire): Buffer {
   return frame && !isEvent(frame) ? frame : dataFrame(message.bytes());
 }
 
-/** Returns the frame of an event that is named by the message's type. */
+/** Returns the frame of an event that is named by the message's type; of one whose type is no text, the frame of data alone. */
 export function asEvent(message: Wire): Buffer {
   const frame = message.frame();
-  return frame && isEvent(frame) ? frame : eventFrame(String(message.json().type), message.bytes());
+  if (frame && isEvent(frame)) return frame;
+  const { type } = message.json();
+  return typeof type === "string" ? eventFrame(type, message.bytes()) : dataFrame(message.bytes());
 }

@@ -67,7 +67,8 @@ export function rebuiltTools(turns: readonly { readonly blocks: readonly JsonObj
 
 function calledTool({ function: definition, custom, extra }: Tool): CalledTool {
   if (custom && !definition) return { kind: "custom", name: custom.name ?? "" };
-  return { kind: "function", name: definition?.name ?? String(extra?.name ?? "") };
+  const name = extra?.name;
+  return { kind: "function", name: definition?.name ?? (typeof name === "string" ? name : "") };
 }
 
 function toolJson(tool: Tool, path: string, strict: boolean, dropped: Dropped): JsonObject | undefined {

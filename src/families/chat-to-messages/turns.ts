@@ -25,8 +25,8 @@ export function mendTurns(turns: Turn[]): void {
   if (turns[0]?.role !== "user") turns.unshift({ role: "user", results: [], blocks: [nothingSaid] });
   const { role, blocks } = turns.at(-1) as Turn;
   const last = blocks.at(-1);
-  if (role === "assistant" && last?.type === "text")
-    blocks.splice(-1, 1, { ...last, text: String(last.text).trimEnd() });
+  if (role === "assistant" && last?.type === "text" && typeof last.text === "string")
+    blocks.splice(-1, 1, { ...last, text: last.text.trimEnd() });
 }
 
 /**

@@ -58,6 +58,7 @@ export class JoinedPieces {
 }
 
 function placedChoices({ choices }: JsonObject, from: number): JsonObject[] {
+  if (!Array.isArray(choices)) return [];
   return (choices as JsonObject[]).map((choice) => ({ ...choice, index: from + (choice.index as number) }));
 }
 
@@ -65,7 +66,8 @@ function placedChoices({ choices }: JsonObject, from: number): JsonObject[] {
 function added(sum: JsonObject, more: JsonObject): JsonObject {
   const total = { ...sum };
   for (const [key, value] of Object.entries(more)) {
-    const known = total[key] ?? null;
+    if (key === "__proto__") continue;
+    const known = (Object.hasOwn(total, key) ? total[key] : undefined) ?? null;
     if (typeof known === "number" && typeof value === "number") total[key] = known + value;
     else if (isObject(known) && isObject(value)) total[key] = added(known, value);
     else if (value !== null) total[key] = value;

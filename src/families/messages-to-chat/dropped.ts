@@ -34,12 +34,12 @@ function lostUnless(holdsAnyway: (value: JsonObject) => boolean): Shape {
   };
 }
 
-function keys(shapes: Readonly<Record<string, Shape>>): Shape {
+function keys(members: Readonly<Record<string, Shape>>): Shape {
+  const shapes = new Map(Object.entries(members));
   return (value, path, walk) => {
     if (jsonType(value) !== "object") return lost(value, path, walk);
     for (const [key, member] of Object.entries(value as JsonObject)) {
-      const shape = Object.hasOwn(shapes, key) ? (shapes[key] as Shape) : lost;
-      visit(shape, member, path === "" ? key : `${path}.${key}`, walk);
+      visit(shapes.get(key) ?? lost, member, path === "" ? key : `${path}.${key}`, walk);
     }
   };
 }
@@ -58,8 +58,8 @@ function visit(shape: Shape, value: JsonValue, path: string, walk: Walk): void {
 }
 
 const blocks = each((value, path, walk) => {
-  const type = String((value as JsonObject).type);
-  (Object.hasOwn(blockOfType, type) ? (blockOfType[type] as Shape) : lost)(value, path, walk);
+  const type = jsonType(value) === "object" ? (value as JsonObject).type : undefined;
+  ((typeof type === "string" && blockOfType.get(type)) || lost)(value, path, walk);
 });
 
 /** The error of a vendor's tool is an object, and is said as its text. */
@@ -69,23 +69,25 @@ const source = keys({ type: said, media_type: said, data: said, url: said, conte
 const citations = lostUnless(({ enabled }) => enabled === false);
 const caller = lostUnless(({ type }) => type === "direct");
 
-const blockOfType: Readonly<Record<string, Shape>> = {
-  text: keys({ type: said, text: said }),
-  image: keys({ type: said, source }),
-  document: keys({ type: said, source, title: said, context: said, citations }),
-  search_result: keys({ type: said, source: said, title: said, content: blocks, citations }),
-  thinking: keys({ type: said, thinking: said, signature: said }),
-  tool_use: keys({ type: said, id: said, name: said, input: said, caller }),
-  tool_result: keys({ type: said, tool_use_id: said, content: result, is_error: said }),
-  tool_reference: keys({ type: said, tool_name: said }),
-};
+const blockOfType: ReadonlyMap<string, Shape> = new Map(
+  Object.entries({
+    text: keys({ type: said, text: said }),
+    image: keys({ type: said, source }),
+    document: keys({ type: said, source, title: said, context: said, citations }),
+    search_result: keys({ type: said, source: said, title: said, content: blocks, citations }),
+    thinking: keys({ type: said, thinking: said, signature: said }),
+    tool_use: keys({ type: said, id: said, name: said, input: said, caller }),
+    tool_result: keys({ type: said, tool_use_id: said, content: result, is_error: said }),
+    tool_reference: keys({ type: said, tool_name: said }),
+  }),
+);
 
 const ownTool = keys({ type: said, name: said, description: said, input_schema: said, strict: said });
 const place = keys({ type: said, city: said, region: said, country: said, timezone: said });
 const webSearch = keys({ type: said, name: said, user_location: place });
 
 const tool: Shape = (value, path, walk) => {
-  const { type } = value as JsonObject;
+  const type = jsonType(value) === "object" ? (value as JsonObject).type : undefined;
   (typeof type === "string" && type.startsWith("web_search_") ? webSearch : ownTool)(value, path, walk);
 };
 

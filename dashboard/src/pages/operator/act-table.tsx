@@ -121,8 +121,8 @@ function Row({
 }
 
 function Who({ actor: { kind, id, name } }: { readonly actor: Actor }) {
-  const t: Readonly<Record<string, unknown>> = useWords(said);
-  const word = Object.hasOwn(t, kind) ? String(t[kind]) : kind;
+  const words = new Map<string, unknown>(Object.entries(useWords(said)));
+  const word = `${words.get(kind) ?? kind}`;
   return (
     <>
       <Text size="sm" truncate title={name || id}>

@@ -61,6 +61,6 @@ export const actions = Object.keys(said.en) as readonly (keyof typeof said.en)[]
 
 /** Returns what an RPC does; its own name where there are no words for it. */
 export function useActWords(): (action: string) => string {
-  const t: Readonly<Record<string, string>> = useWords(said);
-  return (action) => (Object.hasOwn(t, action) ? t[action] : undefined) ?? action;
+  const words = new Map<string, string>(Object.entries(useWords(said)));
+  return (action) => words.get(action) ?? action;
 }

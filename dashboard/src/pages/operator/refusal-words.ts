@@ -40,9 +40,6 @@ const said = words(
 
 /** Returns the reason in plain words; the word itself where there are none. */
 export function useRefusalWords(): (refused: string) => string {
-  const t: Readonly<Record<string, string>> = useWords(said);
-  return (refused) => {
-    const word = refused.toUpperCase();
-    return (Object.hasOwn(t, word) ? t[word] : undefined) ?? refused;
-  };
+  const words = new Map<string, string>(Object.entries(useWords(said)));
+  return (refused) => words.get(refused.toUpperCase()) ?? refused;
 }

@@ -5,31 +5,33 @@ import type { Flat } from "./flat.ts";
 import { maxText, textMatching } from "./pattern.ts";
 import type { Work } from "./schema.ts";
 
-const samples: Readonly<Record<string, (place: number) => string>> = {
-  date: (place) => `2026-01-${pad(1 + (place % 28), 2)}`,
-  "date-time": (place) => `2026-01-${pad(1 + (place % 28), 2)}T09:30:00Z`,
-  time: (place) => `09:${pad(place % 60, 2)}:00Z`,
-  duration: (place) => `P${place + 1}D`,
-  email: (place) => `ada${place || ""}@example.com`,
-  "idn-email": (place) => `ada${place || ""}@example.com`,
-  hostname: (place) => `host${place || ""}.example.com`,
-  "idn-hostname": (place) => `host${place || ""}.example.com`,
-  uri: (place) => `https://example.com/${place || ""}`,
-  url: (place) => `https://example.com/${place || ""}`,
-  iri: (place) => `https://example.com/${place || ""}`,
-  "uri-reference": (place) => `/path${place || ""}`,
-  "iri-reference": (place) => `/path${place || ""}`,
-  "json-pointer": (place) => `/path${place || ""}`,
-  uuid: (place) => `00000000-0000-4000-8000-${pad(place, 12)}`,
-  guid: (place) => `00000000-0000-4000-8000-${pad(place, 12)}`,
-  ipv4: (place) => `192.0.2.${1 + (place % 254)}`,
-  ipv6: (place) => `2001:db8::${1 + (place % 9999)}`,
-  regex: (place) => `^a{${place + 1}}$`,
-};
+const samples: ReadonlyMap<string, (place: number) => string> = new Map(
+  Object.entries({
+    date: (place) => `2026-01-${pad(1 + (place % 28), 2)}`,
+    "date-time": (place) => `2026-01-${pad(1 + (place % 28), 2)}T09:30:00Z`,
+    time: (place) => `09:${pad(place % 60, 2)}:00Z`,
+    duration: (place) => `P${place + 1}D`,
+    email: (place) => `ada${place || ""}@example.com`,
+    "idn-email": (place) => `ada${place || ""}@example.com`,
+    hostname: (place) => `host${place || ""}.example.com`,
+    "idn-hostname": (place) => `host${place || ""}.example.com`,
+    uri: (place) => `https://example.com/${place || ""}`,
+    url: (place) => `https://example.com/${place || ""}`,
+    iri: (place) => `https://example.com/${place || ""}`,
+    "uri-reference": (place) => `/path${place || ""}`,
+    "iri-reference": (place) => `/path${place || ""}`,
+    "json-pointer": (place) => `/path${place || ""}`,
+    uuid: (place) => `00000000-0000-4000-8000-${pad(place, 12)}`,
+    guid: (place) => `00000000-0000-4000-8000-${pad(place, 12)}`,
+    ipv4: (place) => `192.0.2.${1 + (place % 254)}`,
+    ipv6: (place) => `2001:db8::${1 + (place % 9999)}`,
+    regex: (place) => `^a{${place + 1}}$`,
+  }),
+);
 
 /** Yields the strings worth trying, best first. */
 export function* textsFor(flat: Flat, place: number, work: Work): Generator<string> {
-  const sample = flat.format !== undefined && Object.hasOwn(samples, flat.format) ? samples[flat.format] : undefined;
+  const sample = flat.format === undefined ? undefined : samples.get(flat.format);
   if (sample) yield sample(place);
   if (flat.minLength > maxText) return;
   if (flat.pattern !== undefined) {
@@ -47,5 +49,5 @@ function sized(text: string, minLength: number, maxLength: number): string {
 }
 
 function pad(number: number, width: number): string {
-  return String(number).padStart(width, "0");
+  return `${number}`.padStart(width, "0");
 }

@@ -5,13 +5,15 @@
  * (other scripts, emoji) becomes a comma: a short pause. Marks, controls and other unseen characters are dropped.
  */
 
-const plain: Readonly<Record<string, string>> = {
-  ...{ "‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"' },
-  ...{ "–": "-", "‐": "-", "‑": "-", "−": "-", "—": ", ", "•": ", ", "⁄": "/", "。": ". ", "、": ", " },
-  ...{ ß: "ss", æ: "ae", Æ: "AE", œ: "oe", Œ: "OE", ø: "o", Ø: "O", đ: "d", Đ: "D", ð: "d", Ð: "D" },
-  ...{ ł: "l", Ł: "L", þ: "th", Þ: "Th", ı: "i", ħ: "h", "×": " times ", "÷": " divided by ", "°": " degrees " },
-  ...{ "€": " euros ", "£": " pounds ", "¥": " yen ", "©": " copyright ", "®": "", "™": "" },
-};
+const plain: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ...{ "‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"' },
+    ...{ "–": "-", "‐": "-", "‑": "-", "−": "-", "—": ", ", "•": ", ", "⁄": "/", "。": ". ", "、": ", " },
+    ...{ ß: "ss", æ: "ae", Æ: "AE", œ: "oe", Œ: "OE", ø: "o", Ø: "O", đ: "d", Đ: "D", ð: "d", Ð: "D" },
+    ...{ ł: "l", Ł: "L", þ: "th", Þ: "Th", ı: "i", ħ: "h", "×": " times ", "÷": " divided by ", "°": " degrees " },
+    ...{ "€": " euros ", "£": " pounds ", "¥": " yen ", "©": " copyright ", "®": "", "™": "" },
+  }),
+);
 
 export interface Words {
   /** What can be said; empty where nothing can. */
@@ -51,10 +53,10 @@ function signsInOrder(text: string): string {
 /** Returns undefined for what cannot be said. */
 function spokenForm(character: string): string | undefined {
   if (/[\n\x20-\x7e]/.test(character)) return character;
-  const known = plain[character];
+  const known = plain.get(character);
   if (known !== undefined) return known;
   if (/[\p{Z}\p{Cc}]/u.test(character)) return " ";
   if (/[\p{M}\p{C}]/u.test(character)) return "";
-  const parts = [...character.normalize("NFKD")].map((part) => plain[part] ?? part);
+  const parts = [...character.normalize("NFKD")].map((part) => plain.get(part) ?? part);
   return parts.join("").replace(/[^\x20-\x7e]/g, "") || undefined;
 }

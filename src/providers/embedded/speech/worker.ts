@@ -30,7 +30,7 @@ async function turn({ id, job }: ToWorker & { kind: "turn" }): Promise<FromWorke
     return { kind: "turned", bytes: new Uint8Array(), samples: value };
   } catch (error) {
     performances.delete(id);
-    return { kind: "failed", message: error instanceof Error ? error.message : String(error) };
+    return { kind: "failed", message: error instanceof Error ? error.message : "it threw no error" };
   }
 }
 
