@@ -50,7 +50,14 @@ export function createRestDoor({ way, body: limits, keepAliveMs, peerOf }: RestO
     });
     const peer = peerOf(req);
     const sameHeaders = "sameHeaders" in req ? req.sameHeaders : undefined;
-    const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header, sameHeaders, peer };
+    const arrival = {
+      id,
+      method: (route.unary ?? route.stream) as DescMethod,
+      header,
+      sameHeaders,
+      peer,
+      signal: gone,
+    };
     const answer = (caller: Caller, { method, request }: ReadCall): Soon<void> => {
       const answering = way.handle({ id, method, header, peer, caller, request, signal: gone });
       if (method.methodKind === "unary")
