@@ -79,6 +79,8 @@ export interface Arrival {
   /** The same object for call after call that a client sends with the very same headers; unset where that is not known. */
   readonly sameHeaders?: object | undefined;
   readonly peer: Peer;
+  /** Fires when the caller goes away; unset where nobody waits for so long. */
+  readonly signal?: Signal | undefined;
 }
 
 /** A call as a door hands it over. */

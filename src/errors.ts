@@ -7,10 +7,17 @@
  */
 import { Code } from "@connectrpc/connect";
 import { Reason } from "../gen/modelgateway/v1/errors_pb.ts";
-import { codeOfStatus, Refusal, reasonWord, type UpstreamWords } from "./refusal.ts";
+import {
+  type CredentialKind,
+  codeOfStatus,
+  credentialKinds,
+  Refusal,
+  reasonWord,
+  type UpstreamWords,
+} from "./refusal.ts";
 import { WireFault } from "./wire/fault.ts";
 
-export { Reason, Refusal, reasonWord, type UpstreamWords };
+export { type CredentialKind, credentialKinds, Reason, Refusal, reasonWord, type UpstreamWords };
 
 /** Makes a refusal of whatever was thrown; what nobody foresaw is an internal error with its cause. */
 export function asRefusal(error: unknown): Refusal {
@@ -92,7 +99,7 @@ export function invalidApiKey(): Refusal {
   return new Refusal(
     Reason.INVALID_API_KEY,
     "Incorrect API key provided: it is unknown or has been revoked. Check the key, or create a new one.",
-    { headers: challenge },
+    { headers: challenge, guessed: "api_key" },
   );
 }
 
@@ -101,7 +108,7 @@ export function operatorKeyRefused(isConfigured: boolean): Refusal {
   const message = isConfigured
     ? "This call needs the operator key, and the credential is not it. Check it."
     : "This call needs the operator key, and none is configured: set `operator_key` in gateway.yaml.";
-  return new Refusal(Reason.INVALID_API_KEY, message, { headers: challenge });
+  return new Refusal(Reason.INVALID_API_KEY, message, { headers: challenge, guessed: "operator_key" });
 }
 
 export function keyDisabled(): Refusal {
@@ -127,12 +134,12 @@ export function permissionDenied(needed: string): Refusal {
 // Who signs in to the dashboard.
 
 export function signInFailed(why = "the e-mail address or the password is wrong"): Refusal {
-  return new Refusal(Reason.SIGN_IN_FAILED, `Not signed in: ${why}. Try again.`);
+  return new Refusal(Reason.SIGN_IN_FAILED, `Not signed in: ${why}. Try again.`, { guessed: "sign_in" });
 }
 
 /** For somebody who is signed in, and is to prove once more who asks. */
 export function proofFailed(what: "password" | "code"): Refusal {
-  return new Refusal(Reason.SIGN_IN_FAILED, `The ${what} is wrong. Try again.`, { param: what });
+  return new Refusal(Reason.SIGN_IN_FAILED, `The ${what} is wrong. Try again.`, { param: what, guessed: "sign_in" });
 }
 
 export function secondFactorNeeded(): Refusal {
@@ -145,14 +152,17 @@ function secondsOf(retryAfterMs: number): number {
   return Math.max(1, Math.ceil(retryAfterMs / 1000));
 }
 
-export function tooManyAttempts(retryAfterMs: number): Refusal {
+/** For failed credentials: of `guessed`, where it is known. */
+export function tooManyAttempts(retryAfterMs: number, guessed?: CredentialKind): Refusal {
   const seconds = secondsOf(retryAfterMs);
   const message = `Too many attempts. Try again in ${seconds} s.`;
-  return new Refusal(Reason.RATE_LIMITED, message, { headers: { "retry-after": String(seconds) } });
+  return new Refusal(Reason.RATE_LIMITED, message, { headers: { "retry-after": String(seconds) }, guessed });
 }
 
-export function sessionEnded(): Refusal {
-  return new Refusal(Reason.SESSION_ENDED, "You are not signed in, or no longer. Sign in to the dashboard.");
+/** `guessed` says that a session was shown that there is not. */
+export function sessionEnded(guessed?: "session"): Refusal {
+  const message = "You are not signed in, or no longer. Sign in to the dashboard.";
+  return new Refusal(Reason.SESSION_ENDED, message, { guessed });
 }
 
 export function userSuspended(): Refusal {
@@ -166,7 +176,7 @@ export function crossSite(): Refusal {
 
 export function linkInvalid(): Refusal {
   const message = "This link is unknown, was used, or has expired. Ask the operator of the gateway for a new one.";
-  return new Refusal(Reason.LINK_INVALID, message, { param: "link" });
+  return new Refusal(Reason.LINK_INVALID, message, { param: "link", guessed: "link" });
 }
 
 export function registrationClosed(invitation: boolean): Refusal {
@@ -226,8 +236,10 @@ export function modelNotFound(model: string): Refusal {
   return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage: `model: ${model}` });
 }
 
-export function modelNotPermitted(model: string): Refusal {
-  const message = `This API key is not permitted to use the model \`${model}\`. Use another model, or have it permitted.`;
+/** `name` is the one that the caller sent, and never another: what stands behind an alias is not for everybody. */
+export function modelNotPermitted(name: string | undefined): Refusal {
+  const which = name === undefined ? "the default model" : `the model \`${name}\``;
+  const message = `This API key is not permitted to use ${which}. Use another model, or have it permitted.`;
   return new Refusal(Reason.MODEL_NOT_PERMITTED, message, { param: "model" });
 }
 
@@ -274,10 +286,17 @@ export function resourceNotFound(kind: string, id: string, param = "id"): Refusa
   return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param });
 }
 
+/** For a session that calls by a key that it has not. What is no id may be a secret, put in the wrong place: it is not repeated. */
+export function sessionKeyNotFound(id: string): Refusal {
+  const refusal = resourceNotFound("key", id.startsWith("key_") ? id : "…");
+  const { message, param } = refusal;
+  return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param, guessed: "session_key" });
+}
+
 /** The code is not repeated: it may be one letter away from money. */
 export function redeemCodeNotFound(): Refusal {
   const message = "This redeem code is unknown or no longer valid. Check it, or ask for another.";
-  return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param: "code" });
+  return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param: "code", guessed: "redeem_code" });
 }
 
 export function idempotencyConflict(): Refusal {

@@ -67,6 +67,8 @@ export class Refusal extends Error {
   readonly fault: string | undefined;
   /** Whether time ran out that the caller had set: which tells nothing of the upstream. */
   readonly isCallersBound: boolean;
+  /** What kind of credential was wrong, where one was: whoever shows one may be guessing. */
+  readonly guessed: CredentialKind | undefined;
 
   constructor(reason: keyof typeof standings, message: string, more: More = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
@@ -79,19 +81,28 @@ export class Refusal extends Error {
     this.openaiCode = more.openaiCode;
     this.fault = more.fault;
     this.isCallersBound = more.isCallersBound ?? false;
+    this.guessed = more.guessed;
   }
 
   /** Returns the same refusal with these headers besides, and about this field. */
   with({ headers, param = this.param }: Pick<More, "headers" | "param">): Refusal {
-    const { message, code, status, upstream, vendorMessage, openaiCode, fault, isCallersBound, cause } = this;
+    const { message, code, status, upstream, vendorMessage, openaiCode, fault, isCallersBound, guessed, cause } = this;
     return new Refusal(this.reason as keyof typeof standings, message, {
       param,
       headers: { ...this.headers, ...headers },
       standing: [code, status],
-      ...{ upstream, vendorMessage, openaiCode, fault, isCallersBound, cause },
+      ...{ upstream, vendorMessage, openaiCode, fault, isCallersBound, guessed, cause },
     });
   }
 }
+
+/** What somebody shows to be let in. */
+export type CredentialKind = (typeof credentialKinds)[number];
+
+export const credentialKinds = [
+  ...(["api_key", "operator_key", "session", "session_key"] as const),
+  ...(["redeem_code", "sign_in", "link"] as const),
+];
 
 export interface UpstreamWords {
   readonly family: Family;
@@ -108,6 +119,7 @@ interface More {
   readonly openaiCode?: string | undefined;
   readonly fault?: string | undefined;
   readonly isCallersBound?: boolean;
+  readonly guessed?: CredentialKind | undefined;
   readonly standing?: readonly [code: Code, status: number];
 }
 

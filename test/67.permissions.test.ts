@@ -81,7 +81,7 @@ for (const [what, permitted] of Object.entries(permissions)) {
               const { refused, answers } = await door.call(gateway, { request: other, stream, apiKey });
               expect(refused, `${other.model}, streamed: ${stream}`).toMatchObject({
                 status: 403,
-                message: expect.stringContaining(`not permitted to use the model \`latin-${kindOf(endpoint)}\``),
+                message: expect.stringContaining(`not permitted to use the model \`${other.model}\``),
               });
               expect(answers).toEqual([]);
             }

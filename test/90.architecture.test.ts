@@ -113,7 +113,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["ids.ts", "present.ts", "soon.ts", "wire (types)"],
   ],
   targets: ["catalog.ts (types)"],
-  limits: ["soon.ts (types)"],
+  limits: ["soon.ts (types)", "signal.ts (types)"],
   "catalog.ts": ["config (types)", "ledger/price.ts (types)", "errors.ts"],
   storage: ["ids.ts"],
   config: ["limits/tiers.ts", "decimal.ts"],

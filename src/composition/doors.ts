@@ -1,10 +1,13 @@
 /** Puts the doors before the way of calls: REST, RPC, probes, the dashboard. */
 import { join } from "node:path";
 import { newId } from "../ids.ts";
+import { createGuesses } from "../limits/guesses.ts";
+import { createMemoryLimiter } from "../limits/memory.ts";
 import { createAdmit } from "../pipeline/admit.ts";
 import { audit } from "../pipeline/audit.ts";
 import { createAuthenticate } from "../pipeline/authenticate.ts";
 import { createAuthenticateSession } from "../pipeline/authenticate-session.ts";
+import { createGuessed, reportTo, withGuesses } from "../pipeline/guesses.ts";
 import { createKnownKeys } from "../pipeline/known-keys.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
 import { createHandle } from "../pipeline/serve.ts";
@@ -20,6 +23,9 @@ import { createRpcDoor } from "../transport/rpc.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { createServices } from "./services.ts";
 
+/** Of how many addresses, and neighbourhoods, failed credentials are counted. */
+const mostGuessing = 100_000;
+
 export function createDoors(
   parts: Parts,
   shared: Shared,
@@ -29,6 +35,14 @@ export function createDoors(
   const { config, storage, log, clock } = parts;
   const { ledger, limit, bodies } = shared;
   const { tiers, operatorKey } = config;
+  const onError = (err: unknown) => log.error({ err }, "the audit log could not be written");
+  const guessed = createGuessed({
+    guesses: createGuesses({ limiter: createMemoryLimiter(clock, mostGuessing), ...config.failedCredentials }),
+    onFailed: (failed) => {
+      for (const observer of observers) observer.failedCredential?.(failed);
+    },
+    onBeyond: reportTo(storage.acts, { newId, clock, onError }),
+  });
   const services = createServices(parts, shared);
   const descriptors = services.map(({ service }) => service);
   const { keys, sessions } = storage;
@@ -38,10 +52,13 @@ export function createDoors(
     ...{ keys, knownKeys, authenticateSession, tiers, operatorKey, clock },
     onUsed: ledger.touch,
   });
-  const onError = (err: unknown) => log.error({ err }, "the audit log could not be written");
   const methods = descriptors.flatMap((service) => service.methods);
-  const handle = audit(createHandle(services), methods, { storage, newId, clock, onError });
-  const admit = createAdmit({ authenticate, limit: limit.limit });
+  const handle = withGuesses(
+    audit(createHandle(services), methods, { storage, newId, clock, onError }),
+    methods,
+    guessed,
+  );
+  const admit = createAdmit({ authenticate, limit: limit.limit, guessed });
   const way = observe({ admit, handle }, { observers, clock });
   const names = descriptors.map(({ typeName }) => typeName);
   const health = healthService(readiness, names);

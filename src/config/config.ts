@@ -69,12 +69,12 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
       maxBytes: written.responses?.max_bytes ?? 1024 * 1024,
     },
     publicUrls: written.public_urls ?? {},
-    trustedProxies: written.trusted_proxies ?? [],
-    corsOrigins: written.cors_origins ?? [],
+    ...{ trustedProxies: written.trusted_proxies ?? [], corsOrigins: written.cors_origins ?? [] },
     tiers: written.tiers?.map(tierOf) ?? defaultTiers,
     unit: written.unit ?? { code: "JPY", symbol: "¥" },
     durability: written.durability ?? "process",
     operatorKey: written.operator_key,
+    failedCredentials: { perMinute: written.failed_credentials?.per_minute ?? 30 },
     retries: { attempts: written.retries?.attempts ?? 3, share: written.retries?.share ?? 0.15 },
     breaker: { failures: written.breaker?.failures ?? 5, openMs: (written.breaker?.open_seconds ?? 5) * 1000 },
     hedging: written.hedging && { afterMs: written.hedging.after_seconds * 1000, share: written.hedging.share },
@@ -167,14 +167,12 @@ function wordsOf(issue: z.core.$ZodIssue): string | undefined {
 const keysAndValues = "expected keys and values, as gateway.example.yaml has them";
 
 /** What is said of a value that is of another type than these. */
-const typeWords: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    // YAML's other words for them are texts since its version 1.2.
-    boolean: "expected true or false, unquoted",
-    object: keysAndValues,
-    record: keysAndValues,
-  }),
-);
+const typeWords: ReadonlyMap<string, string> = new Map([
+  // YAML's other words for them are texts since its version 1.2.
+  ["boolean", "expected true or false, unquoted"],
+  ["object", keysAndValues],
+  ["record", keysAndValues],
+]);
 
 function pathText(path: Path): string {
   const text = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");

@@ -82,6 +82,7 @@ const settingsSchema = z.strictObject({
     .optional(),
   durability: z.enum(["process", "power"]).optional(),
   operator_key: credentialSchema.min(32, "expected at least 32 characters").optional(),
+  failed_credentials: z.strictObject({ per_minute: z.number().int().min(1).max(1_000_000) }).optional(),
   retries: z
     .strictObject({ attempts: z.number().int().min(1).max(10).optional(), share: z.number().min(0).max(1).optional() })
     .optional(),

@@ -39,6 +39,8 @@ export interface Config {
   readonly durability: "process" | "power";
   /** The operator's credential; without one there is no operator over the network. */
   readonly operatorKey: string | undefined;
+  /** How many credentials may fail from an address at once, and come back in a minute. */
+  readonly failedCredentials: { readonly perMinute: number };
   /** How many attempts a call makes at most, and which part of what a target is sent may be retries. */
   readonly retries: { readonly attempts: number; readonly share: number };
   /** After how many failures in a row a target is left alone, and for how long. */

@@ -19,8 +19,11 @@ interface MemoryLimiter extends Limiter {
   draw(id: string, rate: Rate, cost: number): void;
 }
 
-/** `clock` tells milliseconds. A step back of it is no time at all: nothing is refilled, and nobody waits longer. */
-export function createMemoryLimiter(clock: () => number): MemoryLimiter {
+/**
+ * `clock` tells milliseconds. A step back of it is no time at all: nothing is refilled, and nobody waits longer. Of some
+ * `most` ids buckets are kept, and of twice as many at most: beyond that those that were asked for longest ago are full again.
+ */
+export function createMemoryLimiter(clock: () => number, most = Number.POSITIVE_INFINITY): MemoryLimiter {
   const time = forwardTime(clock);
   // Buckets touched since the last turn, and those touched before it.
   let young = new Map<string, Bucket>();
@@ -34,7 +37,7 @@ export function createMemoryLimiter(clock: () => number): MemoryLimiter {
     if (rate.windowMs > longestMs) longestMs = rate.windowMs;
     // One window pays the deepest debt and another fills the bucket: what nobody touched for so long is full, and a
     // bucket that is full is the same as none.
-    if (now - turnedAt >= 2 * longestMs) {
+    if (now - turnedAt >= 2 * longestMs || young.size >= most) {
       old = young;
       young = new Map();
       turnedAt = now;

@@ -5,22 +5,31 @@
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import type { Admission, Arrival } from "../call.ts";
 import { type Soon, whenThere } from "../soon.ts";
-import type { Authenticate } from "./authenticate.ts";
+import type { Authenticate, Authenticated } from "./authenticate.ts";
 import { accessOf, authorize, suffices } from "./authorize.ts";
+import type { Guessed } from "./guesses.ts";
 import type { Limit } from "./limit.ts";
 
 export interface AdmitOptions {
   readonly authenticate: Authenticate;
   readonly limit: Limit["limit"];
+  /** Told of whatever a caller is not known by. */
+  readonly guessed: Guessed;
 }
 
 /** Throws a Refusal, now or later. */
 export type Admit = (arrival: Arrival) => Soon<Admission>;
 
-export function createAdmit({ authenticate, limit }: AdmitOptions): Admit {
+export function createAdmit({ authenticate, limit, guessed }: AdmitOptions): Admit {
   return (arrival) => {
     const { method } = arrival;
-    const { caller, counted } = authenticate(arrival);
+    let authenticated: Authenticated;
+    try {
+      authenticated = authenticate(arrival);
+    } catch (error) {
+      return guessed(arrival, error);
+    }
+    const { caller, counted } = authenticated;
     // Who may not call the RPC counts for its account's rate, and must not use up the RPC's own.
     const bounded = counted?.byMethod || method.methodKind === "server_streaming";
     const own = bounded && suffices(caller.rights, method) ? method : undefined;

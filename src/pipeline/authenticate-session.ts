@@ -41,7 +41,7 @@ export function createAuthenticateSession({ sessions, clock }: AuthenticateSessi
     if (!isAsDashboard(header) || isFromElsewhere(header)) throw crossSite();
     const now = clock();
     const session = sessions.findByTokenHash(hashToken(token), now);
-    if (!session) throw sessionEnded();
+    if (!session) throw sessionEnded("session");
     if (session.account_suspended_at !== null) throw userSuspended();
     if (now - session.last_seen_at >= touchMs) sessions.touch(session.id, now);
     return session;

@@ -18,8 +18,9 @@ import {
   keyExpired,
   missingApiKey,
   operatorKeyRefused,
-  resourceNotFound,
+  sessionKeyNotFound,
 } from "../errors.ts";
+import { networkOf } from "../limits/networks.ts";
 import { type Tier, tierOf } from "../limits/tiers.ts";
 import { hashKeySecret } from "../secrets.ts";
 import type { KeyStanding, KeyStore } from "../storage/keys.ts";
@@ -27,6 +28,8 @@ import type { SessionStanding } from "../storage/sessions.ts";
 import { type AuthenticateSession, isFromElsewhere } from "./authenticate-session.ts";
 import { accessOf } from "./authorize.ts";
 import type { KnownKey, KnownKeys } from "./known-keys.ts";
+
+export { networkOf };
 
 export interface AuthenticateOptions {
   readonly keys: Pick<KeyStore, "findStanding">;
@@ -104,8 +107,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     if (keyId === undefined) return signedIn(session, tiers);
     const key = keys.findStanding(keyId);
     if (!key || key.revoked_at !== null || key.account_id !== accountId) {
-      // What is no id may be a secret, put in the wrong place: it is not repeated.
-      throw resourceNotFound("key", keyId.startsWith("key_") ? keyId : "…");
+      throw sessionKeyNotFound(keyId);
     }
     const { caller, counted } = useKey(knownKeys.know(key), clock());
     return { caller: { ...caller, rights: "key", userId, sessionId }, counted };
@@ -155,15 +157,6 @@ const openTier: Tier = { name: "open", recharge: 0, requestsPerMinute: 120, toke
 
 function countedBy(id: string, tier: Tier): Counted {
   return { id, tier, byMethod: false, creditRemaining: undefined };
-}
-
-/** A client has at least 2^64 addresses of IPv6 at hand: they count as one. */
-export function networkOf(address: string): string {
-  if (!address.includes(":")) return address;
-  const [head = "", tail] = address.split("::", 2);
-  const [before, after] = [head, tail ?? ""].map((part) => (part === "" ? [] : part.split(":")));
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - (before?.length ?? 0) - (after?.length ?? 0));
-  return [...(before ?? []), ...Array<string>(zeros).fill("0"), ...(after ?? [])].slice(0, 4).join(":");
 }
 
 function signedIn(session: SessionStanding, tiers: readonly Tier[]): Authenticated {

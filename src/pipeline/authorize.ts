@@ -55,7 +55,7 @@ export function mayUse({ models }: Caller, { id, family }: Pick<Model, "id" | "f
   return models.length === 0 || models.includes(id) || models.includes(`family:${family}`);
 }
 
-/** Throws a Refusal where the key may not use the model. */
-export function authorizeModel(caller: Caller, model: Model): void {
-  if (!mayUse(caller, model)) throw modelNotPermitted(model.id);
+/** Throws a Refusal where the key may not use the model, which tells `name`: what the caller called it, if it did. */
+export function authorizeModel(caller: Caller, model: Model, name: string | undefined): void {
+  if (!mayUse(caller, model)) throw modelNotPermitted(name);
 }

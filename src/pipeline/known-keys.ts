@@ -35,10 +35,13 @@ export interface KnownKeysOptions {
 
 /** A key takes about a kilobyte. */
 const most = 50_000;
+const mostUnknown = 10_000;
 
 export function createKnownKeys({ keys, tiers, ledger, version }: KnownKeysOptions): KnownKeys {
   const { credit } = ledger;
   const known = new LRUCache<string, KnownKey>({ max: most });
+  /** Hashes of no key: who shows the same again costs no look at the database. */
+  const unknown = new LRUCache<string, true>({ max: mostUnknown });
   let seen = version();
 
   function know(key: KeyStanding, asOf?: number): KnownKey {
@@ -51,13 +54,20 @@ export function createKnownKeys({ keys, tiers, ledger, version }: KnownKeysOptio
   return {
     find(secretHash, now) {
       const current = version();
-      if (current !== seen) known.clear();
+      if (current !== seen) {
+        known.clear();
+        unknown.clear();
+      }
       seen = current;
       const found = known.get(secretHash);
       if (found && isStill(found.key, secretHash, now)) return found;
+      if (unknown.has(secretHash)) return undefined;
       let key = keys.findBySecretHash(secretHash, now);
       if (key && ledger.writeCallsOf(key.account_id)) key = keys.findBySecretHash(secretHash, now);
-      if (!key || key.revoked_at !== null) return undefined;
+      if (!key || key.revoked_at !== null) {
+        unknown.set(secretHash, true);
+        return undefined;
+      }
       const made = know(key, current);
       known.set(secretHash, made);
       return made;

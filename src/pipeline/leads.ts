@@ -62,7 +62,7 @@ export function createLeadsOf(options: LeadsOptions): LeadsOf {
     const leads: Lead[] = [];
     for (const model of models) addTo(leads, asked, model, call);
     const [first] = leads;
-    if (!first) throw modelNotFound(models[0].id);
+    if (!first) throw modelNotFound(namedIn(call.request.outline()).model ?? "");
     const parts = partsOf(first.way, call);
     if (models.length > 1 && parts > 1) {
       throw invalidValue(
@@ -104,14 +104,16 @@ export function modelsOf<O extends Operation>(
 ): readonly [Model, ...Model[]] {
   const { kind } = operations[asked];
   const { model, models } = namedIn(call.request.outline());
-  const first = catalog.find(model ?? "", kind);
-  authorizeModel(call.caller, first);
+  const find = (name: string) => {
+    // Of what kind it is, too, is told to those only who may use it.
+    authorizeModel(call.caller, catalog.get(name), name);
+    return catalog.find(name, kind);
+  };
+  const first = find(model ?? "");
   if (!models || models.length === 0) return [first];
   const found = models.map((name, i) => {
     try {
-      const further = catalog.find(name, kind);
-      authorizeModel(call.caller, further);
-      return further;
+      return find(name);
     } catch (error) {
       throw error instanceof Refusal ? error.with({ param: `models[${i}]` }) : error;
     }

@@ -7,6 +7,7 @@ import { asRefusal, Reason, type Refusal } from "../errors.ts";
 import { type Facts, newFacts } from "../facts.ts";
 import { ending } from "../flow.ts";
 import { following, orElse, type Soon } from "../soon.ts";
+import type { FailedCredential } from "./guesses.ts";
 
 /** A call that is over. */
 export interface Ended {
@@ -26,6 +27,8 @@ export interface Observer {
   /** Sees a call begin that was admitted, before anything is found out about it. */
   began?(call: Call): void;
   ended(call: Ended): void;
+  /** Sees a credential fail, before its call is over. */
+  failedCredential?(failed: FailedCredential): void;
   /** Sees an internal error of a door's own, of a call whose end it has seen or will see. */
   broke?(arrival: Arrival, refusal: Refusal): void;
 }

@@ -155,13 +155,14 @@ async function replayed(
   { secret, keyHash }: Same,
   asked: Operation,
   form: Form,
-  { caller, facts }: Call,
+  { caller, facts, request }: Call,
   catalog: Catalog,
 ): Promise<Answer> {
   const { kind } = operations[asked];
   const told = await openReplay(answer, secret, keyHash, operations[asked][form], form);
   const { model, headers } = told;
-  authorizeModel(caller, catalog.find(model, kind));
+  const { model: name } = request.outline();
+  authorizeModel(caller, catalog.find(model, kind), typeof name === "string" ? name : undefined);
   Object.assign(facts, { operation: asked, form, model, replayed: "idempotency", outcome: Outcome.ANSWERED, cost: 0 });
   return { ...told.answer, headers: { ...headers, "x-gateway-original-request-id": requestId } };
 }

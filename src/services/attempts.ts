@@ -36,7 +36,7 @@ const comeAgainMs = 10_000;
 export function createAttempts(limiter: Limiter): Attempts {
   async function count(id: string, rate: Rate): Promise<void> {
     const { allowed, retryAfterMs } = await limiter.take(id, rate, 1);
-    if (!allowed) throw tooManyAttempts(retryAfterMs);
+    if (!allowed) throw tooManyAttempts(retryAfterMs, "sign_in");
   }
   return {
     async from(peer) {

@@ -5,6 +5,7 @@ import { SpeechChunkSchema } from "../../gen/modelgateway/v1/speech_pb.ts";
 import type { Answer, Call, Frames, ServiceImplementation } from "../call.ts";
 import type { Catalog, Model } from "../catalog.ts";
 import { encodeVectors, formatAskedFor } from "../families/embeddings-encoding.ts";
+import { authorizeModel } from "../pipeline/authorize.ts";
 import type { Complete } from "../pipeline/complete.ts";
 import { Wire } from "../wire/wire.ts";
 import { type ExplainParts, explainMethod } from "./explain.ts";
@@ -33,15 +34,15 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
     streamMessage: (call) => complete("messages", "stream", call),
     countMessageTokens: (call) => complete("count_tokens", "whole", call),
     createCompletion(call) {
-      const filled = withDefaults(call, defaults.completions);
+      const filled = withDefaults(catalog, call, defaults.completions);
       return complete("completions", "whole", filled);
     },
     streamCompletion(call) {
-      const filled = withDefaults(call, defaults.completions);
+      const filled = withDefaults(catalog, call, defaults.completions);
       return complete("completions", "stream", filled);
     },
     async createEmbeddings(call) {
-      const filled = withDefaults(call, defaults.embeddings);
+      const filled = withDefaults(catalog, call, defaults.embeddings);
       const answer = await complete("embeddings", "whole", filled);
       if (answer.kind !== "whole") return answer;
       return { ...answer, body: encodeVectors(answer.body, formatAskedFor(call.request)) };
@@ -54,7 +55,7 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
     explainCall: explainMethod(parts.explain, async (asked, call) => {
       if (asked === "responses") return prepareResponse(call, responses);
       const isDefaulted = asked === "completions" || asked === "embeddings";
-      return isDefaulted ? withDefaults(call, defaults[asked]) : call;
+      return isDefaulted ? withDefaults(catalog, call, defaults[asked]) : call;
     }),
     listModels: async ({ request, caller }) => listModels(catalog, caller, request.message()),
     getModel: async ({ request, caller }) => getModel(catalog, caller, request.message().id ?? ""),
@@ -69,9 +70,16 @@ function firstOf(catalog: Catalog, kind: Model["kind"]): string {
 type Defaults = Readonly<Record<"completions" | "embeddings", Readonly<Record<string, string>>>>;
 
 /** What SPEC calls optional is never refused for being absent: these values stand for it. */
-function withDefaults<I extends DescMessage>(call: Call<I>, values: Readonly<Record<string, string>>): Call<I> {
+function withDefaults<I extends DescMessage>(
+  catalog: Catalog,
+  call: Call<I>,
+  values: Readonly<Record<string, string>>,
+): Call<I> {
   const json = call.request.outline();
   const missing = Object.entries(values).filter(([key]) => (json[key] ?? null) === null);
+  const model = missing.find(([key]) => key === "model")?.[1];
+  // Who named none is not told which it is.
+  if (model) authorizeModel(call.caller, catalog.get(model), undefined);
   return missing.length === 0 ? call : { ...call, request: call.request.with(Object.fromEntries(missing)) };
 }
 

@@ -5,7 +5,7 @@
  * is no account, no key and no request in a label. So there are as many series as the configuration has names for.
  */
 import { Gauge, type Registry } from "prom-client";
-import { Reason, reasonWord } from "../errors.ts";
+import { credentialKinds, Reason, reasonWord } from "../errors.ts";
 import type { Facts } from "../facts.ts";
 import type { Ended, Observer } from "../pipeline/observe.ts";
 import { Present } from "../present.ts";
@@ -15,11 +15,21 @@ import { durationSeconds, firstByteSeconds, ownSeconds, seconds } from "./quanti
 import { createCounter, createHistogram, type Place } from "./series.ts";
 
 export function createMetrics(registry: Registry): Observer {
-  const count = createCounters(registry);
+  const { count, countRefusal } = createCounters(registry);
   const countAttempts = createAttemptMetrics(registry);
   const running = createRunning(registry);
+  const failedCredentials = createCounter({
+    registry,
+    name: "model_gateway_failed_credentials_total",
+    help: "Credentials that were wrong, by their kind, and whether their address was beyond its bound: then nothing else was told.",
+    labelNames: ["kind", "throttled"],
+  });
+  for (const kind of credentialKinds)
+    for (const throttled of ["false", "true"]) failedCredentials.inc({ kind, throttled }, 0);
   return {
+    failedCredential: ({ kind, isThrottled }) => failedCredentials.inc({ kind, throttled: `${isThrottled}` }),
     began: ({ facts }) => running.add(facts),
+    broke: (_, { reason }) => countRefusal(reason),
     ended(call) {
       running.delete(call.facts);
       count(call);
@@ -28,7 +38,7 @@ export function createMetrics(registry: Registry): Observer {
   };
 }
 
-function createCounters(registry: Registry): (call: Ended) => void {
+function createCounters(registry: Registry): { count: (call: Ended) => void; countRefusal: (reason: Reason) => void } {
   const rpcs = createCounter({
     registry,
     name: "model_gateway_rpc_requests_total",
@@ -103,11 +113,12 @@ function createCounters(registry: Registry): (call: Ended) => void {
     return alike;
   };
 
-  return (call) => {
+  const countRefusal = (reason: Reason) => refusals.inc({ reason: reasonWord(reason) });
+  const count = (call: Ended) => {
     const { facts, refusal } = call;
     const alike = alikeTo(call);
     alike.rpcs.add(1);
-    if (refusal) refusals.inc({ reason: reasonWord(refusal.reason) });
+    if (refusal) countRefusal(refusal.reason);
     if (facts.operation === undefined) return;
     alike.requests.add(1);
     if (!refusal) alike.durations.add(seconds(call.endedAt - call.begunAt));
@@ -116,6 +127,7 @@ function createCounters(registry: Registry): (call: Ended) => void {
     if (facts.replayed !== undefined) replays.inc({ kind: facts.replayed });
     countMoney(facts, alike);
   };
+  return { count, countRefusal };
 }
 
 /** Calls that are counted alike, and where they are. */

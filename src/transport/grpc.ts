@@ -47,9 +47,9 @@ export function isGrpc({ method, headers }: IncomingMessage): boolean {
 export function createGrpcDoor({ way, bodyTimeoutMs, bodies, compressions }: GrpcOptions): GrpcDoor {
   return async (req, res, { id, method, peer, maxBytes }) => {
     const header = (name: string) => headerText(req, name);
-    const arrival = { id, method, header, peer };
     const over = new AbortController();
     const { signal } = over;
+    const arrival = { id, method, header, peer, signal };
     // Once all is written nobody can leave any more, and what the upstream still sends may come to its end.
     res.once("close", () => res.writableEnded || over.abort());
     const deadline = parseTimeout(header("grpc-timeout") ?? null, Number.MAX_SAFE_INTEGER);

@@ -52,7 +52,8 @@ export function createRestDoor({ way, body: limits, bodies, keepAliveMs, peerOf 
     });
     const peer = peerOf(req);
     const sameHeaders = "sameHeaders" in req ? req.sameHeaders : undefined;
-    const arrival = { id, method: (route.unary ?? route.stream) as DescMethod, header, sameHeaders, peer };
+    const first = (route.unary ?? route.stream) as DescMethod;
+    const arrival = { id, method: first, header, sameHeaders, peer, signal: gone };
     const answer = (caller: Caller, { method, request }: ReadCall, share: BodyShare): Soon<void> => {
       const asked = { id, method, header, peer, caller, request, signal: gone };
       const answering = releasing(share, () => way.handle(asked));

@@ -235,7 +235,8 @@ async function* messagesOf(answer: Answer) {
 
 function arrivalOf(context: HandlerContext): Arrival {
   const header = (name: string) => context.requestHeader.get(name) ?? undefined;
-  return { id: context.values.get(callId), method: context.method, header, peer: context.values.get(peerKey) };
+  const { values, method, signal } = context;
+  return { id: values.get(callId), method, header, peer: values.get(peerKey), signal };
 }
 
 function callOf({ values, method, signal }: HandlerContext): RpcCall {

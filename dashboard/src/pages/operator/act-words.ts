@@ -27,6 +27,7 @@ const said = words(
     "OperatorService.UpdateUser": "Change a user's rights",
     "OperatorService.RemoveUser": "Remove a user",
     "OperatorService.CreateLink": "Create a one-time link",
+    "Credentials.Throttled": "Show wrong credentials, too many",
   },
   {
     "SessionService.SignIn": "登录",
@@ -53,6 +54,7 @@ const said = words(
     "OperatorService.UpdateUser": "更改用户权限",
     "OperatorService.RemoveUser": "移除用户",
     "OperatorService.CreateLink": "生成一次性链接",
+    "Credentials.Throttled": "多次出示错误凭据",
   },
 );
 

@@ -1,0 +1,19 @@
+/**
+ * Which addresses count as one: who has one address of IPv6 has at least 2^64 of them at hand, and who has one of IPv4 often
+ * has its neighbours.
+ */
+
+/** Returns what counts as one client: an address of IPv4, or the first half of one of IPv6. */
+export function networkOf(address: string): string {
+  if (!address.includes(":")) return address;
+  const [head = "", tail] = address.split("::", 2);
+  const [before, after] = [head, tail ?? ""].map((part) => (part === "" ? [] : part.split(":")));
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - (before?.length ?? 0) - (after?.length ?? 0));
+  return [...(before ?? []), ...Array<string>(zeros).fill("0"), ...(after ?? [])].slice(0, 4).join(":");
+}
+
+/** Returns the neighbourhood of such a client: a /24 of IPv4, a /48 of IPv6. */
+export function neighbourhoodOf(network: string): string {
+  const separator = network.includes(":") ? ":" : ".";
+  return network.split(separator).slice(0, 3).join(separator);
+}
