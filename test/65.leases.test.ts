@@ -99,11 +99,31 @@ describe("a lease", () => {
     expect(t.account()).toEqual({ balance: ample - 7, held: 0 });
   });
 
-  test("lends a call what it costs beyond its hold", async () => {
+  test.each([
+    ["young", false],
+    ["with a hold of its own", true],
+  ])("lends a call nothing beyond its hold, and what is waived is written down: one that is %s", async (_, isOwn) => {
+    const t = await ledgerOf({ balance: ample });
+    const { credit } = t.ledger;
+    credit.learn("acc_1", ample, "key_1", undefined);
+    await t.ledger.hold(unlimited("r1", 10, t.now()));
+    if (isOwn) expect(t.account().held).toBe(10);
+    const settling = [t.ledger.settle(over("r1", 50, t.now())), t.ledger.settle(over("r1", 50, t.now()))];
+    expect(await Promise.all(settling)).toEqual([{ cost: 10, waived: 40 }, undefined]);
+    expect(t.engine.prepare("SELECT cost, waived FROM requests").all()).toEqual([{ cost: 10, waived: 40 }]);
+    expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
+    expect(t.key()).toEqual({ spent: 10, held: 0 });
+    expect(credit.remaining("acc_1", "key_1")).toBe(ample - 10);
+    expect(reconcile(t.engine).differences).toEqual([]);
+  });
+
+  test("keeps what a call has of it where all other credit goes while the call is settled", async () => {
     const t = await ledgerOf({ balance: ample });
     await t.ledger.hold(unlimited("r1", 10, t.now()));
-    expect(await t.ledger.settle(over("r1", 50, t.now()))).toEqual({ cost: 50, waived: 0 });
-    expect(t.account()).toEqual({ balance: ample - 50, held: 0 });
+    const settling = t.ledger.settle(over("r1", 50, t.now()));
+    const other = t.ledger.hold(wish("r2", ample, 1, t.now()));
+    expect(await settling).toEqual({ cost: 10, waived: 40 });
+    expect(await other).toEqual({ kind: "held", amount: ample - 10 });
   });
 
   test("tells what is left all the while", async () => {

@@ -87,14 +87,22 @@ describe("a settlement", () => {
     expect(t.account()).toEqual({ balance: 75, held: 0 });
   });
 
-  test("takes what it costs beyond the hold from what is left, and waives the rest", async () => {
-    const t = await ledgerOf({ balance: 100 });
+  test.each([
+    ["prepaid", { balance: 100 }, 100],
+    ["of a key with a limit", { balance: 1000, limit: 100 }, 1000],
+    ["billed afterwards", { balance: 0, postpaid: true }, 0],
+  ])("never takes more than its hold, however much is left, and waives the rest: %s", async (_, standing, balance) => {
+    const t = await ledgerOf(standing);
     await t.ledger.hold(wish("r1", 60, 60, t.now()));
     await t.ledger.hold(wish("r2", 30, 30, t.now()));
-    expect(await t.ledger.settle(over("r1", 200, t.now()))).toEqual({ cost: 70, waived: 130 });
-    expect(t.account()).toEqual({ balance: 30, held: 30 });
-    await t.ledger.settle(over("r2", 30, t.now()));
-    expect(t.account()).toEqual({ balance: 0, held: 0 });
+    for (const cost of [200, Number.MAX_SAFE_INTEGER]) {
+      const id = cost === 200 ? "r1" : "r2";
+      const most = cost === 200 ? 60 : 30;
+      expect(await t.ledger.settle(over(id, cost, t.now()))).toEqual({ cost: most, waived: cost - most });
+      expect(rowOf(t, id)).toMatchObject({ cost: most, waived: cost - most });
+    }
+    expect(t.account()).toEqual({ balance: balance - 90, held: 0 });
+    expect(t.key()).toEqual({ spent: 90, held: 0 });
   });
 
   test("of a call without a hold only remembers it", async () => {

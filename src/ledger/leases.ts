@@ -44,8 +44,6 @@ export interface Leases {
   grow(payer: Payer, amount: number): Lease;
   /** Takes more of a lease where the amount is above 0, and else gives back. */
   use(lease: Lease, amount: number): void;
-  /** How much of it is left. */
-  idleOf(lease: Lease): number;
   /** Notes that the rows have what was used. */
   written(): void;
   /** Returns those that are chosen, to be given back. */
@@ -111,7 +109,6 @@ export function createLeases({ node, version, mayLease }: LeasesOptions): Leases
       return lease;
     },
     use,
-    idleOf,
     written() {
       for (const lease of changed) {
         lease.amount -= lease.used;

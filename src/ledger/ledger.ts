@@ -4,7 +4,7 @@
  * Where credit is ample a call takes its hold from a lease of this process, which asks nobody, and its charge is noted in the
  * journal, one write for all calls of a turn. Where it is not, the database decides, call by call, and nothing is left over.
  *
- * What `settle` and `free` give survives this process. A hold from a lease need not: the lease, which does, covers it.
+ * What `settle` and `free` give survives this process. A hold from a lease need not: the lease covers it.
  * A settlement is safe to repeat, and is tried again while the database is busy; one that fails for good is the caller's to
  * tell. While this process lives it moves the deadlines of its holds on; those of a process that died lapse, here or in
  * whatever process looks first, and free what they reserved.
@@ -38,7 +38,7 @@ export interface Ledger {
   free(reserved: Reserved): Promise<void>;
   /** Says that a call runs which will be settled. Returns what says that it has been. */
   begin(): () => void;
-  /** Charges a call and frees what it has reserved, once; undefined where that was done before. */
+  /** Charges a call, at most what it has reserved, and frees that, once; undefined where that was done before. */
   settle(settlement: Settlement, reserved?: Reserved): Soon<Charged | undefined>;
   /** Notes that a key was used, at some time soon. */
   touch(keyId: string, now: number): void;
@@ -76,8 +76,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     merging.start();
   };
   /** The holds that calls are to get which have none of their own. */
-  const isOpen = (reserved: Reserved) => calls.has(reserved);
-  const openHolds = () => young.filter(isOpen).flatMap((reserved) => holdOf(reserved) ?? []);
+  const openHolds = () => young.filter((one) => calls.has(one)).flatMap((reserved) => holdOf(reserved) ?? []);
   const journal = createJournal({ store, node, leases, credit, clock, holdMs, openHolds, onWritten, onError });
   const write = (accounts: ReadonlySet<string>) => journal.write(({ accountId }) => accounts.has(accountId));
   const turns = createTurns({ transact: store.transact, write, save: journal.save, onError });
@@ -173,9 +172,10 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
 
   function settle(settlement: Settlement, held?: Reserved): Soon<Charged | undefined> {
     const { id, cost } = settlement;
-    const reserved = held && calls.delete(held) ? held : undefined;
+    // One that is being settled by the database keeps its place among the calls until then.
+    const reserved = held && !settling.has(id) && calls.delete(held) ? held : undefined;
     const isCovered = reserved ? covers(reserved, cost) : cost === 0 && !settling.has(id);
-    if (!isCovered) return settleAnew(settlement, reserved);
+    if (!isCovered) return settleAnew(settlement, reserved, held?.amount);
     if (reserved) adjust(reserved, cost - reserved.amount);
     const taken = reserved?.lease?.taken;
     const isLimited = !reserved || mayBeLimited(reserved.wish, store.version());
@@ -190,31 +190,31 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     });
   }
 
-  /** Whether a call is charged by what it has, and what its lease has besides. */
-  function covers({ amount, lease, isExact }: Reserved, cost: number): boolean {
-    if (isExact || !isAwake()) return false;
-    return cost <= amount + (lease ? leases.idleOf(lease) : 0);
-  }
+  /** Whether a call is charged in full by what it has reserved, which this process knows to be there. */
+  const covers = ({ amount, isExact }: Reserved, cost: number) => !isExact && isAwake() && cost <= amount;
 
-  /** Has the database decide what is charged. */
-  async function settleAnew(settlement: Settlement, reserved: Reserved | undefined): Promise<Charged | undefined> {
-    const { account_id: accountId, key_id: keyId } = settlement;
+  /** Has the database decide what is charged, and write down what is waived. */
+  async function settleAnew(settlement: Settlement, reserved?: Reserved, most?: number): Promise<Charged | undefined> {
+    const { id, account_id: accountId, key_id: keyId } = settlement;
+    // What it took from a lease becomes a hold of its own before that is given back.
+    if (reserved) calls.add(reserved);
     const step = {
       accountId,
-      work: () => store.settle(settlement),
+      work: () => store.settle(settlement, most),
       after(charged: Charged | undefined) {
+        if (reserved) calls.delete(reserved);
         credit.reserved(accountId, keyId, (charged?.cost ?? 0) - (reserved?.amount ?? 0));
         return charged;
       },
     };
-    settling.add(settlement.id);
+    settling.add(id);
     try {
       return await retried(() => turns.step(step), onError);
     } catch (error) {
-      if (reserved) freeLater(settlement.id, accountId);
+      if (reserved && calls.delete(reserved)) freeLater(id, accountId);
       throw error;
     } finally {
-      settling.delete(settlement.id);
+      settling.delete(id);
     }
   }
 

@@ -77,8 +77,9 @@ function millionthUp(parts: number): number {
   return (parts - rest) / million + (rest > 0 ? 1 : 0);
 }
 
+/** What cannot be counted exactly is as much as can. */
 function millionthUpBig(parts: bigint): number {
-  return Number((parts + BigInt(million - 1)) / BigInt(million));
+  return Math.min(Number.MAX_SAFE_INTEGER, Number((parts + BigInt(million - 1)) / BigInt(million)));
 }
 
 /** Exact, also where it is beyond what a number can count. */

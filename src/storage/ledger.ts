@@ -51,7 +51,7 @@ export type Settlement = Omit<Selectable<RequestTable>, "waived" | "tried" | "ca
 
 export interface Charged {
   readonly cost: number;
-  /** What it should have been charged beyond that: there was no credit left for it. */
+  /** What it should have been charged beyond that: more than was held for it, or than was left. */
   readonly waived: number;
 }
 
@@ -74,8 +74,11 @@ export interface LedgerStore {
   left(keyId: string): Left;
   /** Frees a call's hold, if it has one. */
   free(requestId: string): void;
-  /** Charges a call, and frees its hold. A call that was settled before is left as it is: undefined. */
-  settle(settlement: Settlement): Charged | undefined;
+  /**
+   * Charges a call, at most `most`, and frees its hold. What its hold does not cover, for that has lapsed or there was none, is
+   * taken from what is left. A call that was settled before is left as it is: undefined.
+   */
+  settle(settlement: Settlement, most?: number): Charged | undefined;
   /** Moves on the deadlines of this process's holds. */
   renew(node: string, expiresAt: number): void;
   /**
@@ -139,12 +142,12 @@ export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFa
     return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
   }
 
-  function settle(call: Settlement): Charged | undefined {
+  function settle(call: Settlement, most = call.cost): Charged | undefined {
     const { id, account_id, key_id } = call;
     if (selectKnown.get(id) && deleteLost.run(id) === 0) return undefined;
     const released = deleteHold.get(id)?.amount ?? 0;
-    // What it costs beyond its own hold is taken from what is left besides.
-    const cost = call.cost <= released ? call.cost : Math.min(call.cost, released + leftOf(key_id).available);
+    const wanted = Math.min(call.cost, most);
+    const cost = wanted <= released ? wanted : Math.min(wanted, released + leftOf(key_id).available);
     const waived = call.cost - cost;
     freeKey.run(released, cost, key_id);
     freeAccount.run(released, cost, account_id);
@@ -180,7 +183,7 @@ export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFa
     leases: leaseStore(statements),
     journal: journalStore(books, notes),
     due,
-    post: createPost({ statements, due, insertCalls, settleAlone: settle, holdAlone }),
+    post: createPost({ statements, due, insertCalls, settleAlone: (call) => settle(call), holdAlone }),
     hold,
     left: leftOf,
     free: (requestId) => release(statements, requestId),

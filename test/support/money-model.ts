@@ -71,7 +71,7 @@ export function modelSettle(model: MoneyModel, call: ModelCall, cost: number): C
   if (call.state === "settled") return undefined;
   const released = call.state === "held" ? call.amount : 0;
   const left = Math.max(0, Math.min(leftOfBalance(model), leftOfLimit(model)));
-  const charged = Math.min(cost, released + left);
+  const charged = Math.min(cost, call.amount, released + left);
   call.state = "settled";
   model.spent += charged;
   model.balance -= charged;
