@@ -3,7 +3,8 @@
  * caller that makes a small call every so often, whether the one before has been answered or not. Each call has a word of
  * its own, which its answer must repeat. One in ten comes on a new connection.
  *
- * Told by messages: where to call, to pause, and to tell what it saw since it was last asked.
+ * Told by messages: where to call, to pause, and to tell what it saw since it was last asked. Beside each call it makes the same one of
+ * the upstream itself: what that takes is the machine's, and no fault of the gateway's.
  */
 import { Agent, request } from "node:http";
 import type { CanaryOrder, CanaryReport } from "./canary.ts";
@@ -16,12 +17,13 @@ const patienceMs = 10_000;
 let agent = new Agent({ keepAlive: true });
 let timer: NodeJS.Timeout | undefined;
 let samples: number[] = [];
+let direct: number[] = [];
 let errors: string[] = [];
 let lateMs = 0;
 let number = 0;
 const running = new Set<Promise<void>>();
 
-function begin(port: number, key: string): void {
+function begin({ port, upstream, key }: { port: number; upstream: number; key: string }): void {
   let dueAt = performance.now();
   const tick = () => {
     dueAt += everyMs;
@@ -29,11 +31,21 @@ function begin(port: number, key: string): void {
     lateMs = Math.max(lateMs, now - dueAt);
     // A process that was not let run makes no flood of what it missed.
     if (now - dueAt > everyMs) dueAt = now;
-    const made = call(port, key).then(() => void running.delete(made));
-    running.add(made);
+    run(
+      call(port, key, (ms, error) => {
+        samples.push(ms);
+        if (error !== undefined) errors.push(error);
+      }),
+    );
+    run(call(upstream, key, (ms) => direct.push(ms)));
     timer = setTimeout(tick, Math.max(0, dueAt - performance.now()));
   };
   timer = setTimeout(tick, 0);
+}
+
+function run(made: Promise<void>): void {
+  const ended = made.then(() => void running.delete(ended));
+  running.add(ended);
 }
 
 async function pause(): Promise<void> {
@@ -43,9 +55,9 @@ async function pause(): Promise<void> {
   agent = new Agent({ keepAlive: true });
 }
 
-function call(port: number, key: string): Promise<void> {
-  const word = `canary-${process.pid}-${number++}`;
-  const isAlone = number % newConnectionOneIn === 0;
+function call(port: number, key: string, tell: (ms: number, error?: string) => void): Promise<void> {
+  const word = `canary-${process.pid}-${number}`;
+  const isAlone = number++ % newConnectionOneIn === 0;
   const body = JSON.stringify({ model: "calm", max_tokens: 5, messages: [{ role: "user", content: word }] });
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", "content-length": body.length };
   const begunAt = performance.now();
@@ -55,8 +67,7 @@ function call(port: number, key: string): Promise<void> {
       if (isOver) return;
       isOver = true;
       clearTimeout(late);
-      samples.push(performance.now() - begunAt);
-      if (error !== undefined) errors.push(error);
+      tell(performance.now() - begunAt, error);
       resolve();
     };
     const options = { port, host: "127.0.0.1", path: "/v1/chat/completions", method: "POST", headers };
@@ -79,10 +90,10 @@ function call(port: number, key: string): Promise<void> {
 }
 
 process.on("message", async (order: CanaryOrder) => {
-  if (order.what === "call") begin(order.port, order.key);
+  if (order.what === "call") begin(order);
   if (order.what === "pause") await pause();
-  const report: CanaryReport = { samples, errors, lateMs };
-  if (order.what !== "call") [samples, errors, lateMs] = [[], [], 0];
+  const report: CanaryReport = { samples, direct, errors, lateMs };
+  if (order.what !== "call") [samples, direct, errors, lateMs] = [[], [], [], 0];
   process.send?.(report);
 });
 process.on("disconnect", () => process.exit());

@@ -4,13 +4,15 @@ import { once } from "node:events";
 import { join } from "node:path";
 
 export type CanaryOrder =
-  | { readonly what: "call"; readonly port: number; readonly key: string }
+  | { readonly what: "call"; readonly port: number; readonly upstream: number; readonly key: string }
   | { readonly what: "pause" | "report" };
 
 /** What a canary saw since it was last asked. */
 export interface CanaryReport {
   /** How long each call took, in milliseconds. */
   readonly samples: readonly number[];
+  /** How long the same calls of the upstream itself took. */
+  readonly direct: readonly number[];
   readonly errors: readonly string[];
   /** How much later than due a call was made at worst: the machine was too busy for the canary itself. */
   readonly lateMs: number;
@@ -18,7 +20,7 @@ export interface CanaryReport {
 
 export interface Canary {
   /** Calls until it is paused. */
-  call(port: number, key: string): Promise<void>;
+  call(port: number, upstream: number, key: string): Promise<void>;
   report(): Promise<CanaryReport>;
   /** Stops calling, waits for what runs, closes its connections, and reports. */
   pause(): Promise<CanaryReport>;
@@ -34,7 +36,7 @@ export function startCanary(): Canary {
     return report as CanaryReport;
   };
   return {
-    call: async (port, key) => void (await order({ what: "call", port, key })),
+    call: async (port, upstream, key) => void (await order({ what: "call", port, upstream, key })),
     report: () => order({ what: "report" }),
     pause: () => order({ what: "pause" }),
     close: () => endChild(child),

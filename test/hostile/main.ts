@@ -9,7 +9,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { startCanary } from "./canary.ts";
-import { dropGateway, type Played, play, type Theatre } from "./play.ts";
+import { dropGateway, nothingSeen, type Played, play, type Theatre } from "./play.ts";
 import { figuresTable, lineOf } from "./report.ts";
 import { rows } from "./rows/index.ts";
 import { startUpstream } from "./upstream.ts";
@@ -21,8 +21,17 @@ const names = values.only?.split(",");
 const chosen = rows.filter(({ name }) => !names || names.some((start) => name.startsWith(start)));
 if (chosen.length === 0) throw new Error(`there is no such row; there are ${rows.map(({ name }) => name).join(", ")}`);
 
+/** How much slower the canary may be under attack, in milliseconds. */
+const slowerMs = 100;
 const [calm, wild] = [await startUpstream(), await startUpstream()];
-const theatre: Theatre = { canary: startCanary(), calm, wild, ms: Number(values.seconds) * 1000, quiet: [] };
+const theatre: Theatre = {
+  canary: startCanary(),
+  calm,
+  wild,
+  ms: Number(values.seconds) * 1000,
+  slowerMs,
+  quiet: nothingSeen(),
+};
 let isStopped = false;
 for (const asked of ["SIGINT", "SIGTERM"]) process.on(asked, () => (isStopped = true));
 

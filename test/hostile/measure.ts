@@ -29,6 +29,16 @@ export function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * millisecondsPerTick;
 }
 
+/** Returns how long its main thread has been ready and had no core, in milliseconds; 0 where the system does not tell. */
+export function waitedBy(pid: number): number {
+  try {
+    const [, nanoseconds] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ");
+    return Number(nanoseconds) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
 const sampleMs = 50;
 
 /** Watches a process. What it returns ends the watch and returns the most that was held at any sample. */

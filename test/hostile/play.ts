@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Canary, CanaryReport } from "./canary.ts";
 import { type GatewayProcess, startGateway } from "./gateway.ts";
 import { collectGarbage } from "./inspector.ts";
-import { cpuOf, type Held, heldBy, notZero, quantile, readCounts, watchPeak } from "./measure.ts";
+import { cpuOf, type Held, heldBy, notZero, quantile, readCounts, waitedBy, watchPeak } from "./measure.ts";
 import type { Outcome, Row, Stage } from "./row.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -19,6 +19,8 @@ export interface Played {
   readonly quiet: Latency;
   readonly attacked: Latency;
   readonly cpuMs: number;
+  /** How long the gateway was ready and had no core, in milliseconds. */
+  readonly waitedMs: number;
   readonly seconds: number;
   /** Counts that are not zero after it. */
   readonly left: readonly string[];
@@ -29,6 +31,8 @@ export interface Latency {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
+  /** The slowest hundredth of the same calls of the upstream itself. */
+  readonly direct: number;
   readonly errors: readonly string[];
   readonly lateMs: number;
 }
@@ -40,11 +44,20 @@ export interface Theatre {
   readonly wild: Upstream;
   /** How long attacks last that are bounded by time alone, in milliseconds. */
   readonly ms: number;
+  /** How much slower the canary's slowest hundredth may be under attack, in milliseconds. */
+  readonly slowerMs: number;
   gateway?: GatewayProcess | undefined;
   openFiles?: number | undefined;
   /** What the canary saw while nothing else happened at this gateway. */
-  quiet: number[];
+  quiet: Quiet;
 }
+
+export interface Quiet {
+  readonly samples: number[];
+  readonly direct: number[];
+}
+
+export const nothingSeen = (): Quiet => ({ samples: [], direct: [] });
 
 const longestMs = 15_000;
 const quietMs = 600;
@@ -53,52 +66,67 @@ const warmMs = 3_000;
 const settledMs = 4_000;
 const pollMs = 100;
 const growthByDefault = 512;
-/** How much slower the canary's slowest hundredth may be, in milliseconds. */
-const slowerMs = 100;
+/** Where the gateway waits for a core for this part of the time, what the canary sees is the machine's. */
+const busyPart = 0.1;
 /** What may be left of memory: a tenth, and a little of a small process. */
 const memoryPart = 1.1;
 const memorySlack = 16;
 /** The database's files, and a socket that is just being closed. */
 const descriptorSlack = 6;
 
+/** Plays a row, and once more where nothing but the canary was late and the machine was too busy to say why. */
 export async function play(row: Row, theatre: Theatre): Promise<Played> {
+  const played = await playOnce(row, theatre);
+  const isBusy = played.waitedMs > busyPart * played.seconds * 1000;
+  const isLateAlone = played.faults.length === 1 && played.faults[0]?.startsWith(late);
+  if (!isBusy || !isLateAlone) return played;
+  const again = await playOnce(row, theatre);
+  return again.faults.length === 0 ? again : played;
+}
+
+const late = "canary p99";
+
+async function playOnce(row: Row, theatre: Theatre): Promise<Played> {
   const gateway = await readyGateway(row, theatre);
   const { canary, quiet: known } = theatre;
   const { port, keys } = gateway;
   const base = await settle(gateway, theatre, undefined);
-  await canary.call(port, keys.canary);
-  await delay(known.length === 0 ? firstQuietMs : quietMs);
+  await canary.call(port, theatre.calm.port, keys.canary);
+  await delay(known.samples.length === 0 ? firstQuietMs : quietMs);
   const quiet = await canary.report();
-  known.push(...quiet.samples);
+  known.samples.push(...quiet.samples);
+  known.direct.push(...quiet.direct);
   const before = await warm(row, theatre, gateway, base);
   await canary.report();
-  const [endWatch, cpuBefore] = [watchPeak(gateway.pid), cpuOf(gateway.pid)];
+  const endWatch = watchPeak(gateway.pid);
+  const [cpuBefore, waitedBefore] = [cpuOf(gateway.pid), waitedBy(gateway.pid)];
   const attackAt = performance.now();
   const outcome = await run(row, stageOf(theatre, gateway, 1));
   const seconds = (performance.now() - attackAt) / 1000;
   const attacked = await canary.pause();
   const peak = endWatch();
   const cpuMs = gateway.isAlive() ? cpuOf(gateway.pid) - cpuBefore : Number.NaN;
+  const waitedMs = waitedBy(gateway.pid) - waitedBefore;
   const { held, left, isCollected } = await settle(gateway, theatre, before);
   const played = {
-    ...{ row, told: outcome.told, before, peak, after: held, isCollected, cpuMs, seconds, left },
-    quiet: latencyOf({ ...quiet, samples: known }),
+    ...{ row, told: outcome.told, before, peak, after: held, isCollected, cpuMs, waitedMs, seconds, left },
+    quiet: latencyOf({ ...quiet, ...known }),
     attacked: latencyOf(attacked),
   };
-  const faults = [...outcome.faults, ...boundsMissed(played, gateway)];
+  const faults = [...outcome.faults, ...boundsMissed(played, gateway, theatre.slowerMs)];
   // What one attack has left must not be another's.
   if (faults.length > 0) await dropGateway(theatre);
   return { ...played, faults };
 }
 
 async function readyGateway({ openFiles }: Row, theatre: Theatre): Promise<GatewayProcess> {
+  const { calm, wild, canary } = theatre;
   if (!theatre.gateway || theatre.openFiles !== openFiles) {
     await dropGateway(theatre);
-    const { calm, wild, canary } = theatre;
     const gateway = await startGateway({ calm: calm.port, wild: wild.port, openFiles });
-    [theatre.gateway, theatre.openFiles, theatre.quiet] = [gateway, openFiles, []];
+    [theatre.gateway, theatre.openFiles, theatre.quiet] = [gateway, openFiles, nothingSeen()];
     // What a new process does once is not an attack's: it compiles, and its heap grows.
-    await canary.call(gateway.port, gateway.keys.canary);
+    await canary.call(gateway.port, calm.port, gateway.keys.canary);
     await delay(warmMs);
     await canary.pause();
   }
@@ -126,12 +154,12 @@ async function warm(row: Row, theatre: Theatre, gateway: GatewayProcess, base: S
 
 async function run(row: Row, stage: Stage): Promise<Outcome> {
   const { signal } = stage;
-  const late = new Promise<Outcome>((resolve) => {
+  const unended = new Promise<Outcome>((resolve) => {
     const told = { told: "", faults: [`the attack did not end in ${longestMs / 1000} s`] };
     signal.addEventListener("abort", () => setTimeout(resolve, 2_000, told), { once: true });
   });
   const failed = (error: unknown) => ({ told: "", faults: [`the harness failed: ${(error as Error).message}`] });
-  return Promise.race([row.run(stage).catch(failed), late]);
+  return Promise.race([row.run(stage).catch(failed), unended]);
 }
 
 interface Settled {
@@ -172,20 +200,31 @@ async function look({ pid, metricsUrl, isAlive }: GatewayProcess, { calm, wild }
 const isBack = (now: Held, before: Held) => now.descriptors <= before.descriptors + descriptorSlack;
 const isFreed = (now: Held, before: Held) => now.rss <= before.rss * memoryPart + memorySlack;
 
-function latencyOf({ samples, errors, lateMs }: CanaryReport): Latency {
+function latencyOf({ samples, direct, errors, lateMs }: CanaryReport): Latency {
   const [p50, p99] = [quantile(samples, 0.5), quantile(samples, 0.99)];
-  return { calls: samples.length, p50, p99, max: Math.max(0, ...samples), errors, lateMs };
+  return {
+    calls: samples.length,
+    p50,
+    p99,
+    max: Math.max(0, ...samples),
+    direct: quantile(direct, 0.99),
+    errors,
+    lateMs,
+  };
 }
 
 type Measured = Omit<Played, "faults">;
 
-function boundsMissed(played: Measured, gateway: GatewayProcess): string[] {
+function boundsMissed(played: Measured, gateway: GatewayProcess, slowerMs: number): string[] {
   const { row, before, peak, after, quiet, attacked, left } = played;
   const { growth = growthByDefault } = row;
   const missed: string[] = [];
   if (!gateway.isAlive()) missed.push(`the gateway ended: ${gateway.errors().slice(-300)}`);
-  if (attacked.p99 > quiet.p99 + slowerMs) {
-    missed.push(`canary p99 ${attacked.p99.toFixed(0)} ms, quiet ${quiet.p99.toFixed(0)} ms`);
+  // By so much calls are slower that never see the gateway: others use the machine.
+  const machine = Math.max(0, attacked.direct - quiet.direct);
+  if (attacked.p99 > quiet.p99 + slowerMs + machine) {
+    const [before, by] = [quiet.p99.toFixed(0), machine.toFixed(0)];
+    missed.push(`${late} ${attacked.p99.toFixed(0)} ms, quiet ${before} ms, ${by} ms of it the machine's`);
   }
   if (attacked.errors.length > 0) missed.push(`canary errors: ${attacked.errors.length}, as "${attacked.errors[0]}"`);
   if (peak.rss - before.rss > growth) missed.push(`memory grew by ${(peak.rss - before.rss).toFixed(0)} MB`);

@@ -14,17 +14,17 @@ const head = [
   "held",
   "descriptors",
   "RSS, MB",
-  "canary quiet p50 / p99 / max, ms",
-  "canary attacked p50 / p99 / max, ms",
+  "canary quiet p50 / p99 / max (direct p99), ms",
+  "canary attacked p50 / p99 / max (direct p99), ms",
   "errors",
-  "CPU, ms",
+  "CPU, ms (waited for a core)",
   "seen",
 ];
 
 /** Writes the table as Markdown; figures before → at the peak → after. */
 export function figuresTable(played: readonly Played[]): string {
   const lines = played.map((one) => {
-    const { row, before, peak, after, isCollected, quiet, attacked, cpuMs, told, faults } = one;
+    const { row, before, peak, after, isCollected, quiet, attacked, cpuMs, waitedMs, told, faults } = one;
     const figures = (of: "descriptors" | "rss") => [before, peak, after].map((held) => held[of].toFixed(0)).join(" → ");
     return [
       `${row.item}. ${row.attack}`,
@@ -36,13 +36,14 @@ export function figuresTable(played: readonly Played[]): string {
       latency(quiet),
       latency(attacked),
       `${attacked.errors.length} of ${attacked.calls}`,
-      cpuMs.toFixed(0),
+      `${cpuMs.toFixed(0)} (${waitedMs.toFixed(0)})`,
       told,
     ];
   });
   return [head, head.map(() => "---"), ...lines].map(line).join("\n").concat("\n");
 }
 
-const latency = ({ p50, p99, max }: Latency) => [p50, p99, max].map((ms) => ms.toFixed(0)).join(" / ");
+const latency = ({ p50, p99, max, direct }: Latency) =>
+  `${[p50, p99, max].map((ms) => ms.toFixed(0)).join(" / ")} (${direct.toFixed(0)})`;
 
 const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll(/[|\n]/g, " ")).join(" | ")} |`;

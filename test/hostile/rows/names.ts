@@ -151,7 +151,10 @@ const names: Row = {
       wrong.push(`protobuf that cannot be read: ${unread.status}`);
     const count = probes.length + types.length + 1;
     const told = `${count - wrong.length} of ${count} answered as they should be`;
-    return { told, faults: wrong.length > 0 ? [`${wrong.length} were not, as ${wrong.slice(0, 3).join("; ")}`] : [] };
+    return {
+      told,
+      faults: wrong.length > 0 ? [`${wrong.length} were not, as ${wrong.slice(0, 3).join("; ")}`] : [],
+    };
   },
 };
 
