@@ -24,7 +24,7 @@ const head = [
 /** Writes the table as Markdown; figures before → at the peak → after. */
 export function figuresTable(played: readonly Played[]): string {
   const lines = played.map((one) => {
-    const { row, before, peak, after, isCollected, quiet, attacked, cpuMs, waitedMs, told, faults } = one;
+    const { row, before, peak, after, isCollected, quiet, attacked, cpuMs, waitedMs, isBusy, told, faults } = one;
     const figures = (of: "descriptors" | "rss") => [before, peak, after].map((held) => held[of].toFixed(0)).join(" → ");
     return [
       `${row.item}. ${row.attack}`,
@@ -36,7 +36,7 @@ export function figuresTable(played: readonly Played[]): string {
       latency(quiet),
       latency(attacked),
       `${attacked.errors.length} of ${attacked.calls}`,
-      `${cpuMs.toFixed(0)} (${waitedMs.toFixed(0)})`,
+      `${cpuMs.toFixed(0)} (${waitedMs.toFixed(0)})${isBusy ? ", busy machine" : ""}`,
       told,
     ];
   });
