@@ -2,9 +2,9 @@
  * How the upstreams answer, well and badly, by the model that they are asked for. The last message, or the input, is the
  * behaviour's parameter.
  */
-import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { drained } from "./raw.ts";
 
 export interface Asked {
   readonly model: string;
@@ -49,7 +49,7 @@ function chunk(delta: object, finish_reason: string | null = null, more: object 
 }
 
 const usageChunk = (told: unknown) => chunk({}, null, { choices: [], usage: told });
-const first = chunk({ role: "assistant", content: "a" });
+const opening = chunk({ role: "assistant", content: "a" });
 const last = `${chunk({}, "stop")}${usageChunk(usage)}data: [DONE]\n\n`;
 
 /** Writes a chunk of HTTP, and waits while the socket is full. Returns whether the socket is still there. */
@@ -58,11 +58,6 @@ async function write(socket: Socket, text: string | Uint8Array): Promise<boolean
   socket.write(`${bytes.length.toString(16)}\r\n`);
   socket.write(bytes);
   return drained(socket, socket.write("\r\n"));
-}
-
-async function drained(socket: Socket, isTaken: boolean): Promise<boolean> {
-  if (!isTaken && !socket.destroyed) await Promise.race([once(socket, "drain"), once(socket, "close")]).catch(() => {});
-  return !socket.destroyed;
 }
 
 function endChunks(socket: Socket): void {
@@ -99,12 +94,12 @@ const long: Behaviour = async (socket, { text }) => {
 /** Streams one piece, and then nothing for as long as anybody waits. */
 const quiet: Behaviour = async (socket) => {
   socket.write(events);
-  await write(socket, first);
+  await write(socket, opening);
 };
 
 const bill: Behaviour = async (socket) => {
   socket.write(events);
-  await write(socket, first);
+  await write(socket, opening);
   await delay(billedAfterMs);
   await write(socket, `${chunk({}, "stop") + usageChunk(billed)}data: [DONE]\n\n`);
   endChunks(socket);
@@ -119,7 +114,7 @@ const greedy: Behaviour = async (socket, { text, stream }) => {
     return void socket.write(`HTTP/1.1 200 OK\r\n${json}content-length: ${body.length}\r\n\r\n${body}`);
   }
   socket.write(events);
-  await write(socket, `${first + chunk({}, "stop") + usageChunk("told").replace(mark, told)}data: [DONE]\n\n`);
+  await write(socket, `${opening + chunk({}, "stop") + usageChunk("told").replace(mark, told)}data: [DONE]\n\n`);
   endChunks(socket);
 };
 
@@ -177,14 +172,14 @@ const bigFrames: Behaviour = async (socket) => {
 const endlessLine: Behaviour = async (socket) => {
   socket.write(events);
   const piece = "a".repeat(megabyte);
-  await write(socket, `${first}data: {"choices":[{"delta":{"content":"`);
+  await write(socket, `${opening}data: {"choices":[{"delta":{"content":"`);
   for (let i = 0; i < endlessMegabytes; i++) if (!(await write(socket, piece))) return;
 };
 
 /** A stream whose every byte is a chunk and a packet of its own. */
 const bytewise: Behaviour = async (socket) => {
   socket.write(events);
-  for (const byte of first + chunk({ content: "b".repeat(1_000) }) + last) {
+  for (const byte of opening + chunk({ content: "b".repeat(1_000) }) + last) {
     if (!(await write(socket, byte))) return;
     await delay(0);
   }
@@ -194,7 +189,7 @@ const bytewise: Behaviour = async (socket) => {
 /** Nothing but comments, for as long as anybody listens. */
 const comments: Behaviour = async (socket) => {
   socket.write(events);
-  await write(socket, first);
+  await write(socket, opening);
   const piece = ":\n\n: keep\n".repeat(6_000);
   for (let i = 0; i < 500; i++) if (!(await write(socket, piece))) return;
 };

@@ -185,7 +185,9 @@ async function settle(gateway: GatewayProcess, theatre: Theatre, before: Held | 
   if (!before || isFreed(settled.held, before) || !gateway.isAlive()) return settled;
   await collectGarbage(gateway.pid, gateway.errors);
   await delay(pollMs);
-  return { ...(await look(gateway, theatre)), isCollected: true };
+  const { held, left } = await look(gateway, theatre);
+  // The inspector has descriptors of its own.
+  return { held: { ...held, descriptors: settled.held.descriptors }, left, isCollected: true };
 }
 
 async function look({ pid, metricsUrl, isAlive }: GatewayProcess, { calm, wild }: Theatre): Promise<Settled> {

@@ -16,18 +16,28 @@ export async function open(port: number, localAddress?: string): Promise<Socket>
   return socket;
 }
 
+/** Waits for the first of some events, for a time at most. Returns which it was; leaves no listener behind. */
+export async function first(socket: Socket, events: readonly string[], ms: number): Promise<string | undefined> {
+  const over = new AbortController();
+  const { signal } = over;
+  const waits = events.map((event) => once(socket, event, { signal }).then(() => event));
+  const late = delay(ms, undefined, { signal });
+  const which = await Promise.race([...waits, late].map((wait) => wait.catch(() => undefined)));
+  over.abort();
+  return which;
+}
+
+/** Waits until the socket takes more, or is gone, for a time at most. */
+export async function drained(socket: Socket, isTaken: boolean, ms = 60_000): Promise<boolean> {
+  if (!isTaken && !socket.destroyed) await first(socket, ["drain", "close"], ms);
+  return !socket.destroyed;
+}
+
 /** Resolves with whether the peer has closed the connection before the time is over. Throws what still arrives away. */
 export async function isClosedWithin(socket: Socket, ms: number): Promise<boolean> {
   if (socket.destroyed || socket.readableEnded) return true;
   socket.resume();
-  const over = Promise.race([once(socket, "close"), once(socket, "end")]).catch(() => {});
-  const late = new AbortController();
-  const closed = await Promise.race([
-    over.then(() => true),
-    delay(ms, false, { signal: late.signal, ref: false }).catch(() => false),
-  ]);
-  late.abort();
-  return closed;
+  return (await first(socket, ["close", "end"], ms)) !== undefined;
 }
 
 /** Runs `work` so many times, some at once, until the signal fires. Returns how many were done. */
@@ -56,7 +66,7 @@ export async function flood(socket: Socket, bytes: Uint8Array, ms: number, signa
   while (performance.now() < end && !socket.destroyed && !signal.aborted) {
     count++;
     if (socket.write(bytes)) await delay(0);
-    else await Promise.race([once(socket, "drain"), once(socket, "close"), delay(ms)]).catch(() => {});
+    else await drained(socket, false, Math.max(1, end - performance.now()));
   }
   return count;
 }

@@ -1,9 +1,8 @@
 /** Small requests that grow: references, compression, and many bodies at once. */
-import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { data, headers, openH2, postFields } from "../h2.ts";
-import { ask, inTurns, open, tally } from "../raw.ts";
+import { ask, drained, inTurns, open, tally } from "../raw.ts";
 import { chat, chatPath, faultsOf, largestBody, type Row, type Stage, scaled } from "../row.ts";
 
 const keptBytes = 900_000;
@@ -52,8 +51,7 @@ async function sendLarge(
   while (left > 0 && answer === "" && !socket.destroyed) {
     const piece = filling.subarray(0, Math.min(left, filling.length));
     left -= piece.length;
-    if (!socket.write(piece))
-      await Promise.race([once(socket, "drain"), once(socket, "close"), delay(3_000)]).catch(() => {});
+    await drained(socket, socket.write(piece), 3_000);
   }
   await ready;
   if (answer === "") socket.write(tail);
