@@ -1,0 +1,58 @@
+/**
+ * `npm run test:hostile`: attacks the gateway in all the ways that its rows know, beside a canary, and prints what held. Ends
+ * with 1 where something did not.
+ *
+ *   --only a,b     only rows whose names begin so
+ *   --seconds n    how long attacks last that are bounded by time alone (3)
+ *   --table FILE   writes the table as Markdown, too
+ */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { startCanary } from "./canary.ts";
+import { dropGateway, nothingSeen, type Played, play, type Theatre } from "./play.ts";
+import { figuresTable, lineOf } from "./report.ts";
+import { rows } from "./rows/index.ts";
+import { startUpstream } from "./upstream.ts";
+
+const { values } = parseArgs({
+  options: { only: { type: "string" }, seconds: { type: "string", default: "3" }, table: { type: "string" } },
+});
+const names = values.only?.split(",");
+const chosen = rows.filter(({ name }) => !names || names.some((start) => name.startsWith(start)));
+if (chosen.length === 0) throw new Error(`there is no such row; there are ${rows.map(({ name }) => name).join(", ")}`);
+
+/** How much slower the canary may be under attack, in milliseconds. */
+const slowerMs = 100;
+const [calm, wild] = [await startUpstream(), await startUpstream()];
+const theatre: Theatre = {
+  canary: startCanary(),
+  calm,
+  wild,
+  ms: Number(values.seconds) * 1000,
+  slowerMs,
+  quiet: nothingSeen(),
+};
+let isStopped = false;
+for (const asked of ["SIGINT", "SIGTERM"]) process.on(asked, () => (isStopped = true));
+
+const played: Played[] = [];
+const begunAt = performance.now();
+try {
+  for (const row of chosen) {
+    if (isStopped) break;
+    const one = await play(row, theatre);
+    played.push(one);
+    console.log(lineOf(one));
+  }
+} finally {
+  await dropGateway(theatre);
+  await Promise.all([theatre.canary, calm, wild].map((part) => part.close()));
+}
+
+const table = figuresTable(played);
+console.log(`\n${table}`);
+if (values.table) writeFileSync(values.table, table);
+const failed = played.filter(({ faults }) => faults.length > 0);
+const seconds = (performance.now() - begunAt) / 1000;
+console.log(`${played.length} rows in ${seconds.toFixed(0)} s, ${failed.length} do not hold`);
+process.exit(failed.length > 0 || isStopped ? 1 : 0);

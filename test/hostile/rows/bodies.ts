@@ -1,0 +1,156 @@
+/** Bodies within the limits whose reading costs more than their size: lists, nesting, members, escapes, parts. */
+import { ask, type Reply, tally } from "../raw.ts";
+import { chatPath, faultsOf, largestBody, type Row, type Stage } from "../row.ts";
+
+const embeddingsPath = "/v1/embeddings";
+
+/** Fills the middle of a body with the same piece, as often as it has room. */
+function filled(head: string, piece: string, tail: string, bytes = largestBody - 1_000): Buffer {
+  const count = Math.floor((bytes - head.length - tail.length) / piece.length);
+  return Buffer.concat([Buffer.from(head), Buffer.alloc(count * piece.length, piece), Buffer.from(tail)]);
+}
+
+const content = (head = "") => `{"model":"sink","max_tokens":5,"messages":[{"role":"user","content":"${head}`;
+const closing = '"}]}';
+const begin = `{"model":"sink","max_tokens":5,"messages":[`;
+const user = '{"role":"user","content":"x"}';
+
+/** Numbered members, which no reader can take for the same. */
+function members(count: number): string {
+  return Array.from({ length: count }, (_, i) => `"m${i}":1`).join(",");
+}
+
+interface Work {
+  readonly name: string;
+  readonly attack: string;
+  readonly path?: string;
+  /** Whose key it is sent with. Default: rich. */
+  readonly key?: "rich" | "poor";
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Bodies that are sent one after another until the time is over. */
+  readonly bodies: () => readonly (Buffer | string)[];
+}
+
+/** Sends bodies one after another, on two connections, for the time. */
+async function sendAll(stage: Stage, work: Work): Promise<Reply[]> {
+  const { port, keys } = stage.gateway;
+  const { path = chatPath, key = "rich", headers = {} } = work;
+  const bodies = work.bodies();
+  const end = performance.now() + stage.ms;
+  const replies: Reply[] = [];
+  const one = async (first: number) => {
+    for (let i = first; (performance.now() < end || i === first) && !stage.signal.aborted; i++) {
+      const body = bodies[i % bodies.length] as Buffer;
+      replies.push(await ask(port, { path, key: keys[key], body, headers }));
+    }
+  };
+  await Promise.all([one(0), one(1)]);
+  return replies;
+}
+
+const workRow = (work: Work): Row => ({
+  ...{ name: work.name, item: 3, attack: work.attack },
+  holds: "no piece of work is long: it is refused at its bound, or cut into turns",
+  async run(stage) {
+    const replies = await sendAll(stage, work);
+    const faults = faultsOf({ "a 500": replies.some(({ status }) => status === 500) });
+    return { told: tally(replies.map(({ status }) => status)), faults };
+  },
+});
+
+const form = { "content-type": "application/x-www-form-urlencoded" };
+const multipart = { "content-type": "multipart/form-data; boundary=b" };
+const part = (name: string) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\nx\r\n`;
+
+const works: readonly Work[] = [
+  {
+    ...{ name: "number-lists-poor", key: "poor", path: embeddingsPath },
+    attack: "lists of numbers of 16 MB, by a key of the lowest tier without credit",
+    bodies: () => [filled('{"model":"vector","input":[1', ",1", "]}")],
+  },
+  {
+    ...{ name: "number-lists", path: embeddingsPath },
+    attack: "lists of numbers, of lists of numbers and of short texts, of 16 MB",
+    bodies: () => [
+      filled('{"model":"vector","input":[1', ",1", "]}"),
+      filled('{"model":"vector","input":[[1]', ",[1]", "]}"),
+      filled('{"model":"vector","input":["a"', ',"a"', "]}"),
+    ],
+  },
+  {
+    ...{ name: "deep-nesting" },
+    attack: "lists and objects eight million deep",
+    bodies: () => [
+      filled(`${begin}${user}],"x":`, "[", ""),
+      filled(`${begin}${user}],"x":`, '{"a":', ""),
+      filled(`{"model":`, "[", ""),
+      Buffer.concat([
+        filled(`${begin}${user}],"x":`, "[", "", largestBody / 2),
+        Buffer.alloc(largestBody / 2 - 4_000, "]"),
+        Buffer.from("}"),
+      ]),
+    ],
+  },
+  {
+    ...{ name: "many-members" },
+    attack: "a million members, at the top, in `metadata`, in `logit_bias` and in a schema",
+    bodies: () => {
+      const many = members(1_000_000);
+      return [
+        `${begin}${user}],${many}}`,
+        `${begin}${user}],"metadata":{${many}}}`,
+        `${begin}${user}],"logit_bias":{${many}}}`,
+        `${begin}${user}],"tools":[{"type":"function","function":{"name":"f","parameters":{${many}}}}]}`,
+      ];
+    },
+  },
+  {
+    ...{ name: "escapes" },
+    attack: "texts of 16 MB of escapes, of quotes, of backslashes and of blanks around",
+    bodies: () => [
+      filled(content(), "\\u0041", closing),
+      filled(content(), '\\"', closing),
+      filled(content(), "\\\\", closing),
+      filled("", " ", `${content("x")}${closing}`),
+      filled(content(), "\\ud83d\\ude00", closing),
+    ],
+  },
+  {
+    ...{ name: "many-messages" },
+    attack: "20,000 messages, 400,000 parts of one, 20,000 tools",
+    bodies: () => [
+      `${begin}${Array(20_000).fill(user).join(",")}]}`,
+      `${begin}{"role":"user","content":[${Array(400_000).fill('{"type":"text","text":"x"}').join(",")}]}]}`,
+      `${begin}${user}],"tools":[${Array(20_000).fill('{"type":"function","function":{"name":"f"}}').join(",")}]}`,
+      `{"model":"ant","max_tokens":5,"messages":[${Array(20_000).fill(user).join(",")}]}`,
+    ],
+  },
+  {
+    ...{ name: "counted-tokens", path: "/v1/messages/count_tokens" },
+    attack: "texts of 4 MB whose tokens are counted",
+    bodies: () => [filled(content(), "ab c", closing, 4_000_000), filled(content(), "a", closing, 4_000_000)],
+  },
+  {
+    ...{ name: "form-fields", headers: form },
+    attack: "forms of 100,000 fields, of nested brackets, of the same name",
+    bodies: () => [
+      `model=sink&${Array.from({ length: 100_000 }, (_, i) => `f${i}=x`).join("&")}`,
+      `model=sink&a${"[b]".repeat(50_000)}=x`,
+      `model=sink&${Array.from({ length: 50_000 }, (_, i) => `messages[${i}][content]=x`).join("&")}`,
+      filled("model=sink", "&a[]=x", ""),
+      filled("model=sink&x=", "%41", ""),
+    ],
+  },
+  {
+    ...{ name: "multipart-parts", headers: multipart },
+    attack: "multipart forms of 100,000 parts, and of one boundary after another",
+    bodies: () => [
+      `${Array.from({ length: 100_000 }, (_, i) => part(`f${i}`)).join("")}--b--\r\n`,
+      filled("", "--b\r\n", "--b--\r\n"),
+      filled('--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n', "\r\n--", "\r\n--b--\r\n"),
+      filled("--b\r\n", "a: b\r\n", "\r\n\r\nx\r\n--b--\r\n"),
+    ],
+  },
+];
+
+export const bodies: readonly Row[] = works.map(workRow);

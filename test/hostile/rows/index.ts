@@ -1,0 +1,25 @@
+/** All rows, in the order in which they are played. */
+import type { Row } from "../row.ts";
+import { bodies } from "./bodies.ts";
+import { duplicates } from "./duplicates.ts";
+import { endedConnections } from "./ended-connections.ts";
+import { expansion } from "./expansion.ts";
+import { floods } from "./floods.ts";
+import { heads } from "./heads.ts";
+import { money } from "./money.ts";
+import { namesAndGuesses } from "./names.ts";
+import { silentConnections } from "./silent-connections.ts";
+import { upstreams } from "./upstreams.ts";
+
+export const rows: readonly Row[] = [
+  ...endedConnections,
+  ...silentConnections,
+  ...duplicates,
+  ...bodies,
+  ...expansion,
+  ...floods,
+  ...heads,
+  ...upstreams,
+  ...namesAndGuesses,
+  ...money,
+];
