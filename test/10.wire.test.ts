@@ -240,10 +240,12 @@ describe("a Wire", () => {
   });
 
   test("rebuilds the text where a reader downstream could see another member than the one replaced", () => {
-    for (const twice of ['{"model":"a","model":"b","n":1}', '{"\\u006dodel":"a","n":1}']) {
-      const changed = Wire.ofBytes(input, Buffer.from(twice)).with({ model: "c" });
-      strictEqual(changed.bytes().toString(), '{"model":"c","n":1}');
-    }
+    const changed = Wire.ofBytes(input, Buffer.from('{"\\u006dodel":"a","n":1}')).with({ model: "c" });
+    strictEqual(changed.bytes().toString(), '{"model":"c","n":1}');
+    // An upstream's answer may say a member twice; a request may not.
+    const twice = Buffer.from('{"model":"a","model":"b","n":1}');
+    strictEqual(Wire.ofBytes(input, twice, true).with({ model: "c" }).bytes().toString(), '{"model":"c","n":1}');
+    throws(() => Wire.ofBytes(input, twice).with({ model: "c" }), /twice/);
   });
 
   test("made from JSON or from a message takes other members too", () => {

@@ -141,12 +141,12 @@ describe("what could not be kept is refused with its path", () => {
     ["__proto__", '{"__proto__":{}}', proto],
     ["__proto__", '{"\\u005f_proto__":null}', proto],
     ["messages[0].content[0].__proto__", '{"messages":[{"content":[{"__proto__":{"type":"text"}}]}]}', proto],
-    ["vendor", '{"vendor":{"__proto__":{"sesame":true}}}', proto],
-    ["vendor", '{"vendor":[[{"a":{"__proto__":1}}]]}', proto],
+    ["vendor.__proto__", '{"vendor":{"__proto__":{"sesame":true}}}', proto],
+    ["vendor[0][0].a.__proto__", '{"vendor":[[{"a":{"__proto__":1}}]]}', proto],
     ["metadata.__proto__", '{"metadata":{"__proto__":"sesame"}}', proto],
     ["logit_bias.__proto__", '{"logit_bias":{"__proto__":1}}', proto],
     [
-      "tools[0].function.parameters",
+      "tools[0].function.parameters.properties.__proto__",
       '{"tools":[{"function":{"parameters":{"properties":{"__proto__":{"type":"string"}}}}}]}',
       proto,
     ],
@@ -164,7 +164,7 @@ describe("what could not be kept is refused with its path", () => {
   });
 });
 
-describe.each([101, 5_000, 200_000])("%i levels of nesting are refused, not tried", (levels) => {
+describe.each([101, 400])("%i levels of nesting are refused, not tried", (levels) => {
   const lists = (inside: number) => `${"[".repeat(inside)}${"]".repeat(inside)}`;
   const objects = (inside: number) => `${'{"a":'.repeat(inside)}1${"}".repeat(inside)}`;
   const bodies: [path: string, body: string][] = [
@@ -199,6 +199,25 @@ describe.each([101, 5_000, 200_000])("%i levels of nesting are refused, not trie
     strictEqual(faultOf("[".repeat(levels)).message, "the body is not JSON");
     strictEqual(faultOf('{"a":'.repeat(levels)).message, "the body is not JSON");
   });
+});
+
+test.each([501, 5_000, 200_000])("%i levels of nesting are refused before they are parsed", (levels) => {
+  const parse = vi.spyOn(JSON, "parse");
+  try {
+    for (const body of [
+      `{"vendor":${"[".repeat(levels)}${"]".repeat(levels)}}`,
+      `{"metadata":${'{"a":'.repeat(levels)}1${"}".repeat(levels)}}`,
+      "[".repeat(levels),
+      '{"a":'.repeat(levels),
+    ]) {
+      const fault = faultOf(body);
+      strictEqual(fault.kind, "malformed");
+      strictEqual(fault.message, "it is nested deeper than 100 levels");
+    }
+    strictEqual(parse.mock.calls.length, 0);
+  } finally {
+    parse.mockRestore();
+  }
 });
 
 describe("a body that is no JSON object is malformed, and has no path", () => {
@@ -255,8 +274,8 @@ describe("more than is read is refused before it is built", () => {
 describe("a body with too many parts", () => {
   for (const [name, body] of [
     ["brackets that never close", "[".repeat(1_000_000)],
-    ["lists", `{"a":[${"[],".repeat(500_000)}[]]}`],
-    ["members", `{${Array.from({ length: 500_001 }, (_, i) => `"k${i}":0`).join(",")}}`],
+    ["lists", `{"a":[${"[],".repeat(100_000)}[]]}`],
+    ["members", `{${Array.from({ length: 100_001 }, (_, i) => `"k${i}":0`).join(",")}}`],
   ] as const) {
     test(`is refused before it is parsed: ${name}`, () => {
       const parse = vi.spyOn(JSON, "parse");
@@ -275,9 +294,16 @@ describe("a body with too many parts", () => {
     strictEqual(wire.message().model, text);
   });
 
-  test("is no long list of numbers", () => {
-    const body = Buffer.from(JSON.stringify({ vendor: Array.from({ length: 600_000 }, (_, i) => i) }));
-    ok(Wire.ofBytes(input, body).json());
+  test("is no list of a million numbers, but one of more", () => {
+    const listOf = (length: number) => JSON.stringify({ vendor: Array.from({ length }, (_, i) => i) });
+    ok(Wire.ofBytes(input, Buffer.from(listOf(1_000_001))).json());
+    const parse = vi.spyOn(JSON, "parse");
+    try {
+      strictEqual(faultOf(listOf(2 ** 20 + 1)).message, "it has more than 1048576 items of lists");
+      strictEqual(parse.mock.calls.length, 0);
+    } finally {
+      parse.mockRestore();
+    }
   });
 
   test("is an upstream's to send", () => {

@@ -2,10 +2,12 @@
 import { measureCodec } from "./codec.ts";
 import { measureLimits } from "./limits.ts";
 import { measureMoney } from "./money.ts";
+import { measureScan } from "./scan.ts";
 import { measureSeeing } from "./seeing.ts";
 import { measureStreams } from "./streams.ts";
 
 await measureCodec();
+await measureScan();
 await measureLimits();
 await measureStreams();
 await measureMoney();

@@ -4,8 +4,9 @@
  * A text that does not read as the type is returned as it is, for the codec to refuse by its path. The empty text, which
  * many encoders write for null, stands for nothing wherever it is no text of its own.
  */
+import { WireFault } from "../wire/fault.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
-import { hasTooManyParts, jsonType } from "../wire/json.ts";
+import { jsonType, parseJson } from "../wire/json.ts";
 import type { FieldPlan, ValuePlan } from "../wire/plan.ts";
 import { readMessage } from "../wire/read.ts";
 
@@ -33,14 +34,15 @@ export function readScalar(value: ValuePlan, text: string): JsonValue | undefine
  * may the whole: it is a list only if every item fits and all are of one kind.
  */
 export function readList(text: string | undefined, { value }: FieldPlan): JsonValue[] | undefined {
-  const json = text?.startsWith("[") ? parsed(text) : undefined;
+  const read = holdsText(value) ? parsedOrText : parsed;
+  const json = text?.startsWith("[") ? read(text) : undefined;
   if (!Array.isArray(json)) return undefined;
   return !holdsText(value) || areAlike(value, json) ? json : undefined;
 }
 
 /** Reads a list, as `readList` does, where the text may be no list at all: only if the whole of it fits. */
 export function readFitting(text: string, value: ValuePlan): JsonValue[] | undefined {
-  const json = text.startsWith("[") ? parsed(text) : undefined;
+  const json = text.startsWith("[") ? parsedOrText(text) : undefined;
   return Array.isArray(json) && fits(value, json) ? json : undefined;
 }
 
@@ -71,11 +73,20 @@ function fits(value: ValuePlan, item: JsonValue): boolean {
   }
 }
 
-/** What is not parsed as a body is not parsed here. */
+/** Reads a text that may be JSON; undefined where it is none. Throws the WireFault of what no body may say: a member twice. */
 function parsed(text: string): JsonValue | undefined {
-  if (hasTooManyParts(Buffer.from(text))) return undefined;
   try {
-    return JSON.parse(text) as JsonValue;
+    return parseJson(Buffer.from(text), false);
+  } catch (fault) {
+    if (fault instanceof WireFault && fault.kind === "malformed") return undefined;
+    throw fault;
+  }
+}
+
+/** Reads a text that may be JSON, or stay a text. */
+function parsedOrText(text: string): JsonValue | undefined {
+  try {
+    return parsed(text);
   } catch {
     return undefined;
   }

@@ -4,24 +4,34 @@
  * A form knows texts only, so the message's plan says what each stands for: `max_tokens=5` becomes a number,
  * `input=007` stays a text, `stream=True` is true. A text that does not read as its field's type stays a text, and so
  * does every field that the plan does not name. Then the codec reads the result as it reads any JSON, and gives the same
- * verdict with the same path. Only what breaks the form itself is refused here.
+ * verdict with the same path. Only what breaks the form itself is refused here, and a field that is there twice and is no list.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
+import { asRefusal } from "../errors.ts";
+import { WireFault } from "../wire/fault.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "../wire/plan.ts";
 import { holdsText, readFitting, readList, readObject, readScalar } from "./form-text.ts";
-import { type FormNode, formTree, isList, itemsOf, membersOf, onlyText } from "./form-tree.ts";
+import { type FormNode, formTree, isList, itemsOf, membersOf, onlyText, type Pair } from "./form-tree.ts";
 import { multipartPairs } from "./multipart.ts";
 import { urlencodedPairs } from "./urlencoded.ts";
 
 /** Reads application/x-www-form-urlencoded. Throws a Refusal. */
 export function readForm(desc: DescMessage, body: Buffer): JsonObject {
-  return messageOf(planOf(desc), formTree(urlencodedPairs(body)).children);
+  return jsonOf(desc, urlencodedPairs(body));
 }
 
 /** Reads the text fields of multipart/form-data. Throws a Refusal, for a file too. */
 export function readMultipart(desc: DescMessage, contentType: string, body: Buffer): JsonObject {
-  return messageOf(planOf(desc), formTree(multipartPairs(contentType, body)).children);
+  return jsonOf(desc, multipartPairs(contentType, body));
+}
+
+function jsonOf(desc: DescMessage, pairs: Iterable<Pair>): JsonObject {
+  try {
+    return messageOf(planOf(desc), formTree(pairs).children);
+  } catch (error) {
+    throw asRefusal(error);
+  }
 }
 
 type Members = ReadonlyMap<string, FormNode>;
@@ -87,9 +97,9 @@ function singleOf(value: ValuePlan, node: FormNode): JsonValue | undefined {
     // Where a message may be empty, the empty text is what says so.
     return memberOf(plan.bare, node) ?? (plan.mayBeEmpty ? null : undefined);
   }
-  // Of a repeated scalar the last counts. Brackets are none.
+  // Brackets are no scalar.
   const isScalar = node.children.size === 0 && !isList(node);
-  return isScalar ? readScalar(value, node.texts.at(-1) as string) : plainOf(node);
+  return isScalar ? readScalar(value, singleText(node)) : plainOf(node);
 }
 
 /** Returns the object that brackets spell, or that is written as one text of JSON. */
@@ -101,23 +111,38 @@ function spelledOr(node: FormNode, spelled: (members: Members) => JsonObject): J
 
 function listOf({ value }: FieldPlan, node: FormNode): JsonValue {
   if (node.children.size > 0 && !isList(node)) return plainOf(node);
-  return itemsOf(node).map((item) => {
+  return itemsOf(node).map((item, i) => {
     const text = holdsText(value) ? onlyText(item) : undefined;
-    return text ?? singleOf(value, item) ?? null;
+    return text ?? within(i, () => singleOf(value, item)) ?? null;
   });
 }
 
 /** What no schema describes: texts, and the lists and objects that brackets spell. */
 function plainOf(node: FormNode): JsonValue {
-  if (isList(node)) return itemsOf(node).map(plainOf);
+  if (isList(node)) return itemsOf(node).map((item, i) => within(i, () => plainOf(item)));
   if (node.children.size > 0) return objectOf(membersOf(node), plainOf);
-  return node.texts.at(-1) as string;
+  return singleText(node);
+}
+
+/** Throws a WireFault where there are several: whoever reads the first would not read what is read here. */
+function singleText({ texts }: FormNode): string {
+  if (texts.length > 1) throw new WireFault("type", "the form has this field twice; write a list as `field[]`");
+  return texts[0] as string;
+}
+
+/** Says of a fault in what is read that it lies under this key or index. */
+function within<T>(segment: string | number, read: () => T): T {
+  try {
+    return read();
+  } catch (fault) {
+    throw fault instanceof WireFault ? fault.under(segment) : fault;
+  }
 }
 
 function objectOf(members: Members, read: (node: FormNode, key: string) => JsonValue | undefined): JsonObject {
   const json: JsonObject = {};
   for (const [key, node] of members) {
-    const value = read(node, key);
+    const value = within(key, () => read(node, key));
     if (value !== undefined) json[key] = value;
   }
   return json;

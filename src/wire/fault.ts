@@ -16,8 +16,16 @@ export class WireFault extends Error {
   /** Says that the fault lies under this key or index. Called by each container on the way out. */
   under(segment: string | number): this {
     const tail = this.path === "" || this.path.startsWith("[") ? this.path : `.${this.path}`;
-    // A key may be the fault itself; the path goes into answers, which are Unicode.
-    this.path = (typeof segment === "number" ? `[${segment}]` : segment.toWellFormed()) + tail;
+    this.path = (typeof segment === "number" ? `[${segment}]` : shown(segment)) + tail;
     return this;
   }
+}
+
+/** How much of a key is told, in characters. */
+const mostShown = 128;
+
+/** A key may be the fault itself; the path goes into answers, which are Unicode, and short. */
+function shown(key: string): string {
+  const told = key.length > mostShown ? `${key.slice(0, mostShown)}...` : key;
+  return told.toWellFormed();
 }

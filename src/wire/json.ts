@@ -2,17 +2,20 @@
  * JSON as it comes from outside: bytes to values, and the checks by which `read.ts` refuses what could not be kept or
  * could do harm.
  *
- * Refused are bytes that are no UTF-8, text that is no JSON, a nesting deeper than `maxDepth`, strings that are no
- * Unicode (lone surrogates), numbers that are too large for a double, and the key `__proto__`.
+ * Refused are bytes that are no UTF-8, text that is no JSON, an object that has a member twice, a nesting deeper than `maxDepth`,
+ * strings that are no Unicode (lone surrogates), numbers that are too large for a double, and the key `__proto__`.
  */
 import { isUtf8 } from "node:buffer";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { doNow, type Work } from "../work.ts";
+import { maxDepth } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
+import { build, type LeftOut, Pieces } from "./pieces.ts";
+import { Scan } from "./scan.ts";
+import { parsed } from "./texts.ts";
 
 export type { JsonObject, JsonValue };
-
-/** The deepest nesting of lists and objects that is read. */
-export const maxDepth = 100;
+export { maxDepth };
 
 /** The most members of an object, and the most messages of a list, that are read: each costs far more than its bytes. */
 const maxMembers = 20_000;
@@ -20,72 +23,42 @@ const maxMembers = 20_000;
 /** Limits for protobuf readers of messages that hold JSON: a level of JSON takes up to three of protobuf. */
 export const binaryOptions = { recursionLimit: 3 * maxDepth + 20 };
 
-/** Parses bytes. Throws a WireFault without a path. `lenient` is for what upstreams say. */
+/** What is shorter, in bytes, is read at once. */
+export const longJson = 64 * 1024;
+
+/** Parses bytes. Throws a WireFault. `lenient` is for what upstreams say. */
 export function parseJson(bytes: Buffer, lenient: boolean): JsonValue {
-  if (!isUtf8(bytes)) throw new WireFault("malformed", "the body is not UTF-8");
-  if (!lenient && hasTooManyParts(bytes)) {
-    throw new WireFault("malformed", `it has more than ${maxParts} lists, objects and members`);
-  }
-  try {
-    return JSON.parse(bytes.toString()) as JsonValue;
-  } catch {
-    // The parser's own words quote the text, which may be private.
-    throw new WireFault("malformed", "the body is not JSON");
-  }
+  if (!lenient && bytes.length >= longJson) return doNow(readLong(bytes, undefined));
+  if (!isUtf8(bytes)) throw notUtf8();
+  if (!lenient) scanned(bytes);
+  return parsed(bytes.toString());
 }
+
+const scan = new Scan();
+
+/** Throws a WireFault where a text is refused before it is parsed. It need not be JSON else. */
+export function scanned(bytes: Uint8Array): void {
+  scan.begin(bytes).advance(Number.POSITIVE_INFINITY);
+}
+
+function notUtf8(): WireFault {
+  return new WireFault("malformed", "the body is not UTF-8");
+}
+
+/** How many steps are done before it may be interrupted: some tenths of a millisecond. */
+const scanSteps = 50_000;
 
 /**
- * The most lists, objects and members in a caller's text: each costs the parser far more than its bytes, and millions
- * would hold up everyone. No model's context holds as many.
+ * Reads a long text of a caller's in turns. `leftOut` takes up the long plain texts, in whose places others of their length stand
+ * then. Throws a WireFault.
  */
-const maxParts = 500_000;
-
-const quote = 0x22;
-const backslash = 0x5c;
-const colon = 0x3a;
-/** `[` has one bit less than `{`. */
-const bracketBit = 0x20;
-const openBrace = 0x7b;
-
-/** Whether a text has more parts than are parsed. It need not be JSON. */
-export function hasTooManyParts(text: Uint8Array): boolean {
-  if (text.length <= maxParts) return false;
-  let parts = 0;
-  for (let at = 0; at < text.length; at++) {
-    const byte = text[at] as number;
-    if (byte === quote) at = endOfString(text, at) - 1;
-    else if (((byte | bracketBit) === openBrace || byte === colon) && ++parts > maxParts) return true;
-  }
-  return false;
+export function* readLong(bytes: Buffer, leftOut: LeftOut[] | undefined): Work<JsonValue> {
+  if (!isUtf8(bytes)) throw notUtf8();
+  const pieces = new Pieces();
+  const scan = new Scan(pieces).begin(bytes);
+  while (!scan.advance(scanSteps)) yield;
+  return pieces.whole ? yield* build(pieces.whole, { bytes, leftOut }) : parsed(bytes.toString());
 }
-
-/** How far a string's end is looked for byte by byte, before it is searched for: a search costs as much at once. */
-const nearBytes = 48;
-
-/**
- * Returns the index after the closing quote of the string that opens at `from`; where it never closes, one beyond the text.
- * Quotes in it that are escaped may be many, and plain text between them long: either costs little.
- */
-export function endOfString(text: Uint8Array, from: number): number {
-  let at = from + 1;
-  while (at < text.length) {
-    for (const far = Math.min(at + nearBytes, text.length); at < far; at++) {
-      if (text[at] === quote) return at + 1;
-      if (text[at] === backslash) at++;
-    }
-    const next = indexOf.call(text, quote, at);
-    if (next === -1) break;
-    // What stands before is either plain, or escaped by what stands there too.
-    let slashes = 0;
-    while (next - slashes > at && text[next - slashes - 1] === backslash) slashes++;
-    if (slashes % 2 === 0) return next + 1;
-    at = next + 1;
-  }
-  return text.length + 1;
-}
-
-/** A Buffer's is many times faster than that of other lists of bytes. */
-const { indexOf } = Buffer.prototype;
 
 /** Returns how a value is called in faults and chosen by unions. */
 export function jsonType(value: JsonValue): "null" | "string" | "number" | "boolean" | "list" | "object" {

@@ -3,7 +3,7 @@
  * length, key order, white space and signatures over the text survive. And takes one out, as it came.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import { endOfString } from "./json.ts";
+import { endOfText } from "./text-ends.ts";
 
 const quote = 0x22;
 const openBrace = 0x7b;
@@ -74,7 +74,7 @@ function membersOf(bytes: Buffer): Map<string, Member> | undefined {
   const members = new Map<string, Member>();
   let from = bytes.indexOf(openBrace) + 1;
   for (let at = skipSpace(bytes, from); bytes[at] !== closeBrace; at = skipSpace(bytes, from)) {
-    const keyEnd = endOfString(bytes, at);
+    const keyEnd = endOfText(bytes, at);
     const key = bytes.toString("utf8", at + 1, keyEnd - 1);
     if (key.includes("\\") || members.has(key)) return undefined;
     const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
@@ -102,7 +102,7 @@ function endOfValue(bytes: Buffer, from: number): number {
   for (let at = from; ; at++) {
     switch (bytes[at]) {
       case quote:
-        at = endOfString(bytes, at) - 1;
+        at = endOfText(bytes, at) - 1;
         if (depth === 0) return at + 1;
         break;
       case openBrace:

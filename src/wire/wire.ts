@@ -14,11 +14,13 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
+import type { Soon } from "../soon.ts";
+import { doInTurns, doNow, type Work } from "../work.ts";
 import type { PlainText } from "./around.ts";
 import { WireFault } from "./fault.ts";
-import { binaryOptions, jsonType, parseJson } from "./json.ts";
-import { readPastLongTexts } from "./long-texts.ts";
+import { binaryOptions, jsonType, longJson, parseJson, readLong } from "./json.ts";
 import { readOutline } from "./outline.ts";
+import { type LeftOut, putIn } from "./pieces.ts";
 import { readMessage } from "./read.ts";
 import { spliceMembers } from "./splice.ts";
 import { dataOf } from "./sse.ts";
@@ -40,6 +42,9 @@ export class Wire<D extends DescMessage = DescMessage> {
   #message: MessageShape<D> | undefined;
   /** As `outline` returns it, where that is not all. */
   #outline: JsonObject | undefined;
+  /** What a request's outline lacks, and the text that has it. */
+  #leftOut: readonly LeftOut[] = [];
+  #leftOutOf: Buffer | undefined;
   #plainText: PlainText | undefined;
 
   private constructor(desc: D, lenient: boolean) {
@@ -129,9 +134,34 @@ export class Wire<D extends DescMessage = DescMessage> {
   json(): JsonObject {
     if (this.#json) return this.#json;
     const text = this.#text();
+    if (this.#outline && this.#leftOutOf) return this.#fillIn(this.#outline, this.#leftOutOf);
     const json = text ? parseJson(text, this.#lenient) : writeMessage(this.desc, this.#message as MessageShape<D>);
     this.#json = asObject(json);
     return this.#json;
+  }
+
+  #fillIn(outline: JsonObject, text: Buffer): JsonObject {
+    putIn(text, this.#leftOut);
+    this.#json = outline;
+    this.#outline = this.#leftOutOf = undefined;
+    return outline;
+  }
+
+  /** Reads a caller's long text in turns, so that nobody waits for it. Throws as `json` does, now or later. */
+  prepared(): Soon<this> {
+    if (this.#lenient || this.#json || this.#outline || !this.#bytes || this.#bytes.length < longJson) return this;
+    return doInTurns(this.#read(this.#bytes)).then(() => this);
+  }
+
+  *#read(text: Buffer): Work<void> {
+    const leftOut: LeftOut[] = [];
+    const read = asObject(yield* readLong(text, leftOut));
+    if (leftOut.length === 0) this.#json = read;
+    else {
+      this.#outline = read;
+      this.#leftOut = leftOut;
+      this.#leftOutOf = text;
+    }
   }
 
   /**
@@ -141,7 +171,8 @@ export class Wire<D extends DescMessage = DescMessage> {
   outline(): JsonObject {
     if (this.#json) return this.#json;
     const text = this.#outline ? undefined : this.#text();
-    const outline = text && (this.#lenient ? readOutline(text) : readPastLongTexts(text));
+    if (text && !this.#lenient && text.length >= longJson) doNow(this.#read(text));
+    const outline = text && this.#lenient ? readOutline(text) : undefined;
     if (outline !== undefined) this.#outline = asObject(outline);
     return this.#outline ?? this.json();
   }

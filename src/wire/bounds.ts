@@ -1,0 +1,39 @@
+/** How much JSON is read of a caller, besides its bytes. */
+import { WireFault } from "./fault.ts";
+
+/** The deepest nesting of lists and objects that is read. */
+export const maxDepth = 100;
+/** The deepest nesting that is scanned. Readers refuse by its path what is deeper than `maxDepth`. */
+export const deepest = 500;
+/** The most lists, objects and members in a text. Each costs its readers far more than its bytes. */
+export const maxParts = 100_000;
+/** The most items of all lists in a text: somewhat more than the 1,000,000 tokens that one list of a request may have. */
+export const maxItems = 2 ** 20;
+/** The longest name of a member, in bytes. */
+export const maxNameBytes = 65_536;
+/** The longest number, in bytes. A double takes some 17 digits. */
+export const maxWordBytes = 4096;
+
+/** Counts what a text has. Throws a WireFault at the bound. */
+export class Counts {
+  #parts = 0;
+  #items = 0;
+
+  clear(): void {
+    this.#parts = this.#items = 0;
+  }
+
+  /** A list, an object or a member. */
+  part(): void {
+    if (++this.#parts > maxParts) throw tooMany("lists, objects and members", maxParts);
+  }
+
+  /** An item of a list. */
+  item(): void {
+    if (++this.#items > maxItems) throw tooMany("items of lists", maxItems);
+  }
+}
+
+function tooMany(what: string, most: number): WireFault {
+  return new WireFault("malformed", `it has more than ${most} ${what}`);
+}
