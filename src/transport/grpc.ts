@@ -73,8 +73,8 @@ export function createGrpcDoor({ way, bodyTimeoutMs, bodies, compressions }: Grp
       else await writeStream(outlet, answer);
     } catch (error) {
       discard(req, bodyTimeoutMs);
-      if (!(error instanceof ConnectError)) way.broke?.(arrival, error);
       const isGone = signal.aborted && !(signal.reason instanceof ConnectError);
+      if (!isGone && !(error instanceof ConnectError)) way.broke?.(arrival, error);
       const status = error instanceof ConnectError ? error : asConnectError(error, { id, method, signal });
       if (!isGone) end(outlet, Object.fromEntries(setTrailerStatus(new Headers(), status)));
     } finally {

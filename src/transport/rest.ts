@@ -82,8 +82,10 @@ export function createRestDoor({ way, body: limits, bodies, keepAliveMs, peerOf 
       () => whenThere(way.admit(arrival), admitted),
       (error) => {
         discard(req, limits.timeoutMs);
+        // Once the caller has left, what a door meets tells of nothing else.
+        if (gone.aborted) return;
         way.broke?.(arrival, error);
-        if (!gone.aborted) writeProblem(outlet, error);
+        writeProblem(outlet, error);
       },
     );
   };
