@@ -40,7 +40,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const parts: Parts = { clock: readClock, exactClock, random: Math.random, ...given };
   const { config, storage, log, clock } = parts;
   const shared = createShared(parts);
-  const { catalog, providers, ledger, hurry, onError } = shared;
+  const { catalog, providers, ledger, drains, hurry, onError } = shared;
   const readiness = createReadiness();
   const seeing = await createSeeing(parts, shared);
   const doors = createDoors(parts, shared, seeing.observers, readiness);
@@ -64,7 +64,9 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     async close() {
       readiness.drain();
       checks.close();
+      const closesAt = performance.now() + config.drainMs;
       await listener.close(config.drainMs);
+      await drains.close(Math.max(0, closesAt - performance.now()));
       const hurrying = setTimeout(() => hurry.abort(), countMs);
       await ledger.close();
       clearTimeout(hurrying);

@@ -42,7 +42,10 @@ export async function startMetrics(
   }
 }
 
-function gaugeParts({ config, storage }: Parts, { catalog, health, queues, targets, cache }: Shared): GaugeParts {
+function gaugeParts(
+  { config, storage }: Parts,
+  { catalog, health, queues, targets, drains, cache }: Shared,
+): GaugeParts {
   const served = catalog.list().flatMap((model) => model.targets.map((target) => ({ model, target })));
   const names = new Set([...config.upstreams.map(({ name }) => name), ...served.map(({ target }) => target.upstream)]);
   // An upstream may serve a model under several names.
@@ -60,6 +63,7 @@ function gaugeParts({ config, storage }: Parts, { catalog, health, queues, targe
       const isResting = () => names.some((name) => targets.restMs(name.target) > 0);
       return { upstream: target.upstream, model: model.id, isResting };
     }),
+    drains: drains.count,
     holds: storage.holds.total,
     cache,
   };

@@ -25,6 +25,7 @@ export interface Config {
   readonly bodyTimeoutMs: number;
   readonly keepAliveMs: number;
   readonly drainMs: number;
+  readonly disconnectDrainMs: number;
   /** Whether the embedded simulators are served. */
   readonly embeddedModels: boolean;
   /** What is meant where a request names no model and need not. */
@@ -116,6 +117,7 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     bodyTimeoutMs: (written.body_timeout_seconds ?? 60) * 1000,
     keepAliveMs: (written.keep_alive_seconds ?? 15) * 1000,
     drainMs: (written.drain_seconds ?? 30) * 1000,
+    disconnectDrainMs: (written.disconnect_drain_seconds ?? 5) * 1000,
     embeddedModels: written.embedded_models ?? !file,
     defaultModels: written.default_models ?? {},
     responses: {

@@ -57,6 +57,7 @@ export const fileSchema = z.strictObject({
   body_timeout_seconds: z.number().min(0.1).max(3600).optional(),
   keep_alive_seconds: z.number().min(0.1).max(300).optional(),
   drain_seconds: z.number().min(0).max(3600).optional(),
+  disconnect_drain_seconds: z.number().min(0).max(60).optional(),
   embedded_models: z.boolean().optional(),
   tiers: tiers.optional(),
   unit: z
