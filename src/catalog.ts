@@ -21,6 +21,8 @@ export interface Model {
   readonly releasedAt: number;
   /** Whether a conversation goes to the same target each time, where its equals would do: for the sake of its prompt cache. */
   readonly sticky: boolean;
+  /** Whether it reasons before it answers; undefined where nobody said: then what its targets tell decides. */
+  readonly reasons: boolean | undefined;
   /** Undefined where not all of it is known that a call may cost. */
   readonly price: Price | undefined;
   readonly targets: readonly Target[];
@@ -85,6 +87,7 @@ export function createCatalog(configs: readonly ModelConfig[]): Catalog {
       releasedAt: config.created ? Date.parse(config.created) : 0,
       // Where reading from a cache costs less, it pays to come back to it.
       sticky: config.sticky ?? (price !== undefined && price.cacheRead < price.input),
+      reasons: config.reasoning,
       price,
       targets: config.targets,
     };

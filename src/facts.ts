@@ -27,6 +27,10 @@ export interface Facts extends Placed {
   /** How long the gateway itself took until then: without queues, upstreams and pauses between attempts. */
   ownMs?: number;
   used?: CallUsage;
+  /** How long its stream was read on after its caller had left; unset where it was not. */
+  drainedMs?: number;
+  /** Set where the caller has left and its call is not charged yet: it ends when that has been done. */
+  settling?: PromiseLike<void>;
   /** In millionths of the unit. */
   cost?: number;
   waived?: number;

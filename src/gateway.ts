@@ -28,6 +28,8 @@ export interface Counts extends ConnectionCounts {
   /** Requests at upstreams, and calls that wait for a place there. */
   readonly upstreamRunning: number;
   readonly upstreamQueued: number;
+  /** Streams whose callers have left, which are read on to their usage. */
+  readonly drains: number;
   /** Calls that hold credit. */
   readonly holds: number;
 }
@@ -54,7 +56,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const parts: Parts = { clock: readClock, exactClock, random: Math.random, ...given };
   const { config, storage, log, clock } = parts;
   const shared = createShared(parts);
-  const { catalog, providers, ledger, hurry, onError } = shared;
+  const { catalog, providers, ledger, drains, hurry, onError } = shared;
   const readiness = createReadiness();
   let listener: Listener | undefined;
   const open = () => listener?.counts() ?? nothingOpen;
@@ -82,7 +84,9 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     async close() {
       readiness.drain();
       checks.close();
+      const closesAt = performance.now() + config.drainMs;
       await listening.close(config.drainMs);
+      await drains.close(Math.max(0, closesAt - performance.now()));
       const hurrying = setTimeout(() => hurry.abort(), countMs);
       await ledger.close();
       clearTimeout(hurrying);
@@ -93,11 +97,12 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   };
 }
 
-function runningAt({ config, storage }: Parts, { health, queues }: Shared) {
+function runningAt({ config, storage }: Parts, { health, queues, drains }: Shared) {
   const names = config.upstreams.map(({ name }) => name);
   return {
     upstreamRunning: names.reduce((sum, name) => sum + health.fared(name).running, 0),
     upstreamQueued: names.reduce((sum, name) => sum + queues.queued(name), 0),
+    drains: drains.count(),
     holds: storage.holds.total().count,
   };
 }

@@ -97,7 +97,7 @@ let gateway: TestGateway;
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(upstreamAt(upstream.baseUrl));
+  gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), disconnectDrainMs: 300 });
 });
 
 afterAll(async () => {

@@ -43,7 +43,7 @@ const members: ReadonlySet<string> = new Set([
   ...["level", "time", "pid", "hostname", "msg"],
   ...["request_id", "rpc", "account_id", "key_id", "status", "reason", "cause", "err", "duration_ms"],
   ...["model", "upstream", "attempts", "failures", "replayed", "first_byte_ms", "own_ms"],
-  ...["input_tokens", "output_tokens", "cost_millionths", "waived_millionths"],
+  ...["input_tokens", "output_tokens", "drained_ms", "cost_millionths", "waived_millionths"],
 ]);
 
 /** Waits for the line of a call, and sees that it stays the only one and says nothing that it must not. */

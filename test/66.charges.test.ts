@@ -55,7 +55,8 @@ let books: Books;
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
   const config = paidModels(upstream.baseUrl);
-  gateway = await startTestGateway({ ...config, models: [...(config.models ?? []), ...dearModels] });
+  const models = [...(config.models ?? []), ...dearModels];
+  gateway = await startTestGateway({ ...config, models, disconnectDrainMs: 300 });
   books = openBooks(gateway.databasePath, gateway.storage);
 });
 
@@ -468,7 +469,7 @@ describe("the upstream broke off in the middle: input, and output up to then", (
   });
 });
 
-describe("the caller left in the middle: input, and output up to then", () => {
+describe("the caller left in the middle, and no usage was told in time: input, and output up to then", () => {
   for (const { name, family, vendor } of streamedWays) {
     test(name, async () => {
       const payer = openAccount(gateway);

@@ -4,6 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { Outcome } from "../gen/modelgateway/v1/usage_pb.ts";
+import { formatDecimal } from "../src/decimal.ts";
 import { type AccountInit, now, startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { type HeardAnswer, hear } from "./support/hear.ts";
 import { cost, paidModel, paidModels } from "./support/paid-models.ts";
@@ -209,15 +210,35 @@ describe("what is reserved while a call runs", () => {
     expect(held).toBeGreaterThanOrEqual(50 * (60 * cost.input + cost.output));
   });
 
-  test("is exceeded by no charge: what an upstream tells beyond all credit is waived, and named", async () => {
-    const usage = { prompt_tokens: 1, completion_tokens: 1_000_000, total_tokens: 1_000_001 };
+  const tellings: readonly [string, AccountInit, number][] = [
+    ["of a prepaid account", { recharge: 100_000 }, 1_000_000],
+    ["with ample credit", { recharge: 1_000_000_000 }, 1_000_000],
+    ["of an account that is billed afterwards", { postpaid: true, recharge: 0 }, 9_000_000_000_000_000],
+    ["of a key with a limit", { recharge: 1_000_000, creditLimit: 100_000 }, 9_000_000_000_000_000],
+    ["of a key with a limit, billed afterwards", { postpaid: true, creditLimit: 100_000 }, 2 ** 53 - 2],
+  ];
+  test.each(tellings)("is exceeded by no charge, whatever an upstream tells: %s", async (_, init, told) => {
+    const usage = { prompt_tokens: 1, completion_tokens: told, total_tokens: told + 1 };
     upstream.script = (exchange) => exchange.json(200, chatAnswer({ content: "Hi" }, "stop", { usage }));
-    const payer = openAccount(gateway, { recharge: 100_000 });
-    expect((await say(payer, { model: "gpt", messages, max_tokens: 5 })).status).toBe(200);
+    const payer = openAccount(gateway, init);
+    const body = { model: "gpt", messages, max_tokens: 5 };
+    const answer = await say(payer, body);
+    const held = inputOf(body) + 5 * cost.output;
+    const output = Math.min(told, 1e9);
+    expect([answer.status, answer.headers["x-gateway-cost"]]).toEqual([200, formatDecimal(held)]);
     const standing = books.of(payer);
-    expect(standing).toMatchObject({ balance: 0, spent: 100_000, held: 0 });
-    const owed = cost.input + 1_000_000 * cost.output;
-    expect(standing.requests).toMatchObject([{ cost: 100_000, waived: owed - 100_000 }]);
+    expect(standing).toMatchObject({ balance: payer.begunWith - held, spent: held, held: 0, keyHeld: 0 });
+    const waived = cost.input + output * cost.output - held;
+    const row = { cost: held, waived, input: 1, output, estimated: told === output ? 0 : 1 };
+    expect(standing.requests).toMatchObject([row]);
+    expect(standing.hours).toMatchObject([{ cost: held, output }]);
+    const id = standing.requests[0]?.id as string;
+    const lines = gateway
+      .logged()
+      .trim()
+      .split("\n")
+      .filter((text) => text.includes(id) && text.includes('"level":40'));
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ model: "gpt", waived_millionths: waived }]);
   });
 });
 

@@ -69,7 +69,7 @@ async function start(overrides: Partial<Config> = {}): Promise<void> {
   ];
   const retries = { attempts: 3, share: 0.15 };
   const breaker = { failures: 2, openMs: 5000 };
-  const config = { upstreams, models, embeddedModels: false, retries, breaker, ...overrides };
+  const config = { upstreams, models, embeddedModels: false, retries, breaker, disconnectDrainMs: 50, ...overrides };
   gateway = await startTestGateway(config, { clock: () => now++, postpaid: false });
 }
 

@@ -46,7 +46,7 @@ export async function startMetrics(
 
 function gaugeParts(
   { config, storage }: Parts,
-  { catalog, health, queues, targets, cache, bodies }: Shared,
+  { catalog, health, queues, targets, drains, cache, bodies }: Shared,
   open: () => ConnectionCounts,
 ): GaugeParts {
   const served = catalog.list().flatMap((model) => model.targets.map((target) => ({ model, target })));
@@ -66,6 +66,7 @@ function gaugeParts(
       const isResting = () => names.some((name) => targets.restMs(name.target) > 0);
       return { upstream: target.upstream, model: model.id, isResting };
     }),
+    drains: drains.count,
     holds: storage.holds.total,
     open,
     bodyBytes: () => bodies.bytes,

@@ -7,6 +7,7 @@ import { createMemoryLimiter } from "../limits/memory.ts";
 import { type AnswerCache, createAnswerCache } from "../pipeline/answer-cache.ts";
 import { withTokenCount } from "../pipeline/count-tokens.ts";
 import { type Counting, createCounting } from "../pipeline/counting.ts";
+import { createDrains, type Drains } from "../pipeline/drain.ts";
 import { createLimit, type Limit } from "../pipeline/limit.ts";
 import { createHealth, type Health } from "../providers/health.ts";
 import { createProviders, embeddedModels } from "../providers/index.ts";
@@ -41,6 +42,8 @@ export interface Shared {
   readonly targets: Targets;
   readonly ledger: Ledger;
   readonly counting: Counting;
+  /** The streams that are read on after their callers have left. */
+  readonly drains: Drains;
   /** To be fired when nobody can wait for counts any more. */
   readonly hurry: Leaving;
   readonly limit: Limit;
@@ -71,6 +74,7 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
     targets: createTargets({ ...config.breaker, retryShare: config.retries.share, clock, onResting: restLog(log) }),
     ledger: createLedger({ store: storage.ledger, clock: exactClock, onError }),
     counting: createCounting({ counter, hurry, onError: onUncounted }),
+    drains: createDrains(config.disconnectDrainMs),
     hurry,
     limit: createLimit({ limiter: createMemoryLimiter(clock), clock }),
     bodies: createBodyBudget(config.bodiesInFlight),

@@ -57,22 +57,27 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   ];
 }
 
+const lossWords =
+  "a call used more than was held for it, which nobody is charged: look at the bounds and prices of its model";
+
 interface ModelCalls {
   readonly complete: Complete;
   readonly explain: Explain;
 }
 
 /** The way of a model call: where it may go, sending it, and charging it; and what tells of it without going it. */
-function createModelCalls({ config, storage, clock, random }: Parts, shared: Shared): ModelCalls {
-  const { catalog, providers, targets, ledger, counting, limit, cache, onError } = shared;
+function createModelCalls({ config, storage, log, clock, random }: Parts, shared: Shared): ModelCalls {
+  const { catalog, providers, targets, ledger, counting, drains, limit, cache, onError } = shared;
   const onUsed: SettleOptions["onUsed"] = (caller, tokens) => void limit.used(caller, tokens).catch(onError);
-  const settle = createSettle({ ledger, clock, onUsed, onError });
+  const onWaived: SettleOptions["onWaived"] = ({ id, facts: { model, attempts } }, waived) =>
+    log.warn({ request_id: id, model, upstream: attempts.at(-1)?.upstream, waived_millionths: waived }, lossWords);
+  const settle = createSettle({ ledger, clock, onUsed, onWaived, onError });
   const hedge = config.hedging && createHedge(config.hedging);
   const send = createSend({ targets, attempts: config.retries.attempts, hedge, clock, random });
   const leadsOf = createLeadsOf({ catalog, providers, targets, random });
   const priority = ({ tier }: Caller) => priorityOf(config.tiers, tier);
   const { left } = storage.ledger;
-  const complete = createComplete({ leadsOf, send, ledger, settle, counting, priorityOf: priority, clock });
+  const complete = createComplete({ leadsOf, send, ledger, settle, counting, drains, priorityOf: priority, clock });
   const caching = { cache, catalog, ledger, clock, onError, priceShare: config.cache?.priceShare ?? 0 };
   const cacheState = createCacheState(caching);
   return {

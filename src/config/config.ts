@@ -61,6 +61,7 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     stalledReaderMs: (written.stalled_reader_seconds ?? 60) * 1000,
     maxConnections: written.max_connections,
     drainMs: (written.drain_seconds ?? 30) * 1000,
+    disconnectDrainMs: (written.disconnect_drain_seconds ?? 5) * 1000,
     embeddedModels: written.embedded_models ?? !file,
     defaultModels: written.default_models ?? {},
     responses: {

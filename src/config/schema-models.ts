@@ -79,6 +79,7 @@ export const modelSchema = z.strictObject({
     .optional(),
   created: z.iso.date().optional(),
   sticky: z.boolean().optional(),
+  reasoning: z.boolean().optional(),
   targets: z.array(target).default([]),
 });
 

@@ -72,6 +72,7 @@ const settingsSchema = z.strictObject({
   stalled_reader_seconds: z.number().min(0.5).max(3600).optional(),
   max_connections: z.number().int().min(1).max(10_000_000).optional(),
   drain_seconds: z.number().min(0).max(3600).optional(),
+  disconnect_drain_seconds: z.number().min(0).max(60).optional(),
   embedded_models: z.boolean().optional(),
   tiers: tiers.optional(),
   unit: z

@@ -19,6 +19,8 @@ export interface Config {
   /** The most connections of clients; undefined: as many as the process may have files open, but for some. */
   readonly maxConnections: number | undefined;
   readonly drainMs: number;
+  /** How long an upstream is read on to its usage once the caller of a stream has left. */
+  readonly disconnectDrainMs: number;
   /** Whether the embedded simulators are served. */
   readonly embeddedModels: boolean;
   /** What is meant where a request names no model and need not. */

@@ -10,23 +10,30 @@ import { wouldBeDropped } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
 import { translateAlong } from "../families/index.ts";
 import type { Translated } from "../families/translation.ts";
+import { outputBound } from "../ledger/worst-case.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
 import type { Attempt } from "../providers/provider.ts";
 import type { Timeouts } from "../providers/timeouts.ts";
 import type { Signal } from "../signal.ts";
 import { orElse, type Soon, whenThere } from "../soon.ts";
 import { estimatePromptTokens } from "../tokens/prompt.ts";
+import type { Wire } from "../wire/wire.ts";
 import { endless } from "./deadline.ts";
+import type { CallStreams } from "./drain.ts";
 import { holdHead } from "./hold-head.ts";
 import type { Lead } from "./leads.ts";
 import type { AttemptMeter, CallMeter } from "./meter.ts";
+import { outputOf } from "./need.ts";
 import type { Reservation } from "./reserve.ts";
+import { UpstreamStream } from "./upstream-stream.ts";
 
 /** What all attempts of a call share. */
 export interface AttemptOptions<F extends Form> {
   readonly form: F;
   readonly meter: CallMeter;
   readonly reservation: Reservation;
+  /** The streams of the call; undefined where it is answered whole. */
+  readonly streams: CallStreams | undefined;
   /** When the call came, in milliseconds since 1970. */
   readonly arrivedAt: number;
   /** When all attempts must be over, in milliseconds since 1970. */
@@ -70,6 +77,7 @@ export function attemptAt<O extends Operation, F extends Form>(
     onSent(lead, facts);
     const attempted = meter.attempt(operation, request);
     const failedFirst = followOvertaking(signal, part.signal, attempted, facts);
+    const stream = options.streams && streamOf(lead, signal, attempted, request, facts, options.streams);
     const told = (answer: Answer): Answered<O, F> => {
       // A stream may last for long, and asks for no text of its request any more.
       if (form === "stream") for (const sent of [request, part.request]) sent.letGoOfText();
@@ -79,14 +87,19 @@ export function attemptAt<O extends Operation, F extends Form>(
     const waited = () => {
       if (facts.waitedMs === 0) facts.waitedMs = performance.now() - facts.sentAt - facts.queuedMs;
     };
-    const spoken = (answer: Answer) => {
+    const spoken = (spokenAnswer: Answer) => {
       waited();
+      const answer = stream && spokenAnswer.kind === "stream" ? through(stream, spokenAnswer) : spokenAnswer;
       return form === "stream" && options.holdsHead ? heldBack(answer, attempted, facts).then(told) : told(answer);
     };
     return orElse(
-      () => whenThere(lead.speak(requestTo(lead, part, { request, signal, meter: attempted, facts }, options)), spoken),
+      () => {
+        const upstream = { request, signal: stream?.signal ?? signal, late: stream?.late, meter: attempted, facts };
+        return whenThere(lead.speak(requestTo(lead, part, upstream, options)), spoken);
+      },
       (error): never => {
         failedFirst();
+        stream?.abort();
         waited();
         attempted.drop();
         facts.endedAt ??= clock();
@@ -100,7 +113,7 @@ export function attemptAt<O extends Operation, F extends Form>(
 function requestTo<F extends Form>(
   { operation, target }: Lead,
   { id, header, facts: { trace } }: Pick<Call, "id" | "header" | "facts">,
-  { request, signal, meter, facts }: Pick<Attempt, "request" | "signal" | "meter" | "facts">,
+  { request, signal, late, meter, facts }: Pick<Attempt, "request" | "signal" | "late" | "meter" | "facts">,
   { form, deadline, timeouts, priority, clock }: AttemptOptions<F>,
 ): Attempt<Operation, F> {
   return {
@@ -111,12 +124,31 @@ function requestTo<F extends Form>(
     model: target.model,
     header,
     signal,
+    late,
     facts,
     meter,
     priority,
     traceHeaders: trace?.began(facts) ?? passedTrace(header),
     timeouts: deadline === endless ? timeouts : { ...timeouts, totalMs: deadline - clock() },
   };
+}
+
+/** The stream that an attempt asks for. */
+function streamOf(
+  { model, operation, kind, state }: Lead,
+  signal: Signal,
+  meter: AttemptMeter,
+  request: Wire,
+  facts: AttemptFacts,
+  call: CallStreams,
+): UpstreamStream {
+  const mostOutput = () => outputOf(operation, outputBound(operation, request.outline()), model);
+  const of = { isEmbedded: kind === "embedded", pace: state.pace, reasons: model.reasons, mostOutput };
+  return new UpstreamStream({ call, signal, meter, facts, ...of });
+}
+
+function through(stream: UpstreamStream, answer: Answer & { readonly kind: "stream" }): Answer {
+  return { ...answer, frames: stream.through(answer.frames) };
 }
 
 /** Translates an answer back, and names what was left out on the way to it. */

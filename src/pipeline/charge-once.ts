@@ -2,14 +2,16 @@
  * Has a call charged once, however it ends.
  *
  * Whole answers are charged before they are handed over. A stream is charged before the batch that holds its end, or, if it
- * breaks off or its caller leaves, then. The caller's leaving does not hinder it.
+ * breaks off or its caller leaves, then. The caller's leaving does not hinder it, and nobody who has left waits for it.
  */
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames } from "../call.ts";
+import { Refusal } from "../errors.ts";
 import { each, flow, noMore } from "../flow.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Signal } from "../signal.ts";
-import { following, Later, type Soon } from "../soon.ts";
+import { following, Later, type Soon, whenThere } from "../soon.ts";
+import type { CallStreams } from "./drain.ts";
 import type { CallMeter } from "./meter.ts";
 
 /** Charges a call, and returns what the answer tells of its cost. `firstByteAt` is when its caller got the first byte. */
@@ -22,6 +24,8 @@ export interface ToCharge {
   readonly arrivedAt: number;
   /** Knows whether the end of the answer has been seen, before the batch that holds it is handed over. */
   readonly meter: Pick<CallMeter, "isOver">;
+  /** Undefined where it reads none. */
+  readonly streams?: Pick<CallStreams, "isDraining"> | undefined;
   readonly charge: Charge;
 }
 
@@ -50,10 +54,18 @@ export function chargeOnce<A extends Answer>(
       return { ...answer, frames: charged(answer.frames, running, charging), trailers: () => charging.costHeaders() };
     },
     (error) =>
-      charging.end(signal.aborted ? Outcome.LEFT : Outcome.FAILED).then((): never => {
+      whenThere(signal.aborted ? chargedLeft(running, charging) : charging.end(Outcome.FAILED), (): never => {
         throw error;
       }),
   );
+}
+
+/** Charges a call whose caller has left. While it is read on for that nobody waits but who tells of the call. */
+function chargedLeft({ call, streams }: ToCharge, charging: Charging): Soon<void> {
+  const ending = charging.end(Outcome.LEFT);
+  if (!streams?.isDraining()) return ending;
+  call.facts.settling = ending;
+  return undefined;
 }
 
 function chargedWhole<A extends Answer>(answer: A, signal: Signal, charging: Charging): Soon<A> {
@@ -131,7 +143,13 @@ async function chargedBefore(charging: Charging, take: () => Promise<void> | und
   await take();
 }
 
-function charged(frames: Frames, { call, meter }: ToCharge, charging: Charging): Frames {
+/** Whether the caller would not wait longer: that is leaving in another way. */
+function isCallersBound(error: unknown): boolean {
+  return error instanceof Refusal && error.isCallersBound;
+}
+
+function charged(frames: Frames, running: ToCharge, charging: Charging): Frames {
+  const { call, meter } = running;
   const { signal } = call;
   return flow((take) => {
     let hasBegun = false;
@@ -144,13 +162,14 @@ function charged(frames: Frames, { call, meter }: ToCharge, charging: Charging):
     });
     return taken.then(
       () => {
-        if (!signal.aborted) charging.began();
-        return charging.end(signal.aborted ? Outcome.LEFT : Outcome.ANSWERED);
+        if (signal.aborted) return chargedLeft(running, charging);
+        charging.began();
+        return charging.end(Outcome.ANSWERED);
       },
       async (error: unknown) => {
-        const isLeft = error === noMore || signal.aborted;
+        const isLeft = error === noMore || signal.aborted || (hasBegun && isCallersBound(error));
         const failed = hasBegun ? Outcome.BROKEN : Outcome.FAILED;
-        await charging.end(isLeft ? Outcome.LEFT : failed);
+        await (isLeft ? chargedLeft(running, charging) : charging.end(failed));
         throw error;
       },
     );

@@ -16,6 +16,7 @@ import { following, type Soon } from "../soon.ts";
 import { type Answered, attemptAt } from "./attempt.ts";
 import type { Counting } from "./counting.ts";
 import { deadlineOf, timeoutsOf } from "./deadline.ts";
+import { CallStreams, createDrains, type Drains } from "./drain.ts";
 import { eachPrompt, partsOf } from "./each-prompt.ts";
 import type { Lead, LeadsOf } from "./leads.ts";
 import { createMeter } from "./meter.ts";
@@ -31,6 +32,8 @@ export interface CompleteOptions {
   readonly ledger: Ledger;
   readonly settle: Settle;
   readonly counting: Counting;
+  /** Left out: no stream is read on after its caller has left. */
+  readonly drains?: Drains;
   /** Who goes first where calls wait for a place at an upstream: 0 (first) to 9. */
   readonly priorityOf: (caller: Call["caller"]) => number;
   /** Milliseconds since 1970. */
@@ -45,7 +48,7 @@ export type Complete = <O extends Operation, F extends Form>(
 ) => Soon<Answer<Output<O, F>>>;
 
 export function createComplete(init: CompleteOptions): Complete {
-  const { leadsOf, send, ledger, settle, counting, priorityOf, clock } = init;
+  const { leadsOf, send, ledger, settle, counting, drains = createDrains(0), priorityOf, clock } = init;
   return <O extends Operation, F extends Form>(asked: O, form: F, call: Call<Input<O>>) => {
     const begunAt = performance.now();
     const arrivedAt = clock();
@@ -59,6 +62,7 @@ export function createComplete(init: CompleteOptions): Complete {
     const [first] = leads;
     facts.model = first.model.id;
     const meter = createMeter(partsOf(first.way, call), counting);
+    const streams = form === "stream" ? new CallStreams(drains, call) : undefined;
     const reservation = createReservation(ledger, { call, asked, arrivedAt });
     let reached: { lead: Lead; facts: AttemptFacts | undefined } = { lead: first, facts: undefined };
     const reach = (lead: Lead, attempt: AttemptFacts) => {
@@ -69,6 +73,7 @@ export function createComplete(init: CompleteOptions): Complete {
       form,
       meter,
       reservation,
+      streams,
       arrivedAt,
       deadline,
       timeouts,
@@ -97,7 +102,7 @@ export function createComplete(init: CompleteOptions): Complete {
       };
       return following(() => send.send(leads, sending, askAt), answeredBy, failed);
     };
-    const running = { call, asked, meter, arrivedAt, reached: () => reached, reservation };
+    const running = { call, asked, meter, arrivedAt, reached: () => reached, reservation, streams };
     const hasQueue = leads.some((lead) => lead.hasQueue);
     return settle(running, () => eachPrompt(first.way, form, call, ask, hasQueue));
   };

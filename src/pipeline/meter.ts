@@ -6,11 +6,13 @@
  */
 import { type CallUsage, nothingUsed } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
-import type { Meter, ToldUsage } from "../providers/provider.ts";
 import { type Soon, whenThere } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
 import { type Counting, guessTokens } from "./counting.ts";
-import { KeptText } from "./kept-text.ts";
+import type { KeptText } from "./kept-text.ts";
+import { Attempted, type AttemptMeter, isUncounted } from "./metered-attempt.ts";
+
+export type { AttemptMeter };
 
 export interface Measured {
   readonly used: CallUsage;
@@ -24,21 +26,17 @@ export interface Measured {
 
 export const nothingMeasured: Measured = { used: nothingUsed, estimated: false, isNothing: true, gaveUp: false };
 
-/** Measures one request to an upstream. */
-export interface AttemptMeter extends Meter {
-  /** Whether anything of the answer itself has come. */
-  hasContent(): boolean;
-  /** Forgets the attempt: it failed, and another is made in its place. */
-  drop(): void;
-}
-
 export interface CallMeter {
   /** Begins to measure one request to an upstream. */
   attempt(operation: Operation, request: Wire): AttemptMeter;
   /** Whether the end of the answer has been seen. */
   isOver(): boolean;
+  /** Whether anything has come of an answer that counts. */
+  hasContent(): boolean;
   /** Returns what was used so far; `complete` says that what was told of the output is all of it. */
   measure(complete: boolean): Soon<Measured>;
+  /** Returns what a call used that its caller left: by each attempt of which content has come, with the reasoning in it. */
+  measureLeft(): Soon<Measured>;
 }
 
 /** `parts` is of how many requests the call consists. */
@@ -73,11 +71,22 @@ class Attempts implements CallMeter {
     return over === this.#parts;
   }
 
+  hasContent(): boolean {
+    return this.#attempts.some(hasCome);
+  }
+
   measure(complete: boolean): Soon<Measured> {
-    const all = this.#counted();
+    return this.#measureAll(this.#counted(), { complete, isLeft: false });
+  }
+
+  measureLeft(): Soon<Measured> {
+    return this.#measureAll(this.#attempts.filter(hasCome), { complete: false, isLeft: true });
+  }
+
+  #measureAll(all: readonly Attempted[], how: How): Soon<Measured> {
     const only = all[0];
-    if (only && all.length === 1) return measure(only, complete, this.#counting);
-    const measuring = Promise.all(all.map((attempted) => measure(attempted, complete, this.#counting)));
+    if (only && all.length === 1) return measure(only, how, this.#counting);
+    const measuring = Promise.all(all.map((attempted) => measure(attempted, how, this.#counting)));
     return measuring.then((measured) => measured.reduce(sum, nothingMeasured));
   }
 
@@ -87,92 +96,39 @@ class Attempts implements CallMeter {
 }
 
 const isCounted = ({ isDropped }: Attempted) => !isDropped;
+const hasCome = (attempted: Attempted) => !attempted.isDropped && attempted.hasCome && attempted.hasContent();
 
-/** What was told last of each part, at first nothing. */
-interface Told {
-  input: number | undefined;
-  cacheRead: number;
-  cacheWrite: number;
-  cacheWriteHour: number;
-  output: number | undefined;
-  reasoning: number;
+/** How what was used is measured. */
+interface How {
+  /** Whether what was told of the output is all of it, also where the end of the answer has not been seen. */
+  readonly complete: boolean;
+  readonly isLeft: boolean;
 }
 
-class Attempted implements AttemptMeter {
-  readonly operation: Operation;
-  readonly request: Wire;
-  readonly usage: Told = {
-    input: undefined,
-    cacheRead: 0,
-    cacheWrite: 0,
-    cacheWriteHour: 0,
-    output: undefined,
-    reasoning: 0,
-  };
-  readonly output = new KeptText();
-  hasGivenUp = false;
-  hasEnded = false;
-  isDropped = false;
-
-  constructor(operation: Operation, request: Wire) {
-    this.operation = operation;
-    this.request = request;
-  }
-
-  told({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning }: ToldUsage): void {
-    const { usage } = this;
-    usage.input = input ?? usage.input;
-    usage.cacheRead = cacheRead ?? usage.cacheRead;
-    usage.cacheWrite = cacheWrite ?? usage.cacheWrite;
-    usage.cacheWriteHour = cacheWriteHour ?? usage.cacheWriteHour;
-    usage.output = output ?? usage.output;
-    usage.reasoning = reasoning ?? usage.reasoning;
-  }
-
-  wrote(text: string): void {
-    this.output.add(text);
-  }
-
-  gaveUp(): void {
-    this.hasGivenUp = true;
-  }
-
-  ended(): void {
-    this.hasEnded = true;
-  }
-
-  /** Of speech nothing is counted, and its first bytes are content. */
-  hasContent(): boolean {
-    return isUncounted(this.operation) || !this.output.isEmpty() || this.hasEnded || this.hasGivenUp;
-  }
-
-  drop(): void {
-    this.isDropped = true;
-  }
-}
-
-function measure(attempted: Attempted, complete: boolean, counting: Counting): Soon<Measured> {
-  const { operation, request, usage, output: kept, hasGivenUp } = attempted;
+function measure(attempted: Attempted, { complete, isLeft }: How, counting: Counting): Soon<Measured> {
+  const { operation, request, usage, output: kept, hasGivenUp, hasEnded, isCut } = attempted;
   // Of vectors nobody pays for an output.
   const toldOutput = operation === "embeddings" ? 0 : usage.output;
   // Some upstreams tell of nothing where there was something.
   const isCounted = toldOutput === 0 && !kept.isEmpty();
-  const isTold = usage.input !== undefined && toldOutput !== undefined && complete && !isCounted;
+  const isTold = usage.input !== undefined && toldOutput !== undefined && (complete || hasEnded) && !isCounted;
   return whenThere(isTold || isUncounted(operation) ? 0 : countOutput(kept, counting), (counted) =>
     whenThere(usage.input ?? (isUncounted(operation) ? 0 : counting.input(operation, request)), (input) => {
       const { cacheRead, cacheWrite, cacheWriteHour, reasoning } = usage;
-      const output = Math.max(toldOutput ?? 0, counted);
+      const thought = isLeft && !attempted.isOutputTold ? thoughtOf(attempted, counted) : 0;
+      const output = Math.max(toldOutput ?? 0, counted + thought);
       const isNothing = hasGivenUp && output === 0 && kept.isEmpty();
-      const estimated = (usage.input === undefined || output !== toldOutput) && !isUncounted(operation);
-      const used = { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters: 0 };
+      const estimated = isCut || ((usage.input === undefined || output !== toldOutput) && !isUncounted(operation));
+      const parts = { input, cacheRead, cacheWrite, cacheWriteHour, output };
+      const used = { ...parts, reasoning: Math.max(reasoning, thought), characters: 0 };
       return { used, estimated, isNothing, gaveUp: hasGivenUp };
     }),
   );
 }
 
-/** Speech is paid by the characters of its input, which are known. */
-function isUncounted(operation: Operation): boolean {
-  return operation === "speech";
+/** Returns the reasoning that is estimated beside so much output. */
+function thoughtOf({ thought, mostOutput }: Attempted, counted: number): number {
+  return Math.max(0, Math.min(thought, mostOutput - counted));
 }
 
 async function countOutput(kept: KeptText, counting: Counting): Promise<number> {

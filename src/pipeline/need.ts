@@ -93,7 +93,7 @@ function isTold(operation: Operation, sent: number | undefined, { maxOutputToken
 }
 
 /** The most output of one answer of which so much is sent as its bound, in tokens. */
-function outputOf(operation: Operation, sent: number | undefined, { maxOutputTokens }: Model): number {
+export function outputOf(operation: Operation, sent: number | undefined, { maxOutputTokens }: Model): number {
   const asked = sent ?? (operation === "completions" ? defaultCompletionTokens : undefined);
   const own = maxOutputTokens ?? (asked === undefined ? defaultOutputTokens : Number.POSITIVE_INFINITY);
   return Math.min(asked ?? own, own);

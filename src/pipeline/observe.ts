@@ -62,6 +62,13 @@ export function observe(
   const tell = (ended: Ended) => {
     for (const observer of observers) observer.ended(ended);
   };
+  /** Tells of a call that its caller has left when it is known what it cost. */
+  const tellSettled = (settling: PromiseLike<void>, ended: Ended) => {
+    void settling.then(
+      () => tell(ended),
+      (error: unknown) => tell({ ...ended, refusal: asRefusal(error) }),
+    );
+  };
   return {
     admit(arrival) {
       const begunAt = clock();
@@ -85,7 +92,9 @@ export function observe(
       const end = (error?: unknown) => {
         const ended = endedNow(asked, asked.caller, call.facts, begunAt, error);
         const isAlone = seen++ === own;
-        if (isAlone) whenWritten(() => tell(ended));
+        const { settling } = call.facts;
+        if (settling) tellSettled(settling, ended);
+        else if (isAlone) whenWritten(() => tell(ended));
         else tell(ended);
       };
       const own = ++seen;

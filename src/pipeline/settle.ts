@@ -1,8 +1,9 @@
 /**
  * Charges a call for what it used, once, however it ends: the table of charges.
  *
- * One that breaks off, or whose caller leaves, is charged by what had been used up to there. A caller who leaves before the
- * first byte, and a call that never brought one, cost nothing.
+ * One that breaks off is charged by what had been used up to there. One whose caller leaves is charged when its upstream has been
+ * read on (`drain.ts`). A caller who leaves before the first content, and a call that never brought a byte, cost nothing; and
+ * none costs more than was held for it: what an upstream tells beyond that is the operator's loss.
  */
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Caller } from "../call.ts";
@@ -13,6 +14,7 @@ import { type CallUsage, costOf } from "../ledger/price.ts";
 import type { Operation } from "../providers/operations.ts";
 import { type Soon, whenThere } from "../soon.ts";
 import { type Charge, chargeOnce } from "./charge-once.ts";
+import type { CallStreams } from "./drain.ts";
 import type { Lead } from "./leads.ts";
 import { type CallMeter, type Measured, nothingMeasured } from "./meter.ts";
 import { charactersOf } from "./need.ts";
@@ -30,6 +32,8 @@ export interface Running {
   readonly arrivedAt: number;
   /** Where nothing is made of it, it was refused before: that is no matter of money. */
   readonly reservation: Pick<Reservation, "isMade" | "held">;
+  /** What it reads of its upstreams; undefined where it is answered whole. */
+  readonly streams: CallStreams | undefined;
 }
 
 export interface SettleOptions {
@@ -38,6 +42,8 @@ export interface SettleOptions {
   readonly clock: () => number;
   /** Told how many tokens a call used, all in all. */
   readonly onUsed: (caller: Caller, tokens: number) => void;
+  /** Told of a call that should have cost more than was held for it, by so much in millionths of the unit. */
+  readonly onWaived?: (call: Call, waived: number) => void;
   /** Told of what went wrong where nobody waits. */
   readonly onError: (error: unknown) => void;
 }
@@ -47,19 +53,29 @@ export type Settle = <A extends Answer>(running: Running, work: () => Soon<A>) =
 
 export function createSettle(options: SettleOptions): Settle {
   return (running, work) => {
-    const { call, arrivedAt, meter } = running;
-    return chargeOnce({ call, arrivedAt, meter, charge: chargeOf(running, options) }, work, options);
+    const { call, arrivedAt, meter, streams } = running;
+    return chargeOnce({ call, arrivedAt, meter, streams, charge: chargeOf(running, options) }, work, options);
   };
 }
 
 function chargeOf(running: Running, options: SettleOptions): Charge {
   return (outcome, endedAt, firstByteAt) => {
-    if (!running.reservation.isMade()) return {};
+    const { reservation, streams, meter } = running;
+    if (!reservation.isMade()) return {};
+    const chargedFor = (hasCost: boolean, measuring: Soon<Measured>) =>
+      whenThere(measuring, (measured) =>
+        chargeFor(running, { outcome, endedAt, firstByteAt, hasCost }, measured, options),
+      );
+    if (outcome === Outcome.LEFT)
+      return whenThere(streams?.left(), () => {
+        // Of a whole answer that its caller left nothing was told.
+        const hasCost = streams !== undefined && meter.hasContent();
+        return chargedFor(hasCost, hasCost ? meter.measureLeft() : nothingMeasured);
+      });
     const isAnswered = outcome === Outcome.ANSWERED;
+    if (!isAnswered) streams?.failed();
     const hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
-    const measuring = hasCost ? running.meter.measure(isAnswered) : nothingMeasured;
-    const ended = { outcome, endedAt, firstByteAt, hasCost };
-    return whenThere(measuring, (measured) => chargeFor(running, ended, measured, options));
+    return chargedFor(hasCost, hasCost ? meter.measure(isAnswered) : nothingMeasured);
   };
 }
 
@@ -108,6 +124,7 @@ function chargeFor(running: Running, ended: Ended, measured: Measured, options: 
     facts.used = whole;
     facts.cost = charged?.cost ?? 0;
     facts.waived = charged?.waived ?? 0;
+    if (facts.waived > 0) options.onWaived?.(call, facts.waived);
     if (gaveUp) facts.gaveUp = true;
     options.onUsed(call.caller, tokensOf(whole));
     return headersOf(whole, estimated, charged);

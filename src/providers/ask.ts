@@ -58,14 +58,14 @@ export function askWhole<A>(
 }
 
 function post({ upstream, dialect, path, attempt }: ToAsk): Soon<UpstreamReply> {
-  const { signal, timeouts } = attempt;
+  const { signal, timeouts, late } = attempt;
   const strict = attempt.header("x-gateway-strict");
   const fields: Fields = { "x-request-id": attempt.id };
   if (strict !== undefined) fields["x-gateway-strict"] = strict;
   for (const name in attempt.traceHeaders) fields[name] = attempt.traceHeaders[name] as string;
   if (dialect.headers) Object.assign(fields, dialect.headers(attempt));
   const request = { path, common: dialect.common[attempt.form], fields, body: dialect.body(attempt) };
-  return upstream.post(request, { signal, timeouts });
+  return upstream.post(request, { signal, timeouts, late });
 }
 
 function refusalOf({ status, headers }: UpstreamReply, body: Buffer, { dialect, attempt }: ToAsk): Refusal {

@@ -49,6 +49,7 @@ export class Exchange implements Replies {
   /** The reply that is waited for, until its head is there: what that says is not kept for as long as the body lasts. */
   #reply: Later<UpstreamReply> | undefined;
   readonly #signal: Signal;
+  readonly #late: ((why: Error) => boolean) | undefined;
   readonly #bounds: Bounds;
   /** The upstream's own. */
   readonly #timeouts: Timeouts;
@@ -67,9 +68,17 @@ export class Exchange implements Replies {
   /** Whether the reader has not yet taken what it was given. */
   #isBusy = false;
 
-  constructor(reply: Later<UpstreamReply>, signal: Signal, bounds: Bounds, timeouts: Timeouts) {
+  /** `late` is told of a bound of the caller's that has passed, and returns whether the answer is read on all the same. */
+  constructor(
+    reply: Later<UpstreamReply>,
+    signal: Signal,
+    bounds: Bounds,
+    timeouts: Timeouts,
+    late?: (why: Error) => boolean,
+  ) {
     this.#reply = reply;
     this.#signal = signal;
+    this.#late = late;
     this.#bounds = bounds;
     this.#timeouts = timeouts;
     signal.addEventListener("abort", this.#onAbort, { once: true });
@@ -88,7 +97,8 @@ export class Exchange implements Replies {
   readonly #onTimeout = (part: keyof Timeouts, bound: Bound) => {
     // Who does not read on keeps the upstream from telling more.
     if (part === "idleMs" && this.#connection?.isPaused) return;
-    this.#leave(timedOut(part, bound));
+    const why = timedOut(part, bound);
+    if (!(bound.isCallers && this.#late?.(why))) this.#leave(why);
   };
 
   /** Breaks the exchange off. */

@@ -59,6 +59,11 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
   readonly traceHeaders: AnswerHeaders;
   /** Aborted when nobody waits for the answer any more. The provider stops at once. */
   readonly signal: Signal;
+  /**
+   * Told when a bound that the caller set has passed, and with what the answer would fail. Returns whether the answer is read on
+   * all the same, until the signal fires.
+   */
+  readonly late?: ((why: Error) => boolean) | undefined;
   /** Bounds that the caller set: of these and the upstream's own the shorter one holds. */
   readonly timeouts: Partial<Timeouts>;
   /** Who goes first where calls wait for a place at the upstream: 0 (first) to 9. */

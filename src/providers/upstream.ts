@@ -20,6 +20,8 @@ export interface Waiting {
   readonly signal: Signal;
   /** Bounds that hold where they are shorter than the upstream's own. */
   readonly timeouts?: Partial<Timeouts>;
+  /** Told of one of them that has passed. Returns whether the answer is read on all the same. */
+  readonly late?: ((why: Error) => boolean) | undefined;
 }
 
 export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTimeouts): Upstream {
@@ -28,7 +30,7 @@ export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTime
   const prefix = pathname.replace(/\/$/, "");
   const boundsFor = createBounds(timeouts);
   const send = (method: UpstreamRequest["method"], request: RelativeRequest, waiting: Waiting) => {
-    const { signal, timeouts: wanted = {} } = waiting;
+    const { signal, timeouts: wanted = {}, late } = waiting;
     const { path, common, fields, body } = request;
     const bounds = boundsFor(wanted);
     const { totalMs } = bounds;
@@ -37,7 +39,7 @@ export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTime
       reply.fail(timedOut("totalMs", totalMs));
       return reply;
     }
-    const exchange = new Exchange(reply, signal, bounds, timeouts);
+    const exchange = new Exchange(reply, signal, bounds, timeouts, late);
     try {
       pool.send({ method, path: `${prefix}${path}`, common, fields, body }, exchange);
     } catch (error) {

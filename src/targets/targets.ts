@@ -1,16 +1,18 @@
 /**
- * How each target stands in this process: how busy it is, whether it is left alone, and how many retries it may still be
- * sent; and of each upstream, whether its health checks pass.
+ * How each target stands in this process: how busy it is, whether it is left alone, how many retries it may still be
+ * sent, and how quickly it puts out tokens; and of each upstream, whether its health checks pass.
  */
 import type { Target } from "../catalog.ts";
 import { type Breaker, type BreakerOptions, createBreaker } from "./breaker.ts";
 import { createLoad, type Load } from "./load.ts";
+import { createPace, type Pace } from "./pace.ts";
 import { createRetryBudget, type RetryBudget } from "./retry-budget.ts";
 
 export interface TargetState {
   readonly breaker: Breaker;
   readonly budget: RetryBudget;
   readonly load: Load;
+  readonly pace: Pace;
 }
 
 export interface TargetsOptions extends Omit<BreakerOptions, "onChange"> {
@@ -39,7 +41,7 @@ export function createTargets({ retryShare, onResting = () => {}, ...options }: 
     if (!state) {
       const load = createLoad(options.clock);
       const breaker = createBreaker({ ...options, onChange: (isOpen) => onResting(target, isOpen) });
-      state = { breaker, budget: createRetryBudget(retryShare), load };
+      state = { breaker, budget: createRetryBudget(retryShare), load, pace: createPace() };
       states.set(target, state);
     }
     return state;

@@ -9,6 +9,8 @@ export interface GaugeParts {
   readonly version: string;
   readonly upstreams: readonly UpstreamGauges[];
   readonly targets: readonly TargetGauges[];
+  /** How many streams are read on after their callers have left. */
+  readonly drains?: () => number;
   /** How many reservations there are, and what they come to in millionths of the unit. */
   readonly holds: () => { readonly count: number; readonly amount: number };
   /** What is open on the port, and what was cut there so far. */
@@ -47,7 +49,7 @@ export interface TargetGauges {
 }
 
 export function registerGauges(registry: Registry, parts: GaugeParts): void {
-  const { version, upstreams, targets, holds, cache } = parts;
+  const { version, upstreams, targets, drains = () => 0, holds, cache } = parts;
   const perUpstream = (name: string, help: string, read: (upstream: UpstreamGauges) => number | undefined) =>
     registerGauge(registry, { name, help, labelNames: ["upstream"] }, (set) => {
       for (const upstream of upstreams) set(read(upstream), { upstream: upstream.name });
@@ -88,6 +90,14 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
     (set) => {
       for (const { upstream, model, isResting } of targets) set(bit(isResting()), { upstream, model });
     },
+  );
+  registerGauge(
+    registry,
+    {
+      name: "model_gateway_draining_streams",
+      help: "Streams whose callers have left, and that are read on to their usage.",
+    },
+    (set) => set(drains()),
   );
   registerHolds(registry, holds);
   registerConnections(registry, parts);

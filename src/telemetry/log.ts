@@ -82,6 +82,7 @@ function membersOf({ arrival, caller, facts, begunAt, endedAt, refusal }: Ended)
   if (facts.firstByteMs !== undefined) members += `,"first_byte_ms":${facts.firstByteMs}`;
   if (ownMs !== undefined) members += `,"own_ms":${hundredths(ownMs)}`;
   if (used) members += `,"input_tokens":${inputTokens(used)},"output_tokens":${used.output}`;
+  if (facts.drainedMs !== undefined) members += `,"drained_ms":${facts.drainedMs}`;
   if (facts.cost !== undefined) members += `,"cost_millionths":${facts.cost}`;
   if (facts.waived) members += `,"waived_millionths":${facts.waived}`;
   return members;
