@@ -106,7 +106,8 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
       return seen.differingIn(said.plainText);
     },
     take(frame, json) {
-      const choices = Array.isArray(json.choices) ? json.choices : [];
+      const choices = json.choices ?? [];
+      if (!Array.isArray(choices)) throw new TypeError("`choices` is no list");
       for (const choice of choices) {
         if (!isObject(choice)) continue;
         const { index, finish_reason = null } = choice;

@@ -49,7 +49,8 @@ export function overGrpc(root: string, path: string, headers: Record<string, str
   });
 }
 
-const hangMs = 10_000;
+/** Counting tokens begins with loading the vocabulary, which takes seconds on a busy machine. */
+const hangMs = 30_000;
 
 /** Says what is wrong with an answer; undefined where nothing is. */
 export function faultIn({ status, text }: RawAnswer): string | undefined {
