@@ -20,13 +20,24 @@ export interface Drains {
   delete(stream: UpstreamStream): void;
   /** How many there are. */
   count(): number;
+  /** Takes so many bytes of what all of them are read at. What is returned is there when more may be read. */
+  paced(bytes: number): Promise<void> | undefined;
   /** Bounds all of them, and those that begin later, to so many milliseconds from now. Resolves when there are none. */
   close(ms: number): Promise<void>;
 }
 
+/**
+ * How much of all streams is read on in a second, and at once, in bytes: a model puts out some tens of kilobytes a second, and
+ * nobody who leaves a hundred streams of an upstream that is quicker may keep the process from its callers.
+ */
+const bytesPerSecond = 8 * 1024 * 1024;
+const burstBytes = 1024 * 1024;
+
 /** `ms` is how long each may be read on. */
 export function createDrains(ms: number): Drains {
   const streams = new Set<UpstreamStream>();
+  let room = burstBytes;
+  let roomAt = performance.now();
   let closesAt = Number.POSITIVE_INFINITY;
   let onNone = () => {};
   return {
@@ -36,6 +47,14 @@ export function createDrains(ms: number): Drains {
       if (streams.delete(stream) && streams.size === 0) onNone();
     },
     count: () => streams.size,
+    paced(bytes) {
+      const now = performance.now();
+      room = Math.min(burstBytes, room + ((now - roomAt) / 1000) * bytesPerSecond) - bytes;
+      roomAt = now;
+      if (room >= 0) return undefined;
+      const waitMs = (-room / bytesPerSecond) * 1000;
+      return new Promise((resolve) => setTimeout(resolve, waitMs).unref());
+    },
     async close(within) {
       closesAt = performance.now() + within;
       if (streams.size === 0) return;

@@ -130,10 +130,22 @@ export class UpstreamStream {
   };
 
   /** Throws once nothing is read on: a source need not heed the signal. */
-  #drop(batch: Batch): undefined {
-    for (const frame of batch) this.#bytes += frame.bytes().length;
+  #drop(batch: Batch): Promise<void> | undefined {
+    let bytes = 0;
+    for (const frame of batch) bytes += frame.bytes().length;
+    this.#bytes += bytes;
     if (this.#bytes > mostBytes) this.cut();
     if (this.#state !== "draining") throw noMore;
+    const paced = this.#init.call.drains.paced(bytes);
+    return paced && this.#untilCut(paced);
+  }
+
+  /** Waits for what paces the reading on, but no longer than it lasts. */
+  #untilCut(paced: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      this.#goOn = resolve;
+      void paced.then(resolve);
+    });
   }
 
   /** Waits for the taker, but no longer than there is one. */
