@@ -405,6 +405,65 @@ describe("who leaves before the first content pays nothing", () => {
   });
 });
 
+describe("content is whatever was put out, text or not", () => {
+  const block = { type: "content_block_start", index: 0, content_block: { type: "redacted_thinking", data: "xyz" } };
+  const contents: readonly [string, Vendor, string][] = [
+    ["sound", "openai", openaiFrames(chatChunk({ audio: { id: "a", data: "AAAA" } }))],
+    ["a picture", "openai", openaiFrames(chatChunk({ images: [{ type: "image_url", image_url: { url: "data:," } }] }))],
+    [
+      "encrypted thoughts",
+      "openai",
+      openaiFrames(chatChunk({ reasoning_details: [{ type: "encrypted", data: "x" }] })),
+    ],
+    ["a call of a tool", "openai", openaiFrames(chatChunk({ tool_calls: [{ index: 0, function: { name: "look" } }] }))],
+    ["encrypted thoughts", "anthropic", anthropicFrames(block)],
+  ];
+  test.each(contents)("%s over %s", async (_, vendor, content) => {
+    const payer = openAccount(at.gateway);
+    const body = bodyOf(vendor === "openai" ? "chat" : "messages", vendor === "openai" ? "gpt" : "claude");
+    const hearing = hear(at.gateway, {
+      path: paths[vendor === "openai" ? "chat" : "messages"],
+      body,
+      apiKey: payer.apiKey,
+    });
+    const exchange = await at.upstream.next();
+    await say(exchange, vendor, 0, 1);
+    await exchange.write(content);
+    await hearing.begun;
+    await delay(50);
+    await hearing.leave();
+    await untilDraining(at.gateway);
+    await say(exchange, vendor, 3);
+    expect(await rowOf(payer)).toMatchObject(inFull);
+  });
+});
+
+describe("where a stream's head is held back until its first content", () => {
+  let held: Place;
+  beforeAll(async () => {
+    held = await place({ retries: { attempts: 3, share: 0.15 } });
+  });
+  afterAll(() => held.close());
+
+  test.each(["openai", "anthropic"] as const)("over %s: before it nothing is due, and after it all", async (vendor) => {
+    for (const said of [1, 2, 4]) {
+      const payer = openAccount(held.gateway);
+      const body = bodyOf("chat", vendor === "openai" ? "gpt" : "claude");
+      const hearing = hear(held.gateway, { path: paths.chat, body, apiKey: payer.apiKey });
+      const exchange = await held.upstream.next();
+      await say(exchange, vendor, 0, said);
+      if (said > 1) await hearing.begun;
+      else await delay(30);
+      await hearing.leave();
+      if (said > 1) {
+        await untilDraining(held.gateway);
+        await say(exchange, vendor, said);
+      } else await exchange.left;
+      expect(await rowOf(payer, held)).toMatchObject(said > 1 ? inFull : { cost: 0, outcome: Outcome.LEFT });
+    }
+  });
+});
+
 describe("what is read on is bounded", () => {
   let short: Place;
   beforeAll(async () => {

@@ -51,6 +51,8 @@ export class Attempted implements AttemptMeter {
   };
   readonly output = new KeptText();
   hasCome = false;
+  /** Whether anything was put out, text or not. */
+  hasWritten = false;
   hasGivenUp = false;
   hasEnded = false;
   isDropped = false;
@@ -75,7 +77,7 @@ export class Attempted implements AttemptMeter {
     usage.cacheWriteHour = this.#believed(cacheWriteHour) ?? usage.cacheWriteHour;
     usage.output = this.#believed(output) ?? usage.output;
     usage.reasoning = this.#believed(reasoning) ?? usage.reasoning;
-    if (output !== undefined && !this.output.isEmpty()) this.isOutputTold = true;
+    if (output !== undefined && this.hasWritten) this.isOutputTold = true;
   }
 
   #believed(count: number | undefined): number | undefined {
@@ -85,6 +87,7 @@ export class Attempted implements AttemptMeter {
   }
 
   wrote(text: string): void {
+    this.hasWritten = true;
     this.output.add(text);
   }
 
@@ -106,7 +109,7 @@ export class Attempted implements AttemptMeter {
 
   /** Of speech nothing is counted, and its first bytes are content. */
   hasContent(): boolean {
-    return this.isPaidByInput ? this.hasCome : !this.output.isEmpty() || this.hasEnded || this.hasGivenUp;
+    return this.isPaidByInput ? this.hasCome : this.hasWritten || this.hasEnded || this.hasGivenUp;
   }
 
   usageAtEnd(): Pick<Usage, "output" | "reasoning"> | undefined {

@@ -95,6 +95,10 @@ function writeBlock(block: JsonObject | null | undefined, meter: Meter): void {
     case "server_tool_use":
     case "mcp_tool_use":
       writeText(block.name, meter);
+      return;
+    default:
+      // What tools of the vendor found, thoughts that are encrypted, and what is still to be invented.
+      if (typeof block?.type === "string") meter.wrote("");
   }
 }
 

@@ -86,8 +86,15 @@ interface Choice extends Partial<Readonly<Record<"text" | "finish_reason", unkno
 }
 
 type Said = Partial<
-  Readonly<Record<"content" | "reasoning_content" | "reasoning" | "refusal" | "tool_calls" | "function_call", unknown>>
-> & { readonly audio?: { readonly transcript?: unknown } | null };
+  Readonly<
+    Record<"content" | "reasoning_content" | "reasoning" | "refusal" | "tool_calls" | "function_call", unknown> &
+      Record<"images" | "reasoning_details", unknown>
+  >
+> & { readonly audio?: { readonly transcript?: unknown; readonly data?: unknown } | null };
+
+function hasAny(list: unknown): boolean {
+  return Array.isArray(list) && list.length > 0;
+}
 
 function writeChoice(choice: Choice | null | undefined, meter: Meter): void {
   const said = choice?.delta ?? choice?.message;
@@ -100,7 +107,12 @@ function writeChoice(choice: Choice | null | undefined, meter: Meter): void {
   writeText(said.reasoning_content || said.reasoning, meter);
   writeText(said.refusal, meter);
   if (Array.isArray(said.tool_calls)) for (const call of said.tool_calls) writeCall(call, meter);
-  if (said.audio) writeText(said.audio.transcript, meter);
+  if (said.audio) {
+    writeText(said.audio.transcript, meter);
+    if (said.audio.data) meter.wrote("");
+  }
+  // Vendors' own: pictures, and thoughts that are encrypted.
+  if (hasAny(said.images) || hasAny(said.reasoning_details)) meter.wrote("");
   if (said.function_call) writeNamed(said.function_call, meter);
 }
 

@@ -34,7 +34,10 @@ export type ToldUsage = { readonly [part in keyof Usage]?: number | undefined };
 export interface Meter {
   /** Takes what the upstream told: counts of the whole attempt so far. What is not named stays as it was told before. */
   told(usage: ToldUsage): void;
-  /** Takes text that the model put out, reasoning and arguments of tools too: it is counted where no usage is told. */
+  /**
+   * Takes text that the model put out, reasoning and arguments of tools too: it is counted where no usage is told. Of output that
+   * is no text it is told an empty one: sound, pictures, thoughts that are encrypted.
+   */
   wrote(text: string): void;
   /** Says that the model gave up: it finished by an error or a filter. */
   gaveUp(): void;
