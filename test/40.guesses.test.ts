@@ -110,7 +110,9 @@ const doors: Readonly<Record<string, Door>> = {
   "gRPC-Web": rpc((baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })),
 };
 
-/** Fails so many times in turn, and returns the statuses. */
+let guesses = 0;
+
+/** Fails so many times in turn, each time by another credential, and returns the statuses. */
 async function fail(
   times: number,
   door: Door = rest,
@@ -118,7 +120,9 @@ async function fail(
 ): Promise<number[]> {
   const told: number[] = [];
   for (let i = 0; i < times; i++) {
-    told.push((await door(`sk-wrong-${i}-key-of-some-length`, typeof from === "string" ? from : from(i))).status);
+    told.push(
+      (await door(`sk-wrong-${guesses++}-key-of-some-length`, typeof from === "string" ? from : from(i))).status,
+    );
   }
   return told;
 }
@@ -143,7 +147,7 @@ describe("through each door", () => {
     const all = Object.values(doors);
     for (let i = 0; i < perMinute; i++)
       expect((await (all[i % all.length] as Door)(`wrong-key-${i}`, home)).status).toBe(401);
-    for (const door of all) expect((await door("wrong-key-more", home)).status).toBe(429);
+    for (const [i, door] of all.entries()) expect((await door(`wrong-key-more-${i}`, home)).status).toBe(429);
   });
 });
 
@@ -307,7 +311,7 @@ describe("a failed credential", () => {
   test("is told later each time, up to two seconds", async () => {
     const guesses = guessesOf();
     for (let i = 0; i < 60; i++) {
-      const told = guesses.failed(home, undefined);
+      const told = guesses.failed(home, `${i}`, undefined);
       while (i >= 5 && end.length === 0) await Promise.resolve();
       end.pop()?.();
       expect(await told).toBe(0);
@@ -315,13 +319,21 @@ describe("a failed credential", () => {
     expect(waits.slice(0, 3)).toEqual([50, 100, 150]);
     expect(waits.at(-1)).toBe(2000);
     expect(waits).toEqual(waits.toSorted((a, b) => a - b));
-    expect(await guesses.failed(home, undefined)).toBe(1000);
+    expect(await guesses.failed(home, "more", undefined)).toBe(1000);
+  });
+
+  test("that is the same again is told at once, and counts a quarter", async () => {
+    const guesses = guessesOf();
+    for (let i = 0; i < 4 * 60 - 3; i++) expect(await guesses.failed(home, "the same", undefined)).toBe(0);
+    expect(waits).toEqual([]);
+    expect(await guesses.failed(home, "the same", undefined)).toBe(250);
+    expect(await guesses.failed("198.51.100.7", "the same", undefined), "from elsewhere").toBe(0);
   });
 
   test("waits no longer than its caller", async () => {
     const guesses = createGuesses({ limiter: createMemoryLimiter(() => 0), perMinute: 100 });
     const gone = new Leaving();
-    const told = Promise.all(Array.from({ length: 50 }, () => guesses.failed(home, gone)));
+    const told = Promise.all(Array.from({ length: 50 }, (_, i) => guesses.failed(home, `${i}`, gone)));
     const begunAt = performance.now();
     setImmediate(() => gone.abort());
     await told;

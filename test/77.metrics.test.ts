@@ -253,7 +253,7 @@ describe("while calls are under way", () => {
 
 test("nothing that callers invent makes a series: models, keys, paths, headers", async () => {
   // Wrong keys are told so up to a bound, and then only when to come back.
-  const wrong = Array.from({ length: 40 }, () => ask({}, { key: "sk-none" }));
+  const wrong = Array.from({ length: 40 }, (_, i) => ask({}, { key: `sk-none-${i}` }));
   await Promise.all([ask({ model: "no-model" }), ask(), ...wrong]);
   const before = await scraped(42);
   const asked = Array.from({ length: 1000 }, (_, i) =>

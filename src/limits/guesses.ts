@@ -1,10 +1,12 @@
 /**
  * Failed credentials, counted by the address that they come from and by its neighbourhood. Whoever fails again and again is
  * told so later each time, and beyond the bound is told only to come back. What is right is never counted, and works at once:
- * many people may share an address, and one of them must not lock the others out.
+ * many people may share an address, and one of them must not lock the others out. The same credential again is no new guess but
+ * a program with an old key: it counts a quarter, and is told at once.
  *
  * What waits to be told is bounded, and so is what is remembered of addresses.
  */
+import { LRUCache } from "lru-cache";
 import type { Signal } from "../signal.ts";
 import type { Limiter, Rate } from "./limiter.ts";
 import { neighbourhoodOf, networkOf } from "./networks.ts";
@@ -12,9 +14,10 @@ import { neighbourhoodOf, networkOf } from "./networks.ts";
 export interface Guesses {
   /**
    * Counts a failed credential, and resolves when it may be answered, at once where the caller leaves: with 0, or in how many
-   * milliseconds the address may fail again, where it is beyond its bound.
+   * milliseconds the address may fail again, where it is beyond its bound. `credential` is a hash of what was shown; unset where
+   * each counts in full.
    */
-  failed(address: string, gone: Signal | undefined): Promise<number>;
+  failed(address: string, credential: string | undefined, gone: Signal | undefined): Promise<number>;
   /** Counts one for the reports alone. */
   note(address: string): void;
   /** Returns how often an address has failed that was not reported yet; undefined where one was reported a moment ago. */
@@ -28,6 +31,12 @@ export interface GuessOptions {
   /** Resolves after so many milliseconds. */
   readonly wait?: (ms: number, gone: Signal | undefined) => Promise<void>;
 }
+
+/** What a guess counts; one that was made before from there counts 1. */
+const guess = 4;
+
+/** How many credentials are remembered. */
+const mostSeen = 20_000;
 
 /** Neighbours may fail so many times as often together as one of them. */
 const neighbours = 4;
@@ -48,8 +57,9 @@ const reportAll: Rate = { capacity: 60, windowMs: 60_000 };
 const mostCounted = 10_000;
 
 export function createGuesses({ limiter, perMinute, wait = waitFor }: GuessOptions): Guesses {
-  const own: Rate = { capacity: perMinute, windowMs: 60_000 };
-  const ofAll: Rate = { capacity: perMinute * neighbours, windowMs: 60_000 };
+  const own: Rate = { capacity: perMinute * guess, windowMs: 60_000 };
+  const ofAll: Rate = { capacity: own.capacity * neighbours, windowMs: 60_000 };
+  const seen = new LRUCache<string, true>({ max: mostSeen });
   const unreported = new Map<string, number>();
   let waiting = 0;
 
@@ -69,15 +79,20 @@ export function createGuesses({ limiter, perMinute, wait = waitFor }: GuessOptio
       unreported.delete(network);
       return count;
     },
-    async failed(address, gone) {
+    async failed(address, credential, gone) {
       note(address);
       const network = networkOf(address);
-      const { allowed, remaining, retryAfterMs } = await limiter.take(`guess ${network}`, own, 1);
-      const near = await limiter.take(`guess near ${neighbourhoodOf(network)}`, ofAll, allowed ? 1 : 0);
+      const shown = credential && `${network} ${credential}`;
+      const isKnown = shown !== undefined && seen.has(shown);
+      const cost = isKnown ? 1 : guess;
+      const { allowed, remaining, retryAfterMs } = await limiter.take(`guess ${network}`, own, cost);
+      const near = await limiter.take(`guess near ${neighbourhoodOf(network)}`, ofAll, allowed ? cost : 0);
       if (!allowed || !near.allowed) {
         return Math.max(1, retryAfterMs, near.retryAfterMs);
       }
-      const delayMs = Math.min(longestMs, stepMs * Math.max(0, perMinute - remaining - free));
+      if (shown !== undefined) seen.set(shown, true);
+      const failures = perMinute - Math.floor(remaining / guess);
+      const delayMs = isKnown ? 0 : Math.min(longestMs, stepMs * Math.max(0, failures - free));
       if (delayMs > 0 && waiting < mostWaiting) {
         waiting++;
         await wait(delayMs, gone).finally(() => waiting--);

@@ -11,7 +11,7 @@ import { Caller as Least } from "../../gen/modelgateway/v1/access_pb.ts";
 import type { Arrival, Call, Handler } from "../call.ts";
 import { type CredentialKind, Reason, Refusal, reasonWord, tooManyAttempts } from "../errors.ts";
 import type { Guesses } from "../limits/guesses.ts";
-import type { Signal } from "../signal.ts";
+import { hashToken } from "../secrets.ts";
 import { orElse } from "../soon.ts";
 import type { ActStore } from "../storage/acts.ts";
 import { accessOf } from "./authorize.ts";
@@ -30,26 +30,28 @@ export interface GuessesOptions {
   readonly onBeyond: (address: string, kind: CredentialKind, count: number) => void;
 }
 
+type Guess = Pick<Arrival, "header" | "signal">;
+
 /** Throws what the caller is refused with, in the end: the error itself where it is no failed credential. */
-export type Guessed = (arrival: Pick<Arrival, "peer" | "signal">, error: unknown) => Promise<never>;
+export type Guessed = (arrival: Pick<Arrival, "peer" | "signal" | "header">, error: unknown) => Promise<never>;
 
 export function createGuessed({ guesses, onFailed, onBeyond }: GuessesOptions): Guessed {
   /** Returns the refusal to tell. */
-  async function throttled(refusal: Refusal, kind: CredentialKind, address: string, gone: Signal | undefined) {
+  async function throttled(refusal: Refusal, kind: CredentialKind, address: string, { header, signal }: Guess) {
     if (!isCountedBefore(kind)) {
-      const retryAfterMs = await guesses.failed(address, gone);
+      const retryAfterMs = await guesses.failed(address, shownIn(header, kind), signal);
       return retryAfterMs > 0 ? tooManyAttempts(retryAfterMs) : refusal;
     }
     guesses.note(address);
     return refusal;
   }
 
-  return async ({ peer, signal }, error) => {
+  return async (arrival, error) => {
     const kind = error instanceof Refusal ? error.guessed : undefined;
     if (kind === undefined) throw error;
     // A connection that is gone has no address any more.
-    const { address } = peer;
-    const refusal = await throttled(error as Refusal, kind, address, signal);
+    const { address } = arrival.peer;
+    const refusal = await throttled(error as Refusal, kind, address, arrival);
     const isThrottled = refusal.reason === Reason.RATE_LIMITED;
     onFailed({ kind, isThrottled });
     const count = isThrottled ? await guesses.report(address) : undefined;
@@ -98,6 +100,13 @@ export function reportTo(acts: Pick<ActStore, "insert">, { newId, clock, onError
       onError(error);
     }
   };
+}
+
+/** Returns a hash of what the headers show; undefined where it stands elsewhere, and for the operator's: each counts in full. */
+function shownIn(header: Arrival["header"], kind: CredentialKind): string | undefined {
+  if (kind !== "api_key" && kind !== "session" && kind !== "session_key") return undefined;
+  const shown = ["authorization", "x-api-key", "cookie", "x-gateway-key"].map((name) => header(name) ?? null);
+  return hashToken(JSON.stringify(shown));
 }
 
 function isCountedBefore(kind: CredentialKind): boolean {
