@@ -51,12 +51,12 @@ export interface GatewayOptions {
  * the row that waits for it fails.
  */
 const shortBounds: Readonly<Record<string, unknown>> = {
-  body_timeout_seconds: 3,
+  body_timeout_seconds: 6,
   idle_seconds: 3,
   stalled_reader_seconds: 2,
 };
 
-export const bounds = { bodySeconds: 3, idleSeconds: 3, stalledSeconds: 2 };
+export const bounds = { bodySeconds: 6, idleSeconds: 3, stalledSeconds: 2 };
 
 const knownBounds = () =>
   Object.fromEntries(

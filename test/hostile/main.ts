@@ -8,11 +8,10 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { startCanary } from "./canary.ts";
-import { dropGateway, nothingSeen, type Played, play, type Theatre } from "./play.ts";
+import { type Played, play } from "./play.ts";
 import { figuresTable, lineOf } from "./report.ts";
 import { rows } from "./rows/index.ts";
-import { startUpstream } from "./upstream.ts";
+import { openTheatre } from "./theatre.ts";
 
 const { values } = parseArgs({
   options: { only: { type: "string" }, seconds: { type: "string", default: "3" }, table: { type: "string" } },
@@ -23,15 +22,7 @@ if (chosen.length === 0) throw new Error(`there is no such row; there are ${rows
 
 /** How much slower the canary may be under attack, in milliseconds. */
 const slowerMs = 100;
-const [calm, wild] = [await startUpstream(), await startUpstream()];
-const theatre: Theatre = {
-  canary: startCanary(),
-  calm,
-  wild,
-  ms: Number(values.seconds) * 1000,
-  slowerMs,
-  quiet: nothingSeen(),
-};
+const theatre = await openTheatre({ ms: Number(values.seconds) * 1000, slowerMs });
 let isStopped = false;
 for (const asked of ["SIGINT", "SIGTERM"]) process.on(asked, () => (isStopped = true));
 
@@ -45,8 +36,7 @@ try {
     console.log(lineOf(one));
   }
 } finally {
-  await dropGateway(theatre);
-  await Promise.all([theatre.canary, calm, wild].map((part) => part.close()));
+  await theatre.close();
 }
 
 const table = figuresTable(played);

@@ -1,11 +1,11 @@
 /** Plays a row before the canary, and measures what the gateway held before, at its peak, and after it. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Canary, CanaryReport } from "./canary.ts";
-import { type GatewayProcess, startGateway } from "./gateway.ts";
+import type { CanaryReport } from "./canary.ts";
+import type { GatewayProcess } from "./gateway.ts";
 import { collectGarbage } from "./inspector.ts";
 import { cpuOf, type Held, heldBy, notZero, quantile, readCounts, waitedBy, watchPeak } from "./measure.ts";
 import type { Outcome, Row, Stage } from "./row.ts";
-import type { Upstream } from "./upstream.ts";
+import { dropGateway, readyGateway, type Theatre } from "./theatre.ts";
 
 export interface Played {
   readonly row: Row;
@@ -39,32 +39,9 @@ export interface Latency {
   readonly lateMs: number;
 }
 
-/** What all rows play on. The gateway is a new one after a row that failed. */
-export interface Theatre {
-  readonly canary: Canary;
-  readonly calm: Upstream;
-  readonly wild: Upstream;
-  /** How long attacks last that are bounded by time alone, in milliseconds. */
-  readonly ms: number;
-  /** How much slower the canary's slowest hundredth may be under attack, in milliseconds. */
-  readonly slowerMs: number;
-  gateway?: GatewayProcess | undefined;
-  openFiles?: number | undefined;
-  /** What the canary saw while nothing else happened at this gateway. */
-  quiet: Quiet;
-}
-
-export interface Quiet {
-  readonly samples: number[];
-  readonly direct: number[];
-}
-
-export const nothingSeen = (): Quiet => ({ samples: [], direct: [] });
-
 const longestMs = 15_000;
 const quietMs = 600;
 const firstQuietMs = 2_000;
-const warmMs = 3_000;
 const settledMs = 4_000;
 const pollMs = 100;
 const growthByDefault = 512;
@@ -117,25 +94,6 @@ export async function play(row: Row, theatre: Theatre): Promise<Played> {
   // What one attack has left must not be another's.
   if (faults.length > 0) await dropGateway(theatre);
   return { ...played, faults };
-}
-
-async function readyGateway({ openFiles }: Row, theatre: Theatre): Promise<GatewayProcess> {
-  const { calm, wild, canary } = theatre;
-  if (!theatre.gateway || theatre.openFiles !== openFiles) {
-    await dropGateway(theatre);
-    const gateway = await startGateway({ calm: calm.port, wild: wild.port, openFiles });
-    [theatre.gateway, theatre.openFiles, theatre.quiet] = [gateway, openFiles, nothingSeen()];
-    // What a new process does once is not an attack's: it compiles, and its heap grows.
-    await canary.call(gateway.port, calm.port, gateway.keys.canary);
-    await delay(warmMs);
-    await canary.pause();
-  }
-  return theatre.gateway as GatewayProcess;
-}
-
-export async function dropGateway(theatre: Theatre): Promise<void> {
-  await theatre.gateway?.close();
-  theatre.gateway = undefined;
 }
 
 function stageOf({ calm, wild, ms }: Theatre, gateway: GatewayProcess, share: number): Stage {

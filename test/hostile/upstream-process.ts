@@ -60,7 +60,11 @@ function readAsked(body: Buffer): Asked {
 }
 
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
-process.on("message", () => {
+process.on("message", (order) => {
+  if (order === "forget") {
+    largest = 0;
+    return;
+  }
   const seen: Seen = { requests, largest, open: sockets.size };
   process.send?.(seen);
 });

@@ -8,7 +8,7 @@ import { endChild } from "./canary.ts";
 export interface Seen {
   /** How many requests, by model. */
   readonly requests: Readonly<Record<string, number>>;
-  /** The largest body, in bytes. */
+  /** The largest body since the last `forget`, in bytes. */
   readonly largest: number;
   /** Connections that are open now. */
   readonly open: number;
@@ -17,6 +17,8 @@ export interface Seen {
 export interface Upstream {
   readonly port: number;
   seen(): Promise<Seen>;
+  /** Begins to look for the largest body anew. */
+  forget(): void;
   close(): Promise<void>;
 }
 
@@ -31,6 +33,7 @@ export async function startUpstream(): Promise<Upstream> {
       const [seen] = await told;
       return seen as Seen;
     },
+    forget: () => void child.send("forget"),
     close: () => endChild(child),
   };
 }

@@ -18,6 +18,7 @@ const references: Row = {
     const made = await post({ model: "kept", input: String(keptBytes) });
     const id = /"id":\s*"(msg_[^"]*)/.exec(made.body)?.[1];
     if (id === undefined) return { told: `${made.status}`, faults: ["no answer was kept"] };
+    stage.wild.forget();
     const statuses: number[] = [];
     for (const count of [5, scaled(stage, 400), scaled(stage, 3_000)]) {
       const items = Array(count).fill({ type: "item_reference", id });
@@ -154,6 +155,7 @@ const restBombs: Row = {
   holds: "none is expanded beyond the bound of bodies",
   async run(stage) {
     const { port, keys } = stage.gateway;
+    stage.wild.forget();
     const replies = await Promise.all(
       bombs().map(({ encoding, bytes }) =>
         ask(port, { path: chatPath, key: keys.rich, body: bytes, headers: { "content-encoding": encoding } }),

@@ -13,33 +13,31 @@ import {
   types,
   windowUpdate,
 } from "../h2.ts";
-import { flood, open } from "../raw.ts";
+import { drained, flood, open } from "../raw.ts";
 import { chat, chatPath, type Row, type Stage } from "../row.ts";
 
 const connections = 4;
 
-/** Writes batches on some connections at once, opening a new one where one is closed. Tells how many were. */
-async function floodAll(
-  stage: Stage,
-  count: number,
-  batch: (turn: number) => Buffer,
-): Promise<{ sent: number; cut: number }> {
-  const { gateway, signal, ms } = stage;
-  const end = performance.now() + ms;
+/**
+ * Writes batches on some connections at once, as fast as they are taken, and opens a new connection where one is closed.
+ * Tells how many batches were sent, and how many connections cut.
+ */
+async function floodAll(stage: Stage, count: number, batch: (turn: number) => Buffer) {
+  const end = performance.now() + stage.ms;
+  const goesOn = () => performance.now() < end && !stage.signal.aborted;
   let [sent, cut] = [0, 0];
   const one = async () => {
-    while (performance.now() < end && !signal.aborted) {
-      const client = await openH2(gateway.port).catch(() => undefined);
-      if (!client) {
-        await delay(50);
-        continue;
+    while (goesOn()) {
+      const client = await openH2(stage.gateway.port, { reads: false }).catch(() => undefined);
+      for (let turn = 0; client && goesOn() && !client.socket.destroyed && client.goneAway() === undefined; turn++) {
+        sent++;
+        if (client.socket.write(batch(turn))) await delay(0);
+        else await drained(client.socket, false, stage.ms);
       }
-      for (let turn = 0; performance.now() < end && !client.socket.destroyed && !signal.aborted; turn++) {
-        sent += await flood(client.socket, batch(turn), 1, signal);
-        if (client.goneAway() !== undefined) break;
-      }
-      if (performance.now() < end) cut++;
-      client.socket.destroy();
+      if (goesOn()) cut++;
+      client?.socket.destroy();
+      // Whoever is cut comes again, but not at once.
+      await delay(10);
     }
   };
   await Promise.all(Array.from({ length: count }, one));

@@ -20,7 +20,7 @@ async function balance({ gateway: { port, metricsUrl, keys } }: Stage): Promise<
   const path = "/modelgateway.v1.AccountService/GetAccount";
   const { status, body } = await ask(port, { path, key: keys.billed, body: "{}" });
   if (status !== 200) throw new Error(`the account is not told: ${status} ${body.slice(0, 100)}`);
-  return Number((JSON.parse(body) as { account: { balance: string } }).account.balance);
+  return Number((JSON.parse(body) as { account: { balance?: string } }).account.balance ?? 0);
 }
 
 /** Units a million tokens are millionths a token: 1 of input, 10 of output. */

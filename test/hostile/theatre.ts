@@ -1,0 +1,65 @@
+/** What all rows play on: the canary, two upstreams, and a gateway, which is a new one after a row that failed. */
+import { setTimeout as delay } from "node:timers/promises";
+import { type Canary, startCanary } from "./canary.ts";
+import { type GatewayProcess, startGateway } from "./gateway.ts";
+import type { Row } from "./row.ts";
+import { startUpstream, type Upstream } from "./upstream.ts";
+
+export interface TheatreOptions {
+  /** How long attacks last that are bounded by time alone, in milliseconds. */
+  readonly ms: number;
+  /** How much slower the canary's slowest hundredth may be under attack, in milliseconds. */
+  readonly slowerMs: number;
+}
+
+export interface Theatre extends TheatreOptions {
+  readonly canary: Canary;
+  readonly calm: Upstream;
+  readonly wild: Upstream;
+  gateway?: GatewayProcess | undefined;
+  openFiles?: number | undefined;
+  /** What the canary saw while nothing else happened at this gateway. */
+  quiet: Quiet;
+  close(): Promise<void>;
+}
+
+export interface Quiet {
+  readonly samples: number[];
+  readonly direct: number[];
+}
+
+const nothingSeen = (): Quiet => ({ samples: [], direct: [] });
+
+const warmMs = 3_000;
+
+export async function openTheatre(options: TheatreOptions): Promise<Theatre> {
+  const [calm, wild] = [await startUpstream(), await startUpstream()];
+  const canary = startCanary();
+  const theatre: Theatre = {
+    ...{ ...options, canary, calm, wild, quiet: nothingSeen() },
+    async close() {
+      await dropGateway(theatre);
+      await Promise.all([canary, calm, wild].map((part) => part.close()));
+    },
+  };
+  return theatre;
+}
+
+/** Returns the gateway that runs, or starts one as the row needs it. */
+export async function readyGateway({ openFiles }: Row, theatre: Theatre): Promise<GatewayProcess> {
+  if (theatre.gateway && theatre.openFiles === openFiles) return theatre.gateway;
+  await dropGateway(theatre);
+  const { calm, wild, canary } = theatre;
+  const gateway = await startGateway({ calm: calm.port, wild: wild.port, openFiles });
+  [theatre.gateway, theatre.openFiles, theatre.quiet] = [gateway, openFiles, nothingSeen()];
+  // What a new process does once is not an attack's: it compiles, and its heap grows.
+  await canary.call(gateway.port, calm.port, gateway.keys.canary);
+  await delay(warmMs);
+  await canary.pause();
+  return gateway;
+}
+
+export async function dropGateway(theatre: Theatre): Promise<void> {
+  await theatre.gateway?.close();
+  theatre.gateway = undefined;
+}
