@@ -585,7 +585,7 @@ describe("a gateway that stops", () => {
     await untilDraining(gateway);
     books.close();
     let isClosed = false;
-    const closed = gateway.close().then(() => (isClosed = true));
+    const closed = gateway.close("running").then(() => (isClosed = true));
     await delay(200);
     expect(isClosed).toBe(false);
     await say(exchange, "openai", 4);
@@ -598,7 +598,7 @@ describe("a gateway that stops", () => {
     const { gateway, books, upstream, exchange } = await begun(300);
     books.close();
     const begunAt = performance.now();
-    const closed = gateway.close();
+    const closed = gateway.close("running");
     expect((await exchange.left) - begunAt).toBeLessThan(2000);
     await closed;
     expect(costIn(gateway)).toBeGreaterThan(0);
@@ -612,7 +612,7 @@ describe("a gateway that stops", () => {
     await untilDraining(gateway);
     books.close();
     const begunAt = performance.now();
-    const closed = gateway.close();
+    const closed = gateway.close("running");
     expect((await exchange.left) - begunAt).toBeLessThan(2500);
     await closed;
     expect(costIn(gateway)).toBeGreaterThan(0);
