@@ -27,7 +27,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
     const { upstreams = [], models = [] } = upstreamAt(upstream.baseUrl);
     const slow = models.map((model) => ({ ...model, id: "slow-chat", price: { input: 500_000, output: 2_000_000 } }));
     gateway = await startTestGateway(
-      { upstreams, models: [...pricedModels, ...slow] },
+      { upstreams, models: [...pricedModels, ...slow], disconnectDrainMs: 100 },
       { clock: () => Date.now() + aheadMs },
     );
     ada = signIn(gateway, Date.now(), { email: "ada@example.com" });
@@ -119,7 +119,9 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       await answers().getByText("Stopped.").waitFor();
       expect(await answers().getByText("Half of the way", { exact: true }).count()).toBe(1);
       await exchange.left;
-      await expect.poll(async () => (await callsOf(key.id)).map(({ outcome }) => outcome)).toEqual([Outcome.LEFT]);
+      await expect
+        .poll(async () => (await callsOf(key.id)).map(({ outcome }) => outcome), { timeout: 9000 })
+        .toEqual([Outcome.LEFT]);
       // The conversation goes on from there.
       expect(await page.getByRole("textbox", { name: "Message" }).isEnabled()).toBe(true);
     });
