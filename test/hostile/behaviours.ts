@@ -81,13 +81,22 @@ const calm: Behaviour = async (socket, { text, stream }) => {
   endChunks(socket);
 };
 
-/** Streams so many megabytes, as fast as they are read. */
+/** Streams so many megabytes, as fast as they are read; hardly any of it is text, whose tokens somebody might have to count. */
 const long: Behaviour = async (socket, { text }) => {
   socket.write(events);
-  const piece = chunk({ role: "assistant", content: "lorem ipsum ".repeat(1_300) }).repeat(4);
+  const piece = chunk({ role: "assistant", content: "a" }, null, { padding: "lorem ipsum ".repeat(1_300) }).repeat(4);
   const pieces = Math.ceil((Number(text) * megabyte) / piece.length);
   for (let i = 0; i < pieces; i++) if (!(await write(socket, piece))) return;
   await write(socket, last);
+  endChunks(socket);
+};
+
+/** Streams four megabytes of text, and tells no usage. */
+const untold: Behaviour = async (socket) => {
+  socket.write(events);
+  const piece = chunk({ role: "assistant", content: "lorem ipsum ".repeat(5_000) });
+  for (let sent = 0; sent < 4 * megabyte; sent += piece.length) if (!(await write(socket, piece))) return;
+  await write(socket, `${chunk({}, "stop")}data: [DONE]\n\n`);
   endChunks(socket);
 };
 
@@ -232,7 +241,7 @@ const ant: Behaviour = async (socket, { text }) => {
 };
 
 export const behaviours: Readonly<Record<string, Behaviour>> = {
-  ...{ calm, long, quiet, bill, greedy, kept, sink, vector, outline },
+  ...{ calm, long, untold, quiet, bill, greedy, kept, sink, vector, outline },
   ...{ endlessHead, endlessInterim, bigFrames, endlessLine, bytewise, comments, framing, ant },
   ...{ dear: calm, cheap: calm },
 };

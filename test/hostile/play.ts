@@ -40,6 +40,8 @@ export interface Latency {
 }
 
 const longestMs = 15_000;
+/** How long the canary is watched from the beginning of an attack at least. */
+const leastMs = 1_500;
 const quietMs = 600;
 const firstQuietMs = 2_000;
 const settledMs = 4_000;
@@ -80,6 +82,8 @@ export async function play(row: Row, theatre: Theatre): Promise<Played> {
   const attackAt = performance.now();
   const outcome = await run(row, stageOf(theatre, gateway, 1));
   const seconds = (performance.now() - attackAt) / 1000;
+  // An attack that is over at once may still cost, and a hundredth needs many samples.
+  await delay(Math.max(0, leastMs - seconds * 1000));
   const attacked = await canary.pause();
   const peak = endWatch();
   const cpuMs = gateway.isAlive() ? cpuOf(gateway.pid) - cpuBefore : Number.NaN;

@@ -78,6 +78,12 @@ export const upstreams: readonly Row[] = [
   misbehaving("endlessInterim", "interim answers (103) without an end", bounded, 10),
   misbehaving("bigFrames", "streams of frames of 16 MB", "memory is bounded; others are served", 4, 1_000),
   misbehaving("endlessLine", "a stream whose frame never ends", "it is cut at the bound of frames", 4),
+  misbehaving(
+    "untold",
+    "10 streams of 4 MB of text that tell no usage",
+    "their tokens are counted aside; others are served",
+    10,
+  ),
   misbehaving("bytewise", "30 streams whose every byte is a chunk", "others are served", 30),
   misbehaving("comments", "20 streams of nothing but comments", "others are served", 20),
   framing,
