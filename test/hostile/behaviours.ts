@@ -223,12 +223,20 @@ const framings: Readonly<Record<string, (another: string) => string>> = {
 };
 export const framingKinds = Object.keys(framings);
 
+/** Of these the head alone raises the doubt, so that what follows may come when the connection serves another call. */
+const doubtfulHeads = ["204-length", "304-length", "204-chunked", "two-lengths", "length-and-chunks"];
+const laterMs = 2;
+
 /** `bad KIND`: an answer that ends in doubt, and another behind it. Anything else is said again. */
-const framing: Behaviour = (socket, { text }) => {
+const framing: Behaviour = async (socket, { text }) => {
   const kind = /^bad (\S+)/.exec(text)?.[1] ?? "";
-  const bad = framings[kind]?.(answered("another's"));
-  if (bad === undefined) whole(socket, completion(text));
-  else socket.write(bad);
+  const another = answered("another's");
+  const bad = framings[kind]?.(another);
+  if (bad === undefined) return whole(socket, completion(text));
+  if (!doubtfulHeads.includes(kind)) return void socket.write(bad);
+  socket.write(bad.slice(0, -another.length));
+  await delay(laterMs);
+  socket.write(another);
 };
 
 /** Says what its text says: an error with its status, or the events of a stream. */

@@ -107,11 +107,12 @@ function stageOf({ calm, wild, ms }: Theatre, gateway: GatewayProcess, share: nu
 /** Makes a small attack first, and returns what is held then or was before, whichever is more. */
 async function warm(row: Row, theatre: Theatre, gateway: GatewayProcess, base: Settled): Promise<Held> {
   const share = row.warm ?? 0.1;
-  if (share === 0) return base.held;
+  // A full collection makes a heap smaller than calls then need.
+  const held = { ...base.held, rss: Math.max(base.held.rss, theatre.normal) };
+  if (share === 0) return held;
   await run(row, stageOf(theatre, gateway, share));
   await delay(pollMs);
-  if (!gateway.isAlive()) return base.held;
-  return { ...base.held, rss: Math.max(base.held.rss, heldBy(gateway.pid).rss) };
+  return gateway.isAlive() ? { ...held, rss: Math.max(held.rss, heldBy(gateway.pid).rss) } : held;
 }
 
 async function run(row: Row, stage: Stage): Promise<Outcome> {
