@@ -81,13 +81,22 @@ const calm: Behaviour = async (socket, { text, stream }) => {
   endChunks(socket);
 };
 
-/** Streams so many megabytes, as fast as they are read. */
+/** Streams so many megabytes, as fast as they are read; hardly any of it is text, whose tokens somebody might have to count. */
 const long: Behaviour = async (socket, { text }) => {
   socket.write(events);
-  const piece = chunk({ role: "assistant", content: "lorem ipsum ".repeat(1_300) }).repeat(4);
+  const piece = chunk({ role: "assistant", content: "a" }, null, { padding: "lorem ipsum ".repeat(1_300) }).repeat(4);
   const pieces = Math.ceil((Number(text) * megabyte) / piece.length);
   for (let i = 0; i < pieces; i++) if (!(await write(socket, piece))) return;
   await write(socket, last);
+  endChunks(socket);
+};
+
+/** Streams four megabytes of text, and tells no usage. */
+const untold: Behaviour = async (socket) => {
+  socket.write(events);
+  const piece = chunk({ role: "assistant", content: "lorem ipsum ".repeat(5_000) });
+  for (let sent = 0; sent < 4 * megabyte; sent += piece.length) if (!(await write(socket, piece))) return;
+  await write(socket, `${chunk({}, "stop")}data: [DONE]\n\n`);
   endChunks(socket);
 };
 
@@ -214,12 +223,20 @@ const framings: Readonly<Record<string, (another: string) => string>> = {
 };
 export const framingKinds = Object.keys(framings);
 
+/** Of these the head alone raises the doubt, so that what follows may come when the connection serves another call. */
+const doubtfulHeads = ["204-length", "304-length", "204-chunked", "two-lengths", "length-and-chunks"];
+const laterMs = 2;
+
 /** `bad KIND`: an answer that ends in doubt, and another behind it. Anything else is said again. */
-const framing: Behaviour = (socket, { text }) => {
+const framing: Behaviour = async (socket, { text }) => {
   const kind = /^bad (\S+)/.exec(text)?.[1] ?? "";
-  const bad = framings[kind]?.(answered("another's"));
-  if (bad === undefined) whole(socket, completion(text));
-  else socket.write(bad);
+  const another = answered("another's");
+  const bad = framings[kind]?.(another);
+  if (bad === undefined) return whole(socket, completion(text));
+  if (!doubtfulHeads.includes(kind)) return void socket.write(bad);
+  socket.write(bad.slice(0, -another.length));
+  await delay(laterMs);
+  socket.write(another);
 };
 
 /** Says what its text says: an error with its status, or the events of a stream. */
@@ -232,7 +249,7 @@ const ant: Behaviour = async (socket, { text }) => {
 };
 
 export const behaviours: Readonly<Record<string, Behaviour>> = {
-  ...{ calm, long, quiet, bill, greedy, kept, sink, vector, outline },
+  ...{ calm, long, untold, quiet, bill, greedy, kept, sink, vector, outline },
   ...{ endlessHead, endlessInterim, bigFrames, endlessLine, bytewise, comments, framing, ant },
   ...{ dear: calm, cheap: calm },
 };

@@ -52,6 +52,7 @@ export interface GatewayOptions {
  */
 const shortBounds: Readonly<Record<string, unknown>> = {
   body_timeout_seconds: 6,
+  disconnect_drain_seconds: 1,
   idle_seconds: 3,
   stalled_reader_seconds: 2,
 };

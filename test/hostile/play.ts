@@ -40,6 +40,8 @@ export interface Latency {
 }
 
 const longestMs = 15_000;
+/** How long the canary is watched from the beginning of an attack at least. */
+const leastMs = 1_500;
 const quietMs = 600;
 const firstQuietMs = 2_000;
 const settledMs = 4_000;
@@ -80,6 +82,8 @@ export async function play(row: Row, theatre: Theatre): Promise<Played> {
   const attackAt = performance.now();
   const outcome = await run(row, stageOf(theatre, gateway, 1));
   const seconds = (performance.now() - attackAt) / 1000;
+  // An attack that is over at once may still cost, and a hundredth needs many samples.
+  await delay(Math.max(0, leastMs - seconds * 1000));
   const attacked = await canary.pause();
   const peak = endWatch();
   const cpuMs = gateway.isAlive() ? cpuOf(gateway.pid) - cpuBefore : Number.NaN;
@@ -103,11 +107,12 @@ function stageOf({ calm, wild, ms }: Theatre, gateway: GatewayProcess, share: nu
 /** Makes a small attack first, and returns what is held then or was before, whichever is more. */
 async function warm(row: Row, theatre: Theatre, gateway: GatewayProcess, base: Settled): Promise<Held> {
   const share = row.warm ?? 0.1;
-  if (share === 0) return base.held;
+  // A full collection makes a heap smaller than calls then need.
+  const held = { ...base.held, rss: Math.max(base.held.rss, theatre.normal) };
+  if (share === 0) return held;
   await run(row, stageOf(theatre, gateway, share));
   await delay(pollMs);
-  if (!gateway.isAlive()) return base.held;
-  return { ...base.held, rss: Math.max(base.held.rss, heldBy(gateway.pid).rss) };
+  return gateway.isAlive() ? { ...held, rss: Math.max(held.rss, heldBy(gateway.pid).rss) } : held;
 }
 
 async function run(row: Row, stage: Stage): Promise<Outcome> {

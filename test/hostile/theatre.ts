@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Canary, startCanary } from "./canary.ts";
 import { type GatewayProcess, startGateway } from "./gateway.ts";
+import { heldBy } from "./measure.ts";
 import type { Row } from "./row.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
@@ -20,6 +21,8 @@ export interface Theatre extends TheatreOptions {
   openFiles?: number | undefined;
   /** What the canary saw while nothing else happened at this gateway. */
   quiet: Quiet;
+  /** Resident memory of this gateway before its first attack, in megabytes. */
+  normal: number;
   close(): Promise<void>;
 }
 
@@ -36,7 +39,7 @@ export async function openTheatre(options: TheatreOptions): Promise<Theatre> {
   const [calm, wild] = [await startUpstream(), await startUpstream()];
   const canary = startCanary();
   const theatre: Theatre = {
-    ...{ ...options, canary, calm, wild, quiet: nothingSeen() },
+    ...{ ...options, canary, calm, wild, quiet: nothingSeen(), normal: 0 },
     async close() {
       await dropGateway(theatre);
       await Promise.all([canary, calm, wild].map((part) => part.close()));
@@ -56,6 +59,7 @@ export async function readyGateway({ openFiles }: Row, theatre: Theatre): Promis
   await canary.call(gateway.port, calm.port, gateway.keys.canary);
   await delay(warmMs);
   await canary.pause();
+  theatre.normal = heldBy(gateway.pid).rss;
   return gateway;
 }
 

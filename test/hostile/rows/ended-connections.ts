@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { endChild } from "../canary.ts";
-import { data, frame, headers, openH2, postFields, preface, settings, types } from "../h2.ts";
+import { data, frame, type H2Client, headers, openH2, postFields, preface, settings, types } from "../h2.ts";
 import { ask, inTurns, isClosedWithin, open, post, tally } from "../raw.ts";
 import { chat, chatPath, faultsOf, type Outcome, type Row, type Stage, scaled } from "../row.ts";
 
@@ -67,9 +67,13 @@ const halfClosed: Row = {
   holds: "the stream ends with its connection: hold, place and descriptor are free",
   async run(stage) {
     const { port, keys } = stage.gateway;
-    const clients = await Promise.all(Array.from({ length: scaled(stage, 100) }, () => openH2(port)));
-    for (const { socket } of clients) socket.write(streamRequest(keys.rich, "quiet"));
-    await until(() => clients.every(({ received }) => received.size > 0), 3_000);
+    const clients: H2Client[] = [];
+    await inTurns(scaled(stage, 100), 5, stage.signal, async () => {
+      const client = await openH2(port);
+      client.socket.write(streamRequest(keys.rich, "quiet"));
+      clients.push(client);
+      await until(() => client.received.size > 0, 3_000);
+    });
     const begun = clients.filter(({ received }) => received.size > 0).length;
     for (const { socket } of clients) socket.end();
     return { told: `${begun} streams`, faults: faultsOf({ "no stream began": begun === 0 }) };

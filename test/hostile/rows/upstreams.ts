@@ -45,13 +45,13 @@ const bounded = "is refused at the bound of heads; its connection is not kept";
 
 const framing: Row = {
   ...{ name: "upstream-framing", item: 4, warm: 0 },
-  attack: `3,000 calls at an upstream whose answers end in doubt in ${framingKinds.length} ways, every other one`,
+  attack: `2,000 calls at an upstream whose answers end in doubt in ${framingKinds.length} ways, every other one`,
   holds: "a connection is kept only where its answer ended beyond doubt: each caller gets its own",
   async run(stage) {
     const { port, keys } = stage.gateway;
     const seen = { own: 0, failed: 0 };
     const wrong = new Map<string, number>();
-    const perKind = Math.ceil(3_000 / framingKinds.length);
+    const perKind = Math.ceil(2_000 / framingKinds.length);
     for (const kind of framingKinds) {
       await inTurns(perKind, 12, stage.signal, async (i) => {
         const isBad = i % 2 === 0;
@@ -78,6 +78,15 @@ export const upstreams: readonly Row[] = [
   misbehaving("endlessInterim", "interim answers (103) without an end", bounded, 10),
   misbehaving("bigFrames", "streams of frames of 16 MB", "memory is bounded; others are served", 4, 1_000),
   misbehaving("endlessLine", "a stream whose frame never ends", "it is cut at the bound of frames", 4),
+  {
+    ...misbehaving(
+      "untold",
+      "10 streams of 4 MB of text that tell no usage",
+      "their tokens are counted aside; others are served",
+      10,
+    ),
+    warm: 0.5,
+  },
   misbehaving("bytewise", "30 streams whose every byte is a chunk", "others are served", 30),
   misbehaving("comments", "20 streams of nothing but comments", "others are served", 20),
   framing,
