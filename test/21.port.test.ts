@@ -108,11 +108,17 @@ describe("the first bytes", () => {
     });
   }
 
-  test("that equal the preface for a while and then differ go to HTTP/1.1, which refuses them", async () => {
-    const { port } = await startPort();
-    const { answer } = await raw(port, "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n");
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-  });
+  for (const text of [
+    "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n",
+    "PRI * HTTP/1.1\r\n\r\n",
+    "PRI / HTTP/1.1\r\nhost: h\r\n\r\n",
+  ]) {
+    test(`that begin like the preface and are none are refused: ${JSON.stringify(text)}`, async () => {
+      const { port } = await startPort();
+      const { answer } = await raw(port, text);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    });
+  }
 });
 
 describe("a body of 6 MiB", () => {

@@ -19,7 +19,7 @@ import { ServedConnection } from "../http1/served-connection.ts";
 import { type ConnectionCounts, createConnections } from "./connections.ts";
 import type { Http2FloodOptions } from "./http2-floods.ts";
 import { createHttp2Sessions } from "./http2-sessions.ts";
-import { rejectConnect, rejectHeadless, rejectRaw } from "./raw-answers.ts";
+import { rejectConnect, rejectHeadless, rejectPreface, rejectRaw } from "./raw-answers.ts";
 import { createRequestTurns } from "./request-turns.ts";
 import { sniff } from "./sniff.ts";
 import { createStalledReaders } from "./stalled-readers.ts";
@@ -125,8 +125,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     // A client's address is remembered by whoever asks for it now; once the client has cut the connection, nobody knows it.
     if (socket.remoteAddress === undefined) return void socket.destroy();
     const connection = connections.add(socket);
-    sniff(socket, sniffTimeoutMs, (isHttp2) => {
-      if (isHttp2) {
+    sniff(socket, sniffTimeoutMs, (told) => {
+      if (told === "broken preface") return rejectPreface(socket, options);
+      if (told === "http2") {
         connection.isIdle = sessions.take(socket);
         connection.protocol = "http2";
         return;

@@ -41,6 +41,13 @@ export function rejectConnect(socket: Socket, { rejectionBody }: RejectionOption
   endRaw(socket, 405, { allow: "GET, POST, DELETE", ...rejectionHeaders(body) }, body);
 }
 
+/** Answers what begins like the preface of HTTP/2 and is none. */
+export function rejectPreface(socket: Socket, { rejectionBody }: RejectionOptions): void {
+  socket.on("error", () => socket.destroy()).resume();
+  const body = rejectionBody(400);
+  endRaw(socket, 400, rejectionHeaders(body), body);
+}
+
 function endRaw(socket: Socket, status: number, headers: Record<string, string>, body: Buffer): void {
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`);

@@ -3,8 +3,14 @@ import type { Socket } from "node:net";
 
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
+/** The method of the preface, which no request has (RFC 9113, section 11): Node's HTTP/1.1 parser waits for the rest of one. */
+const reserved = Buffer.from("PRI ");
+
+/** What the first bytes of a connection are. */
+export type FirstBytes = "http2" | "broken preface" | "other";
+
 /** Reads until the preface is told from anything else, gives the bytes back to the socket, once, and decides. */
-export function sniff(socket: Socket, timeoutMs: number, decide: (isHttp2: boolean) => void): void {
+export function sniff(socket: Socket, timeoutMs: number, decide: (told: FirstBytes) => void): void {
   let seen: Buffer = Buffer.alloc(0);
   let late: NodeJS.Immediate | undefined;
   // After a while in which the process was busy timers fire first: what has come meanwhile is read before the cut.
@@ -23,7 +29,7 @@ export function sniff(socket: Socket, timeoutMs: number, decide: (isHttp2: boole
     rest();
     socket.off("readable", onReadable).off("error", drop).off("end", drop).off("close", rest);
     socket.unshift(seen);
-    decide(same);
+    decide(same ? "http2" : seen.subarray(0, reserved.length).equals(reserved) ? "broken preface" : "other");
   };
   socket.on("readable", onReadable);
   socket.once("error", drop);
