@@ -131,7 +131,7 @@ describe("health", () => {
         let closed: Promise<void> | undefined;
         for await (const { status } of createClient(Health, transportTo(ending)).watch({ service })) {
           statuses.push(status);
-          closed ??= ending.close();
+          closed ??= ending.close("running");
         }
         expect(statuses).toEqual([Status.SERVING, Status.NOT_SERVING]);
         await closed;
@@ -146,7 +146,7 @@ describe("health", () => {
     let closed: Promise<void> | undefined;
     for await (const answer of client.watch("")) {
       statuses.push((answer as HealthCheckResponse).status);
-      closed ??= ending.close();
+      closed ??= ending.close("running");
     }
     expect(statuses).toEqual([Status.SERVING, Status.NOT_SERVING]);
     await closed;

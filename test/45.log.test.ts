@@ -331,7 +331,7 @@ test("an error of the gateway's own, with its cause in the log and not in the an
     expect(line).toMatchObject({ err: cause });
     expect(at.logged()).not.toContain(at.apiKey);
   } finally {
-    await at.close();
+    await at.close("broken");
   }
 });
 

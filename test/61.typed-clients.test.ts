@@ -94,9 +94,9 @@ let odd: TestGateway;
 
 beforeAll(async () => {
   near = await startTestGateway();
-  far = await startTestGateway(behind(near));
+  far = await startTestGateway({ ...behind(near), disconnectDrainMs: 100 });
   upstream = await startUpstream();
-  odd = await startTestGateway(upstreamAt(upstream.baseUrl));
+  odd = await startTestGateway({ ...upstreamAt(upstream.baseUrl), disconnectDrainMs: 100 });
 });
 
 afterAll(async () => {
