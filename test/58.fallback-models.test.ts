@@ -86,9 +86,15 @@ test("what the key may not use is refused at once, by its place, and nothing is 
   await open({ models: ["m"] });
   expect(await refusal(await stage.ask({ models: ["m", "n"] }))).toMatchObject({ status: 403, param: "models[1]" });
   expect(await refusal(await stage.ask({ models: ["nowhere"] }))).toMatchObject({ status: 404, param: "models[0]" });
-  expect(await refusal(await stage.ask({ models: ["e"] }))).toMatchObject({ status: 404, param: "models[0]" });
+  expect(await refusal(await stage.ask({ models: ["e"] }))).toMatchObject({ status: 403, param: "models[0]" });
   expect(await refusal(await stage.ask({ models: Array(9).fill("m") }))).toMatchObject({ status: 400 });
   expect(await refusal(await stage.ask({ models: "m" }))).toMatchObject({ status: 400, param: "models" });
+  expect([stage.first.received.length, stage.second.received.length]).toEqual([0, 0]);
+});
+
+test("a further model of another kind is refused by its place, and nothing is sent", async () => {
+  await open();
+  expect(await refusal(await stage.ask({ models: ["n", "e"] }))).toMatchObject({ status: 404, param: "models[1]" });
   expect([stage.first.received.length, stage.second.received.length]).toEqual([0, 0]);
 });
 

@@ -338,7 +338,7 @@ describe("a gateway that stops", () => {
     await exchange.write(openaiFrames(chatChunk({ content })));
     await hearing.begun;
     const after = openBooks(stopping.databasePath);
-    await stopping.close();
+    await stopping.close("running");
     const standing = after.of(payer);
     after.close();
     expect(standing).toMatchObject({ holds: 0, held: 0, requests: [{ outcome: Outcome.LEFT, estimated: 1 }] });
