@@ -317,6 +317,12 @@ describe("many requests that one read brings", () => {
     await ended(socket);
     expect(begun).toBeLessThan(100);
     await allGone(port);
+    // Who comes again at once is not let in.
+    expect(port.listener.counts()).toMatchObject({ floods: 1 });
+    const again = open(port.listener.port).resume();
+    again.write(preface);
+    await ended(again);
+    expect(begun).toBeLessThan(100);
   });
 });
 

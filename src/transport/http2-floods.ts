@@ -4,7 +4,7 @@
  *
  * So what is counted is bytes: what a connection has brought, less the bodies of its streams and what each stream's head may
  * take. The rest has a budget that refills. A session beyond it is told to calm down and is cut, and its address may open
- * none for a while: it would only begin again.
+ * none for a while: it would only begin again. So it is where Node has ended a session for the streams that it reset.
  */
 import { constants, type Http2Stream, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
@@ -14,6 +14,8 @@ export interface Http2Floods {
   admits(address: string): boolean;
   /** Counts what a session sends, until it closes. Returns what is told of each stream that opens. */
   watch(session: ServerHttp2Session, socket: Socket): (stream: Http2Stream) => void;
+  /** Lets an address open none for a while: its session was ended for the streams that it reset. */
+  penalise(address: string): void;
   /** How many sessions have been cut. */
   readonly cuts: number;
   close(): void;
@@ -63,11 +65,15 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
     }
   }
 
-  function cut(one: Watched, now: number): void {
+  function penalise(address: string, now: number): void {
     cuts++;
-    watched.delete(one);
     if (penalties.size >= mostPenalties) penalties.clear();
-    penalties.set(one.address, now + penaltyMs);
+    penalties.set(address, now + penaltyMs);
+  }
+
+  function cut(one: Watched, now: number): void {
+    watched.delete(one);
+    penalise(one.address, now);
     one.session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
     one.socket.destroy();
   }
@@ -100,6 +106,7 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
         });
       };
     },
+    penalise: (address) => penalise(address, performance.now()),
     get cuts() {
       return cuts;
     },

@@ -30,6 +30,14 @@ export interface Http2Sessions {
   cut(): void;
 }
 
+/** The most streams that a session has open at a time; clients wait, or open another. */
+export const maxConcurrentStreams = 250;
+/**
+ * How many streams a client may reset at once, and how many a second after that (`NGHTTP2_ENHANCE_YOUR_CALM` beyond): all that
+ * a session may have open at a time, as where a batch is given up.
+ */
+export const streamResets = { streamResetBurst: maxConcurrentStreams, streamResetRate: 20 };
+
 /** How long a client that was told to go away may keep the connection. */
 const lingerMs = 1_000;
 
@@ -57,7 +65,10 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
     take(socket) {
       // The listener's server keeps connections half open, as HTTP/1.1 may need them.
       socket.allowHalfOpen = false;
-      if (!floods.admits(socket.remoteAddress ?? "")) socket.destroy();
+      if (!floods.admits(socket.remoteAddress ?? "")) {
+        socket.destroy();
+        return () => true;
+      }
       taking = socket;
       server.emit("connection", socket);
       taking = undefined;
@@ -108,6 +119,7 @@ function watchSession(
   });
   const carried = () => socket.bytesWritten - replies;
   const opened = floods.watch(session, socket);
+  endResets(session, socket, floods);
   deadlines.watch(idle);
   session.once("close", () => deadlines.forget(idle));
   session.on("stream", (stream) => {
@@ -124,6 +136,20 @@ function watchSession(
     });
   });
   return () => open === 0;
+}
+
+/** Remembers the address whose session Node has ended because it reset more streams than `streamResets` allow. */
+function endResets(session: ServerHttp2Session, socket: Socket, floods: Http2Floods): void {
+  const { remoteAddress: address = "" } = socket;
+  let aborted = 0;
+  session.on("stream", (stream) => {
+    // A stream is told of in a later turn than it came, and may have been reset by then.
+    if (stream.aborted) aborted++;
+    else stream.once("aborted", () => aborted++);
+  });
+  session.on("error", ({ code }: NodeJS.ErrnoException) => {
+    if (code === "ERR_HTTP2_ERROR" && aborted >= streamResets.streamResetBurst) floods.penalise(address);
+  });
 }
 
 function readerOf(stream: Http2Stream, socket: Socket, carried: () => number): Reader {

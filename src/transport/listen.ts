@@ -9,8 +9,13 @@
  * reading (`stalledMs`), or by vanishing, which the system's probes find out. Where the process may have no more of them, the
  * one that has been idle longest makes room.
  */
-import { createServer as createHttp1Server, type RequestListener, type ServerResponse } from "node:http";
-import { createServer as createHttp2Server } from "node:http2";
+import {
+  createServer as createHttp1Server,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createHttp2Server, type Http2Stream } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { createDeadlines } from "../http1/deadlines.ts";
 import type { ServeOptions } from "../http1/serve-options.ts";
@@ -18,7 +23,7 @@ import { createKeepAlive } from "../http1/served-answer.ts";
 import { ServedConnection } from "../http1/served-connection.ts";
 import { type ConnectionCounts, createConnections } from "./connections.ts";
 import type { Http2FloodOptions } from "./http2-floods.ts";
-import { createHttp2Sessions } from "./http2-sessions.ts";
+import { createHttp2Sessions, maxConcurrentStreams, streamResets } from "./http2-sessions.ts";
 import { rejectConnect, rejectHeadless, rejectPreface, rejectRaw } from "./raw-answers.ts";
 import { createRequestTurns } from "./request-turns.ts";
 import { sniff } from "./sniff.ts";
@@ -54,20 +59,16 @@ export interface Listener {
   close(graceMs: number): Promise<void>;
 }
 
-/** The most streams that one HTTP/2 connection has open at a time; clients wait, or open another. */
-const maxConcurrentStreams = 250;
-
 /** How many connections wait to be taken: where a thousand clients come at once, none is told to come again. */
 const backlog = 16_384;
 
-/**
- * How many streams a client may reset at once, and how many a second after that (`NGHTTP2_ENHANCE_YOUR_CALM` beyond): all that
- * a session may have open at a time, as where a batch is given up.
- */
-const streamResets = { streamResetBurst: maxConcurrentStreams, streamResetRate: 20 };
-
 /** How long a connection must be silent before the system asks whether its client is still there. */
 const probeMs = 60_000;
+
+/** Whether the client has reset the stream of a request of HTTP/2, which its request may not have heard of. */
+function isTakenBack({ stream }: IncomingMessage & { readonly stream?: Http2Stream }): boolean {
+  return stream?.aborted === true;
+}
 
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { sniffTimeoutMs = 10_000, headersTimeoutMs = 60_000, idleMs = 65_000, stalledMs = 60_000 } = options;
@@ -78,7 +79,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const begin: RequestListener = (req, res) =>
     beginRequest(
       () => options.handle(req, res),
-      () => res.destroyed || req.destroyed,
+      () => res.destroyed || req.destroyed || isTakenBack(req),
     );
   const handle: RequestListener = (req, res) => {
     answers.set(req.socket, res);
