@@ -164,6 +164,7 @@ describe("an answer", () => {
 
   test.each([
     ["that says so", "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok"],
+    ["that says so in a list", "HTTP/1.1 200 OK\r\nconnection: x ,\tClose\r\ncontent-length: 2\r\n\r\nok"],
     ["of HTTP/1.0", "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok"],
     ["with more behind it than it told", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok, and more"],
     ["whose server keeps nothing", "HTTP/1.1 200 OK\r\nkeep-alive: timeout=1\r\ncontent-length: 2\r\n\r\nok"],
@@ -171,6 +172,15 @@ describe("an answer", () => {
     const { pool, sockets } = await upstream((socket) => void socket.write(text));
     for (let i = 0; i < 2; i++) expect(await ask(pool)).toMatchObject({ body: "ok", end: "ended" });
     expect(sockets).toHaveLength(2);
+  });
+
+  test.each([
+    [32, "ended"],
+    [33, expect.any(Error)],
+  ])("behind %i that only announce it is read, or refused", async (count, end) => {
+    const text = `${"HTTP/1.1 103 Early\r\n\r\n".repeat(count)}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`;
+    const { pool } = await upstream((socket) => void socket.write(text));
+    expect((await ask(pool)).end).toEqual(end);
   });
 
   test("without length or chunks ends with the connection", async () => {
@@ -289,6 +299,8 @@ describe("a connection", () => {
     await new Promise(setImmediate);
     isOver = true;
     while (sockets.length === 0) await new Promise(setImmediate);
+    // The client hears of it in one of the next turns, and has the connection rest for one more.
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
     await ask(pool);
     expect(sockets).toHaveLength(1);
   });

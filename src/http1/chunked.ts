@@ -1,5 +1,7 @@
 /** Bodies in chunks (RFC 9112, section 7.1): read from bytes cut anywhere, and written. */
 
+import { readFields } from "./fields.ts";
+
 const cr = 0x0d;
 const lf = 0x0a;
 /** A line between chunks is no longer, nor are all fields that follow the last chunk. */
@@ -78,7 +80,7 @@ export class ChunkedReader {
   #takeLine(line: string): void {
     const isEmpty = line.length === 1;
     if (this.#state === "size") {
-      const [, digits] = /^([0-9a-f]{1,8})[ \t]*(?:;[^\r]*)?\r$/i.exec(line) ?? [];
+      const [, digits] = /^([0-9a-f]{1,8})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?\r$/i.exec(line) ?? [];
       if (digits === undefined) throw new RangeError("a chunk does not begin with its size");
       this.#left = Number.parseInt(digits, 16);
       this.#state = this.#left === 0 ? "trailers" : "data";
@@ -86,7 +88,13 @@ export class ChunkedReader {
       if (!isEmpty) throw new RangeError("a chunk is longer than its size");
       this.#state = "size";
     } else if (isEmpty) this.#state = "over";
-    else this.#trailers += line.length;
+    else this.#takeTrailer(line);
+  }
+
+  /** Nobody asks for trailers: they are held to what a field is (RFC 9112, section 7.1.2), and dropped. */
+  #takeTrailer(line: string): void {
+    if (!readFields(line.slice(0, -1), 0, () => {})) throw new RangeError("a field behind the last chunk is none");
+    this.#trailers += line.length;
   }
 }
 
