@@ -60,6 +60,12 @@ describe("chunks", () => {
     "5;a=b\rc\r\n",
     "-1\r\na",
     "123456789\r\n",
+    "5 \r\n",
+    "5; a\r\n",
+    '5;a="b\r\n',
+    "0\r\nx\r\n",
+    "0\r\nx: a\0\r\n",
+    "0\r\ncontent-length: 5\r\n",
     "1\r\nab\r\n",
     "1\r\na\n",
     "1\n",
@@ -73,7 +79,7 @@ describe("chunks", () => {
   test("may have extensions, and sizes in capitals", () => {
     const reader = new ChunkedReader();
     const read: Buffer[] = [];
-    reader.push(Buffer.from("A;x=y\r\n0123456789\r\n000 \r\n\r\n"), read);
+    reader.push(Buffer.from('A;x=y;z;q="a \\" b"\r\n0123456789\r\n000\r\n\r\n'), read);
     expect(String(Buffer.concat(read))).toBe("0123456789");
     expect(reader.isOver).toBe(true);
   });

@@ -12,6 +12,12 @@ const hexDigits = Int8Array.from({ length: 256 }, (_, byte) =>
   "0123456789abcdef".indexOf(String.fromCharCode(byte).toLowerCase()),
 );
 
+/** A size, and extensions without space around their signs, as none is sent (RFC 9112, section 7.1.1). */
+const sizeLine =
+  /^([0-9a-f]{1,8})(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)*\r$/i;
+/** Fields that say where a message ends come before it (RFC 9110, section 6.5.1). */
+const notInTrailers: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
+
 /** What stands next. */
 type State = "size" | "data" | "dataEnd" | "trailers" | "over";
 
@@ -80,7 +86,7 @@ export class ChunkedReader {
   #takeLine(line: string): void {
     const isEmpty = line.length === 1;
     if (this.#state === "size") {
-      const [, digits] = /^([0-9a-f]{1,8})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?\r$/i.exec(line) ?? [];
+      const [, digits] = sizeLine.exec(line) ?? [];
       if (digits === undefined) throw new RangeError("a chunk does not begin with its size");
       this.#left = Number.parseInt(digits, 16);
       this.#state = this.#left === 0 ? "trailers" : "data";
@@ -93,7 +99,9 @@ export class ChunkedReader {
 
   /** Nobody asks for trailers: they are held to what a field is (RFC 9112, section 7.1.2), and dropped. */
   #takeTrailer(line: string): void {
-    if (!readFields(line.slice(0, -1), 0, () => {})) throw new RangeError("a field behind the last chunk is none");
+    let isField = false;
+    const isPlain = readFields(line.slice(0, -1), 0, (name) => (isField = !notInTrailers.has(name)));
+    if (!isPlain || !isField) throw new RangeError("a field behind the last chunk is none");
     this.#trailers += line.length;
   }
 }

@@ -77,21 +77,19 @@ export function checkBeginning(bytes: Buffer): void {
 }
 
 /**
- * Where two rules would tell other ends, none is followed: RFC 9112, section 6.3. `readLength` is the length that the head
- * tells, where that has been read already.
+ * Where two rules would tell other ends, none is followed, also where the status has no body: RFC 9112, section 6.3. `readLength`
+ * is the length that the head tells, where that has been read already.
  */
 export function framingOf({ status, fields, isOld }: ReplyHead, readLength?: number): Framing {
   const { "transfer-encoding": coding, "content-length": length } = fields;
-  if (hasNoBody(status)) return 0;
-  if (coding !== undefined) {
-    if (isOld || length !== undefined || String(coding).toLowerCase() !== "chunked")
-      throw notUnderstood("how its body is coded is not known");
-    return new ChunkedReader();
-  }
-  if (length === undefined) return "close";
+  if (coding !== undefined && length !== undefined) throw notUnderstood("it tells a length and a coding");
   const bytes = readLength ?? (typeof length === "string" ? lengthIn(length) : undefined);
-  if (bytes === undefined) throw notUnderstood("its length is none");
-  return bytes;
+  if (length !== undefined && bytes === undefined) throw notUnderstood("its length is none");
+  if (hasNoBody(status)) return 0;
+  if (coding === undefined) return bytes ?? "close";
+  // What HTTP/1.0 has no chunks for, and what nobody asked for.
+  if (isOld || String(coding).toLowerCase() !== "chunked") throw notUnderstood("how its body is coded is not known");
+  return new ChunkedReader();
 }
 
 export function notUnderstood(words: string): Error {
