@@ -60,6 +60,12 @@ describe("chunks", () => {
     "5;a=b\rc\r\n",
     "-1\r\na",
     "123456789\r\n",
+    "5 \r\n",
+    "5; a\r\n",
+    '5;a="b\r\n',
+    "0\r\nx\r\n",
+    "0\r\nx: a\0\r\n",
+    "0\r\ncontent-length: 5\r\n",
     "1\r\nab\r\n",
     "1\r\na\n",
     "1\n",
@@ -73,7 +79,7 @@ describe("chunks", () => {
   test("may have extensions, and sizes in capitals", () => {
     const reader = new ChunkedReader();
     const read: Buffer[] = [];
-    reader.push(Buffer.from("A;x=y\r\n0123456789\r\n000 \r\n\r\n"), read);
+    reader.push(Buffer.from('A;x=y;z;q="a \\" b"\r\n0123456789\r\n000\r\n\r\n'), read);
     expect(String(Buffer.concat(read))).toBe("0123456789");
     expect(reader.isOver).toBe(true);
   });
@@ -164,6 +170,7 @@ describe("an answer", () => {
 
   test.each([
     ["that says so", "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok"],
+    ["that says so in a list", "HTTP/1.1 200 OK\r\nconnection: x ,\tClose\r\ncontent-length: 2\r\n\r\nok"],
     ["of HTTP/1.0", "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok"],
     ["with more behind it than it told", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok, and more"],
     ["whose server keeps nothing", "HTTP/1.1 200 OK\r\nkeep-alive: timeout=1\r\ncontent-length: 2\r\n\r\nok"],
@@ -171,6 +178,15 @@ describe("an answer", () => {
     const { pool, sockets } = await upstream((socket) => void socket.write(text));
     for (let i = 0; i < 2; i++) expect(await ask(pool)).toMatchObject({ body: "ok", end: "ended" });
     expect(sockets).toHaveLength(2);
+  });
+
+  test.each([
+    [32, "ended"],
+    [33, expect.any(Error)],
+  ])("behind %i that only announce it is read, or refused", async (count, end) => {
+    const text = `${"HTTP/1.1 103 Early\r\n\r\n".repeat(count)}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`;
+    const { pool } = await upstream((socket) => void socket.write(text));
+    expect((await ask(pool)).end).toEqual(end);
   });
 
   test("without length or chunks ends with the connection", async () => {
@@ -289,6 +305,8 @@ describe("a connection", () => {
     await new Promise(setImmediate);
     isOver = true;
     while (sockets.length === 0) await new Promise(setImmediate);
+    // The client hears of it in one of the next turns, and has the connection rest for one more.
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
     await ask(pool);
     expect(sockets).toHaveLength(1);
   });

@@ -1,5 +1,7 @@
 /** Bodies in chunks (RFC 9112, section 7.1): read from bytes cut anywhere, and written. */
 
+import { readFields } from "./fields.ts";
+
 const cr = 0x0d;
 const lf = 0x0a;
 /** A line between chunks is no longer, nor are all fields that follow the last chunk. */
@@ -9,6 +11,12 @@ const mostDigits = 8;
 const hexDigits = Int8Array.from({ length: 256 }, (_, byte) =>
   "0123456789abcdef".indexOf(String.fromCharCode(byte).toLowerCase()),
 );
+
+/** A size, and extensions without space around their signs, as none is sent (RFC 9112, section 7.1.1). */
+const sizeLine =
+  /^([0-9a-f]{1,8})(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)*\r$/i;
+/** Fields that say where a message ends come before it (RFC 9110, section 6.5.1). */
+const notInTrailers: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
 
 /** What stands next. */
 type State = "size" | "data" | "dataEnd" | "trailers" | "over";
@@ -78,7 +86,7 @@ export class ChunkedReader {
   #takeLine(line: string): void {
     const isEmpty = line.length === 1;
     if (this.#state === "size") {
-      const [, digits] = /^([0-9a-f]{1,8})[ \t]*(?:;[^\r]*)?\r$/i.exec(line) ?? [];
+      const [, digits] = sizeLine.exec(line) ?? [];
       if (digits === undefined) throw new RangeError("a chunk does not begin with its size");
       this.#left = Number.parseInt(digits, 16);
       this.#state = this.#left === 0 ? "trailers" : "data";
@@ -86,7 +94,15 @@ export class ChunkedReader {
       if (!isEmpty) throw new RangeError("a chunk is longer than its size");
       this.#state = "size";
     } else if (isEmpty) this.#state = "over";
-    else this.#trailers += line.length;
+    else this.#takeTrailer(line);
+  }
+
+  /** Nobody asks for trailers: they are held to what a field is (RFC 9112, section 7.1.2), and dropped. */
+  #takeTrailer(line: string): void {
+    let isField = false;
+    const isPlain = readFields(line.slice(0, -1), 0, (name) => (isField = !notInTrailers.has(name)));
+    if (!isPlain || !isField) throw new RangeError("a field behind the last chunk is none");
+    this.#trailers += line.length;
   }
 }
 

@@ -8,8 +8,17 @@ import type { Socket } from "node:net";
 import { ChunkedReader } from "./chunked.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { ClosedError, type PartTimeouts, type Replies } from "./replies.ts";
-import { type Framing, framingOf, notUnderstood, usuallyKeptMs } from "./reply.ts";
+import {
+  announcesBody,
+  type Framing,
+  framingOf,
+  hasNoBody,
+  notUnderstood,
+  type ReplyHead,
+  usuallyKeptMs,
+} from "./reply.ts";
 import { ReplyHeads } from "./reply-heads.ts";
+import { reusableForMs } from "./reuse.ts";
 import { writeMessage } from "./write.ts";
 
 /** Connects to the server, and has what it sends called back with. */
@@ -30,6 +39,9 @@ export interface ConnectionOptions {
 
 const empty = Buffer.alloc(0);
 
+/** How many interim answers (103) may come before an answer: nobody waits for them, and some servers send one or two. */
+const mostInterim = 32;
+
 export class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
@@ -42,8 +54,12 @@ export class Connection {
   #held: Buffer = empty;
   /** Undefined while the head has not come. */
   #framing: Framing | undefined;
-  /** How long it is kept after this answer; 0 where it is not. */
+  /** What its head says of an answer's end (`Ending`): the head is not kept for as long as its body lasts. */
   #keptMs = usuallyKeptMs;
+  #isBodyInDoubt = false;
+  #isEarly = false;
+  /** How many interim answers have come before it. */
+  #interim = 0;
   /** When what is waited for is late, or the server no longer keeps it, by `performance.now()`. */
   deadline = Number.POSITIVE_INFINITY;
 
@@ -51,10 +67,7 @@ export class Connection {
     this.#options = options;
     const { socket, connected } = options.open(this.#onData);
     this.#socket = socket;
-    socket.once(connected, () => {
-      this.#isConnected = true;
-      this.#waiting?.();
-    });
+    socket.once(connected, () => afterReads(this.#begin));
     socket.once("end", () => this.#leave(new ClosedError("it closed the connection")));
     socket.on("error", (error) => this.#leave(error));
     socket.once("close", () => this.#leave(new ClosedError("the connection was closed")));
@@ -65,15 +78,22 @@ export class Connection {
   send(head: string, body: Buffer | undefined, replies: Replies): void {
     this.#replies = replies;
     this.#framing = undefined;
+    this.#isEarly = false;
+    this.#interim = 0;
     if (this.#isConnected) return void this.#write(head, body, replies);
     this.#expect("connectMs");
     this.#waiting = () => this.#write(head, body, replies);
   }
 
+  readonly #begin = (): void => {
+    this.#isConnected = true;
+    this.#waiting?.();
+  };
+
   #write(head: string, body: Buffer | undefined, replies: Replies): void {
     this.#waiting = undefined;
     // Its caller may have left while the connection was made, which is as good for another.
-    if (replies.isOver) return void this.#becomeIdle(performance.now());
+    if (replies.isOver) return void this.#becomeIdle(performance.now(), this.#keptMs);
     this.#expect("firstByteMs");
     replies.sent(this);
     writeMessage(this.#socket, head, body);
@@ -120,6 +140,7 @@ export class Connection {
 
   readonly #onData = (bytes: Buffer): void => {
     if (!this.#replies) return void this.#letGo(); // It answers what nobody asked.
+    if (!this.#isConnected) return void this.#leave(notUnderstood("it came before anything was asked"));
     try {
       this.#take(bytes, performance.now());
     } catch (error) {
@@ -139,16 +160,26 @@ export class Connection {
     this.#held = beginning ? empty : all;
     if (!beginning) return undefined;
     const { head, length, from } = beginning;
-    const { status, fields } = head;
     const rest = all.subarray(from);
-    if (status === 101) throw notUnderstood("it changed to another protocol");
-    // What comes before the answer itself says nothing that anybody waits for.
-    if (status < 200) return rest.length > 0 ? this.#readHead(rest, now) : undefined;
+    if (this.#socket.writableLength > 0) this.#isEarly = true;
+    if (head.status < 200) {
+      this.#passInterim(head);
+      return rest.length > 0 ? this.#readHead(rest, now) : undefined;
+    }
     this.#keptMs = head.keptMs;
+    this.#isBodyInDoubt = hasNoBody(head.status) && announcesBody(head);
     this.#framing = framingOf(head, length);
     this.#expect("idleMs", now);
-    this.#replies?.head(status, fields);
+    this.#replies?.head(head.status, head.fields);
     return rest;
+  }
+
+  /** What comes before the answer itself says nothing that anybody waits for, and buys the server no time. */
+  #passInterim(head: ReplyHead): void {
+    if (head.status === 101) throw notUnderstood("it changed to another protocol");
+    // Its body would be taken for the answer.
+    if (announcesBody(head)) throw notUnderstood("an interim answer announces a body");
+    if (++this.#interim > mostInterim) throw notUnderstood("too many interim answers come before it");
   }
 
   #readBody(bytes: Buffer, now: number): void {
@@ -175,19 +206,21 @@ export class Connection {
     if (chunks.isOver) this.#finish(taken < bytes.length, now);
   }
 
-  /** The answer is over; what came behind it was asked by nobody. */
-  #finish(isMore: boolean, now: number): void {
+  #finish(isMoreBehind: boolean, now: number): void {
     const replies = this.#replies;
-    if (!replies || isMore || this.#keptMs <= 0 || this.#socket.writableLength > 0) this.#letGo();
-    else this.#becomeIdle(now);
+    const [keptMs, isBodyInDoubt, isEarly] = [this.#keptMs, this.#isBodyInDoubt, this.#isEarly];
+    const isWriting = this.#socket.writableLength > 0;
+    const ms = reusableForMs({ keptMs, isBodyInDoubt, isEarly, isMoreBehind, isWriting });
+    if (replies && ms > 0) this.#becomeIdle(now, ms);
+    else this.#letGo();
     this.#replies = undefined;
     replies?.ended();
   }
 
-  #becomeIdle(now: number): void {
+  #becomeIdle(now: number, forMs: number): void {
     this.#replies = undefined;
     this.#framing = undefined;
-    this.deadline = now + this.#keptMs;
+    this.deadline = now + forMs;
     if (this.isPaused) this.#socket.resume();
     this.#options.onIdle(this);
   }
@@ -204,8 +237,14 @@ export class Connection {
 
   /** At once, and not when the socket says so: nobody may be given it meanwhile. */
   #letGo(): void {
+    this.#waiting = undefined;
     this.#options.deadlines.forget(this);
     this.#options.onClosed(this);
     this.#socket.destroy();
   }
+}
+
+/** Calls back when the sockets have been read once more: a server that says something before it is asked shows until then. */
+function afterReads(then: () => void): void {
+  setImmediate(setImmediate, then);
 }

@@ -4,6 +4,7 @@
  * Who asks gets the connection that was used last, so that those which a quiet hour does not need end by themselves. Requests
  * are sent at the end of the turn in which they were asked, one after another: a write to a server that sleeps wakes it, which
  * costs more than the write; and what has come meanwhile has been read then, so that no connection is taken which has ended.
+ * For the same reason a connection rests until the turn after its answer: what follows that unasked shows meanwhile, and ends it.
  */
 import { Connection } from "./connection.ts";
 import { createDeadlines } from "./deadlines.ts";
@@ -44,8 +45,11 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
   const open = createOpen(origin);
   const deadlines = createDeadlines();
   const idle: Connection[] = [];
+  /** Those whose answers ended in this turn. */
+  let resting: Connection[] = [];
   const all = new Set<Connection>();
   let queued: Queued[] = [];
+  let isTurnEndAwaited = false;
   let closing: PromiseWithResolvers<void> | undefined;
 
   function make(): Connection {
@@ -62,25 +66,43 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
     return undefined;
   }
 
-  function sendAll(): void {
+  function awaitTurnEnd(): void {
+    if (isTurnEndAwaited) return;
+    isTurnEndAwaited = true;
+    setImmediate(endTurn);
+  }
+
+  /** Sends what was asked for in this turn. What a resting connection could take waits for it, which is quicker than another. */
+  function endTurn(): void {
+    isTurnEndAwaited = false;
     const sending = queued;
     queued = [];
     const now = performance.now();
-    for (const { head, body, replies } of sending) {
-      if (!replies.isOver) (kept(now) ?? make()).send(head, body, replies);
+    for (const one of sending) {
+      if (one.replies.isOver) continue;
+      const connection = kept(now);
+      if (connection) connection.send(one.head, one.body, one.replies);
+      else if (queued.length < resting.length) queued.push(one);
+      else make().send(one.head, one.body, one.replies);
     }
+    idle.push(...resting);
+    resting = [];
+    if (queued.length > 0) awaitTurnEnd();
     endIfOver();
   }
 
   function onIdle(connection: Connection): void {
-    if (closing) connection.abort();
-    else idle.push(connection);
+    if (closing) return void connection.abort();
+    resting.push(connection);
+    awaitTurnEnd();
   }
 
   function onClosed(connection: Connection): void {
     if (!all.delete(connection)) return;
-    const at = idle.indexOf(connection);
-    if (at !== -1) idle.splice(at, 1);
+    for (const list of [idle, resting]) {
+      const at = list.indexOf(connection);
+      if (at !== -1) list.splice(at, 1);
+    }
     endIfOver();
   }
 
@@ -104,11 +126,12 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
       const { fields, body } = request;
       const length = body === undefined ? "" : `content-length: ${body.length}\r\n`;
       const head = `${beginningOf(request)}${writeFields(fields)}${length}\r\n`;
-      if (queued.push({ head, body, replies }) === 1) setImmediate(sendAll);
+      queued.push({ head, body, replies });
+      awaitTurnEnd();
     },
     close() {
       closing ??= Promise.withResolvers<void>();
-      for (const connection of idle.splice(0)) connection.abort();
+      for (const connection of [...idle, ...resting]) connection.abort();
       endIfOver();
       return closing.promise;
     },

@@ -29,7 +29,7 @@ export type Framing = number | ChunkedReader | "close";
 export function readReplyHead(head: string): ReplyHead {
   const end = head.indexOf("\r\n");
   const line = end === -1 ? head : head.slice(0, end);
-  const [, minor, digits] = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/.exec(line) ?? [];
+  const [, minor, digits] = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/.exec(line) ?? [];
   if (digits === undefined) throw notUnderstood("it does not begin with a status");
   const fields = noFields<string | string[]>();
   let lengthColon: number | undefined;
@@ -45,12 +45,24 @@ export function readReplyHead(head: string): ReplyHead {
   return { status: Number(digits), fields, isOld, keptMs: keptMsOf(fields, isOld), lengthColon };
 }
 
+/** Where `close` stands in any spelling it is not kept: some servers write it into lists that are none. */
 function keptMsOf({ connection = "", "keep-alive": kept = "" }: ReplyFields, isOld: boolean): number {
-  const words = String(connection).toLowerCase();
-  const isKept = isOld ? words.includes("keep-alive") : !words.includes("close");
+  const options = String(connection).toLowerCase();
+  const isKept = !options.includes("close") && (!isOld || /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/.test(options));
   const seconds = /timeout=(\d{1,6})/.exec(String(kept))?.[1];
   const told = seconds === undefined ? usuallyKeptMs : Number(seconds) * 1000 - earlierMs;
-  return isKept ? Math.min(told, longestKeptMs) : 0;
+  return isKept ? Math.max(0, Math.min(told, longestKeptMs)) : 0;
+}
+
+/** Whether answers of this status end with their head (RFC 9112, section 6.3, rule 1). Neither HEAD nor CONNECT is sent. */
+export function hasNoBody(status: number): boolean {
+  return status < 200 || status === 204 || status === 304;
+}
+
+/** Whether a head says that a body follows. */
+export function announcesBody({ fields }: ReplyHead): boolean {
+  const { "transfer-encoding": coding, "content-length": length } = fields;
+  return coding !== undefined || (length !== undefined && length !== "0");
 }
 
 const beginning = Buffer.from("HTTP/1.");
@@ -60,26 +72,24 @@ export function checkBeginning(bytes: Buffer): void {
   const length = Math.min(bytes.length, beginning.length);
   if (beginning.compare(bytes, 0, length, 0, length) !== 0)
     throw notUnderstood("it does not begin as one of HTTP/1.1 does");
-  const lineEnd = bytes.indexOf("\n");
-  if (lineEnd > 0 && bytes[lineEnd - 1] !== 0x0d) throw notUnderstood("its lines do not end as lines do");
+  for (let at = bytes.indexOf("\n"); at !== -1; at = bytes.indexOf("\n", at + 1))
+    if (bytes[at - 1] !== 0x0d) throw notUnderstood("its lines do not end as lines do");
 }
 
 /**
- * Where two rules would tell other ends, none is followed: RFC 9112, section 6.3. `readLength` is the length that the head
- * tells, where that has been read already.
+ * Where two rules would tell other ends, none is followed, also where the status has no body: RFC 9112, section 6.3. `readLength`
+ * is the length that the head tells, where that has been read already.
  */
 export function framingOf({ status, fields, isOld }: ReplyHead, readLength?: number): Framing {
   const { "transfer-encoding": coding, "content-length": length } = fields;
-  if (status === 204 || status === 304) return 0;
-  if (coding !== undefined) {
-    if (isOld || length !== undefined || String(coding).toLowerCase() !== "chunked")
-      throw notUnderstood("how its body is coded is not known");
-    return new ChunkedReader();
-  }
-  if (length === undefined) return "close";
+  if (coding !== undefined && length !== undefined) throw notUnderstood("it tells a length and a coding");
   const bytes = readLength ?? (typeof length === "string" ? lengthIn(length) : undefined);
-  if (bytes === undefined) throw notUnderstood("its length is none");
-  return bytes;
+  if (length !== undefined && bytes === undefined) throw notUnderstood("its length is none");
+  if (hasNoBody(status)) return 0;
+  if (coding === undefined) return bytes ?? "close";
+  // What HTTP/1.0 has no chunks for, and what nobody asked for.
+  if (isOld || String(coding).toLowerCase() !== "chunked") throw notUnderstood("how its body is coded is not known");
+  return new ChunkedReader();
 }
 
 export function notUnderstood(words: string): Error {

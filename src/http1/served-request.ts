@@ -81,7 +81,10 @@ function targetIn(head: string, lineEnd: number): string | undefined {
   return notInTarget.test(target) ? undefined : target;
 }
 
-/** Fields that have Node's server do more than read a body, or read it otherwise, or end the connection; the last it loses. */
+/**
+ * Fields that have Node's server do more than read a body, or read it otherwise, or end the connection; it makes a list of
+ * `set-cookie`, and loses the last.
+ */
 const others: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "expect",
@@ -90,6 +93,7 @@ const others: ReadonlySet<string> = new Set([
   "trailer",
   "te",
   "http2-settings",
+  "set-cookie",
   "__proto__",
 ]);
 

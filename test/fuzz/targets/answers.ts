@@ -39,15 +39,7 @@ import {
 import { enveloped, faultIn, overGrpc, overHttp, type RawAnswer } from "../doors.ts";
 import { mutated, mutatedBytes, oddValue, pick, type Random, randomOf } from "../mutate.ts";
 import { type FuzzStage, openFuzzStage, type Reply } from "../stage.ts";
-
-export interface FuzzOptions {
-  readonly seconds: number;
-  readonly seed: number;
-  /** Stops after so many cases, where that comes first. */
-  readonly cases?: number;
-  /** Told of each case when it is over. */
-  readonly onCase?: (words: string) => void;
-}
+import type { FuzzOptions } from "../target.ts";
 
 /** Throws an Error with the seed and the case at the first finding. */
 export async function fuzzAnswers({ seconds, seed, cases = Infinity, onCase }: FuzzOptions): Promise<void> {
