@@ -14,6 +14,7 @@ import {
   rmSync,
   statSync,
   utimesSync,
+  writeFileSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -32,6 +33,8 @@ export interface NoteFiles {
   /** Whether its process has shown no life for so long that it is gone. */
   isAbandoned(node: string): boolean;
   remove(node: string): void;
+  /** Writes something, and removes it again. Throws where that fails. */
+  probe(): void;
 }
 
 interface OpenFile {
@@ -44,6 +47,8 @@ const suffix = ".jsonl";
 /** A file that is longer than this is begun anew when all of it is written elsewhere. */
 const longestBytes = 1_000_000;
 const abandonedMs = 24 * 3_600_000;
+/** More than a file system keeps beside a file's name. */
+const probeBytes = 4096;
 
 /** `isSynced` says that what is noted survives a loss of power, too. */
 export function noteFiles(folder: string, isSynced: boolean): NoteFiles {
@@ -101,6 +106,15 @@ export function noteFiles(folder: string, isSynced: boolean): NoteFiles {
       if (file) closeSync(file.fd);
       open.delete(node);
       rmSync(pathOf(node), { force: true });
+    },
+    probe() {
+      const path = join(folder, `probe.${process.pid}`);
+      try {
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        writeFileSync(path, Buffer.alloc(probeBytes), { mode: 0o600 });
+      } finally {
+        rmSync(path, { force: true });
+      }
     },
   };
 }
