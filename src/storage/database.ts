@@ -114,7 +114,7 @@ function engineOf(sqlite: Sqlite.Database, files: NoteFiles): Engine {
   const dataVersion = sqlite.prepare("PRAGMA data_version").pluck();
   const behind = new Set<Behind>();
   let written = 0;
-  const { withoutWaiting, waitBriefly } = createWaiting((sql) => sqlite.exec(sql));
+  const { withoutWaiting, waitBriefly } = createWaiting((sql) => void (sqlite.open && sqlite.exec(sql)));
   const writable = writableOf(sqlite, files, withoutWaiting);
   const watch = <T>(work: () => T) => (sqlite.inTransaction ? work() : writable.watch("database", work));
   const write = <T>(work: () => T) => watch(() => begin(work));

@@ -21,7 +21,7 @@ import { release, reserve } from "./reserving.ts";
 import type { RequestTable } from "./schema.ts";
 import type { WhenFree } from "./when-free.ts";
 
-export type { Entry, HoldEntry, Note, Taken } from "./journal.ts";
+export type { Entry, HoldEntry, Note, Rejected, Taken } from "./journal.ts";
 export type { Post } from "./posting.ts";
 
 export interface HoldInit {

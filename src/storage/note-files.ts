@@ -3,6 +3,7 @@
  * one write. Other processes read the file of one that died.
  */
 import {
+  appendFileSync,
   closeSync,
   fdatasyncSync,
   fsyncSync,
@@ -24,8 +25,14 @@ export interface NoteFiles {
   append(node: string, line: string): void;
   /** Takes all lines away where they have become many: whoever calls this needs none of them any more. */
   trim(node: string): void;
-  /** Returns the lines of any process's file. The last one may be torn. */
-  lines(node: string): string[];
+  /** Returns the lines of any process's file, by their numbers from 1 on. The last one may be torn. */
+  lines(node: string): NumberedLine[];
+  /** Adds lines to the file of those of a process that were set aside, but for those that it has. Returns how many it had not. */
+  reject(node: string, lines: readonly string[]): number;
+  /** Returns the lines of that file. */
+  rejected(node: string): string[];
+  /** Returns the processes that have such files. */
+  nodesRejected(): string[];
   /** Returns the processes that have files. */
   nodes(): string[];
   /** Shows that the process of this file lives; who slept for so long that others took it for gone begins another. */
@@ -37,6 +44,11 @@ export interface NoteFiles {
   probe(): void;
 }
 
+export interface NumberedLine {
+  readonly number: number;
+  readonly text: string;
+}
+
 interface OpenFile {
   readonly fd: number;
   /** Up to where lines are whole, in bytes. */
@@ -44,6 +56,7 @@ interface OpenFile {
 }
 
 const suffix = ".jsonl";
+const rejectedSuffix = `${suffix}.rejected`;
 /** A file that is longer than this is begun anew when all of it is written elsewhere. */
 const longestBytes = 1_000_000;
 const abandonedMs = 24 * 3_600_000;
@@ -86,11 +99,18 @@ export function noteFiles(folder: string, isSynced: boolean): NoteFiles {
       ftruncateSync(file.fd, 0);
       file.length = 0;
     },
-    lines: (node) =>
-      readIfThere(pathOf(node))
-        .split("\n")
-        .filter((line) => line !== ""),
-    nodes: () => namesIn(folder).flatMap((name) => (name.endsWith(suffix) ? [name.slice(0, -suffix.length)] : [])),
+    lines: (node) => linesIn(pathOf(node)),
+    reject(node, lines) {
+      const path = join(folder, `${node}${rejectedSuffix}`);
+      const known = new Set(linesIn(path).map(({ text }) => text));
+      const others = lines.filter((line) => !known.has(line));
+      if (others.length > 0)
+        appendFileSync(path, others.map((line) => `${line}\n`).join(""), { mode: 0o600, flush: true });
+      return others.length;
+    },
+    rejected: (node) => linesIn(join(folder, `${node}${rejectedSuffix}`)).map(({ text }) => text),
+    nodesRejected: () => nodesBy(rejectedSuffix, folder),
+    nodes: () => nodesBy(suffix, folder),
     renew(node) {
       const file = open.get(node);
       if (!file || touch(pathOf(node))) return;
@@ -119,8 +139,14 @@ export function noteFiles(folder: string, isSynced: boolean): NoteFiles {
   };
 }
 
-function namesIn(folder: string): string[] {
-  return ifThere(() => readdirSync(folder), []);
+function nodesBy(suffix: string, folder: string): string[] {
+  const names = ifThere(() => readdirSync(folder), []);
+  return names.flatMap((name) => (name.endsWith(suffix) ? [name.slice(0, -suffix.length)] : []));
+}
+
+function linesIn(path: string): NumberedLine[] {
+  const lines = readIfThere(path).split("\n");
+  return lines.flatMap((text, i) => (text === "" ? [] : { number: i + 1, text }));
 }
 
 function readIfThere(path: string): string {

@@ -14,7 +14,7 @@ export interface Waiting {
 
 const briefMs = 5;
 
-/** `exec` runs SQL on the connection. */
+/** `exec` runs SQL on the connection, and does nothing where that is closed. */
 export function createWaiting(exec: (sql: string) => void): Waiting {
   let usualMs = mostWaitMs;
   // Not prepared: SQLite obeys this one when it is compiled, and not when it is run. `pragma` takes ten times as long.
