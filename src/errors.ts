@@ -15,6 +15,7 @@ import {
   reasonWord,
   type UpstreamWords,
 } from "./refusal.ts";
+import { troubleOf } from "./storage/trouble.ts";
 import { WireFault } from "./wire/fault.ts";
 
 export { type CredentialKind, credentialKinds, Reason, Refusal, reasonWord, type UpstreamWords };
@@ -22,7 +23,7 @@ export { type CredentialKind, credentialKinds, Reason, Refusal, reasonWord, type
 /** Makes a refusal of whatever was thrown; what nobody foresaw is an internal error with its cause. */
 export function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
-  if (!(error instanceof WireFault)) return internal(error);
+  if (!(error instanceof WireFault)) return troubleOf(error) ? storageUnavailable(error) : internal(error);
   const { kind, path, message } = error;
   if (kind === "malformed") return malformedBody(message);
   return kind === "value" ? invalidValue(path, message) : invalidType(path, message);
@@ -409,6 +410,12 @@ const late = "it did not answer in time";
 
 export function cancelled(): Refusal {
   return new Refusal(Reason.CANCELLED, "The caller went away.");
+}
+
+/** For what could not be written for so long that nobody waits any more. */
+export function storageUnavailable(cause: unknown): Refusal {
+  const message = "The gateway cannot write to its storage at the moment. Try again in 1 s.";
+  return new Refusal(Reason.STORAGE_UNAVAILABLE, message, { cause, headers: { "retry-after": "1" } });
 }
 
 export function internal(cause: unknown): Refusal {

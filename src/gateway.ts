@@ -8,6 +8,7 @@ import { startChecks } from "./composition/checks.ts";
 import { createDoors } from "./composition/doors.ts";
 import { createShared, type Parts, type Shared } from "./composition/parts.ts";
 import { createSeeing } from "./composition/seeing.ts";
+import { logTrouble } from "./composition/writable.ts";
 import { httpNotUnderstood, methodNotAllowed, type Refusal } from "./errors.ts";
 import { createRetention } from "./retention.ts";
 import { type ConnectionCounts, nothingOpen } from "./transport/connections.ts";
@@ -57,7 +58,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const { config, storage, log, clock } = parts;
   const shared = createShared(parts);
   const { catalog, providers, ledger, drains, hurry, onError } = shared;
-  const readiness = createReadiness();
+  const readiness = createReadiness(storage.writable);
   let listener: Listener | undefined;
   const open = () => listener?.counts() ?? nothingOpen;
   const seeing = await createSeeing(parts, shared, open);
@@ -70,10 +71,13 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     throw error;
   });
   listener = listening;
+  const waitAgain = storage.waitBriefly();
+  const endLog = logTrouble(parts);
   // What processes before this one left reserved.
   void ledger.sweep().catch(onError);
   const checks = startChecks(parts, shared);
-  const retention = createRetention({ store: storage.retention, ...config.retention, clock, onError });
+  const { retention: store, whenFree } = storage;
+  const retention = createRetention({ store, whenFree, ...config.retention, clock, onError });
   void retention.run();
   return {
     host: listening.host,
@@ -87,6 +91,9 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       const closesAt = performance.now() + config.drainMs;
       await listening.close(config.drainMs);
       await drains.close(Math.max(0, closesAt - performance.now()));
+      // Nobody is served any more, and what is not written now is left to another process.
+      waitAgain();
+      endLog();
       const hurrying = setTimeout(() => hurry.abort(), countMs);
       await ledger.close();
       clearTimeout(hurrying);

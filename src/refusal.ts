@@ -44,6 +44,7 @@ const standings = {
   [Reason.UPSTREAM_BUSY]: [Code.Unavailable, 503],
   [Reason.IDEMPOTENCY_RUNNING]: [Code.Aborted, 409],
   [Reason.GATEWAY_BUSY]: [Code.Unavailable, 503],
+  [Reason.STORAGE_UNAVAILABLE]: [Code.Unavailable, 503],
   [Reason.NOT_CACHED]: [Code.FailedPrecondition, 504],
 } as const;
 

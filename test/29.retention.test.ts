@@ -37,7 +37,15 @@ const errors: unknown[] = [];
 
 function retention(requestsMs: number | undefined, auditMs?: number, at = now) {
   const { retention: store } = bank.storage;
-  return createRetention({ store, requestsMs, auditMs, clock: () => at, onError: (error) => errors.push(error) });
+  const { whenFree } = bank.storage;
+  return createRetention({
+    store,
+    whenFree,
+    requestsMs,
+    auditMs,
+    clock: () => at,
+    onError: (error) => errors.push(error),
+  });
 }
 
 /** What the ledger tells of its charges, page by page. */

@@ -42,7 +42,7 @@ function notedAt(path: string): number {
     const files = noteFiles(`${path}.notes`, false);
     const waiting = files.nodes().flatMap((node) => {
       const before = (posted.get(node) as number | undefined) ?? 0;
-      return files.lines(node).filter((line) => JSON.parse(line).seq > before);
+      return files.lines(node).filter(({ text }) => JSON.parse(text).seq > before);
     });
     return waiting.length + aside;
   } finally {

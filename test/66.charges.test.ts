@@ -772,7 +772,7 @@ describe("settled before the caller has the last byte, however long that takes",
     const sqlite = new Sqlite(database, { readonly: true });
     const row = sqlite.prepare("SELECT cost FROM requests WHERE id = ? AND cost > 0").get(requestId);
     sqlite.close();
-    return row !== undefined || notes.some((note) => note.includes(requestId));
+    return row !== undefined || notes.some(({ text }) => text.includes(requestId));
   }
 
   for (const { name, family, vendor, stream } of ways) {

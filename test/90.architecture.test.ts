@@ -109,7 +109,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   http1: ["clock.ts"],
   tokens: ["background.ts", "errors.ts", "signal.ts (types)", "wire"],
   ledger: [
-    ...["storage/ledger.ts (types)", "providers/provider.ts (types)", "providers/operations.ts (types)"],
+    ...["storage/ledger.ts (types)", "storage/trouble.ts", "storage/when-free.ts"],
+    ...["providers/provider.ts (types)", "providers/operations.ts (types)"],
     ...["ids.ts", "present.ts", "soon.ts", "wire (types)"],
   ],
   targets: ["catalog.ts (types)"],
@@ -125,7 +126,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   "clock.ts": [],
   "facts.ts": ["ledger/price.ts (types)", "present.ts (types)"],
   telemetry: ["pipeline/observe.ts (types)", "call.ts (types)", "errors.ts", "facts.ts (types)", "present.ts"],
-  "errors.ts": ["refusal.ts", "wire/fault.ts"],
+  "errors.ts": ["refusal.ts", "wire/fault.ts", "storage/trouble.ts"],
   "refusal.ts": [],
   "retention.ts": ["storage (types)", "ids.ts"],
   wire: ["decimal.ts", "soon.ts (types)", "work.ts"],

@@ -28,7 +28,8 @@ export const usage = `usage: model-gateway [COMMAND] [--config FILE]
     [--expires TIME] [--note TEXT]
   codes list [--batch BATCH_ID]                list the codes, claimed ones too
   codes revoke BATCH_ID                        take back those of a batch that nobody has claimed
-  reconcile                                    prove the sums of money; exit code 1 where one does not hold
+  reconcile                                    prove the sums of money; exit code 1 where one does not hold,
+                                               or where a charge is noted and not written
   help, version                                show this, or the version
 
 The configuration is the file of --config or GATEWAY_CONFIG; gateway.example.yaml has every key. Without one the

@@ -7,10 +7,13 @@ import { createAdmit } from "../pipeline/admit.ts";
 import { audit } from "../pipeline/audit.ts";
 import { createAuthenticate } from "../pipeline/authenticate.ts";
 import { createAuthenticateSession } from "../pipeline/authenticate-session.ts";
+import { withFreeStorage } from "../pipeline/free-storage.ts";
 import { createGuessed, reportTo, withGuesses } from "../pipeline/guesses.ts";
 import { createKnownKeys } from "../pipeline/known-keys.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
 import { createHandle } from "../pipeline/serve.ts";
+import type { NewAct } from "../storage/acts.ts";
+import type { SessionStore } from "../storage/sessions.ts";
 import { createAddresses } from "../transport/addresses.ts";
 import { createAssets } from "../transport/assets.ts";
 import { createCors } from "../transport/cors.ts";
@@ -35,17 +38,23 @@ export function createDoors(
   const { config, storage, log, clock } = parts;
   const { ledger, limit, bodies } = shared;
   const { tiers, operatorKey } = config;
-  const onError = (err: unknown) => log.error({ err }, "the audit log could not be written");
+  const onError = (err: unknown) =>
+    log.error({ err }, "the audit log, or when a session was used, could not be written");
+  /** What nobody waits for is written when it can be. */
+  const later = (write: () => void) => void storage.whenFree(write).catch(onError);
+  const acts = { insert: (act: NewAct) => later(() => storage.acts.insert(act)) };
   const guessed = createGuessed({
     guesses: createGuesses({ limiter: createMemoryLimiter(clock, mostGuessing), ...config.failedCredentials }),
     onFailed: (failed) => {
       for (const observer of observers) observer.failedCredential?.(failed);
     },
-    onBeyond: reportTo(storage.acts, { newId, clock, onError }),
+    onBeyond: reportTo(acts, { newId, clock, onError }),
   });
   const services = createServices(parts, shared);
   const descriptors = services.map(({ service }) => service);
-  const { keys, sessions } = storage;
+  const { keys } = storage;
+  const touch: SessionStore["touch"] = (id, now) => later(() => storage.sessions.touch(id, now));
+  const sessions = { ...storage.sessions, touch };
   const authenticateSession = createAuthenticateSession({ sessions, clock });
   const knownKeys = createKnownKeys({ keys, tiers, ledger, version: storage.version });
   const authenticate = createAuthenticate({
@@ -53,8 +62,14 @@ export function createDoors(
     onUsed: ledger.touch,
   });
   const methods = descriptors.flatMap((service) => service.methods);
+  const audited = { storage: { acts, accounts: storage.accounts, users: storage.users } };
   const handle = withGuesses(
-    audit(createHandle(services), methods, { storage, newId, clock, onError }),
+    audit(withFreeStorage(createHandle(services), methods, storage.free), methods, {
+      ...audited,
+      newId,
+      clock,
+      onError,
+    }),
     methods,
     guessed,
   );

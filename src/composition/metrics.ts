@@ -68,6 +68,10 @@ function gaugeParts(
     }),
     drains: drains.count,
     holds: storage.holds.total,
+    storage: {
+      isWritable: () => storage.writable.trouble() === undefined,
+      rejectedLines: storage.ledger.journal.rejectedLines,
+    },
     open,
     bodyBytes: () => bodies.bytes,
     cache,

@@ -4,7 +4,7 @@
  * What is noted survives this process; if it dies, another writes it (`recover`). Whoever else looks at the database through
  * this process finds all written (`store.beforeAccess`).
  */
-import type { Entry, HoldEntry, LedgerStore, Note, Post } from "../storage/ledger.ts";
+import type { Entry, HoldEntry, LedgerStore, Note, Post, Rejected } from "../storage/ledger.ts";
 import type { Credit } from "./credit.ts";
 import type { Lease, Leases } from "./leases.ts";
 
@@ -123,16 +123,23 @@ export function createJournal(options: JournalOptions): Journal {
   /** Writes what another process has noted, if that was long ago. */
   function recoverFrom(owner: string): void {
     store.transact(() => {
-      const { notes, unreadable } = store.journal.notesOf(owner);
+      const { notes, rejected } = store.journal.notesOf(owner);
       const last = notes.at(-1);
       if (last && last.at > clock() - leftBehindMs) return;
-      if (unreadable.length > 0) store.journal.setAside(owner, 0, clock(), unreadable);
-      const posted = last ? store.journal.advance(owner, last.seq) : 0;
+      const posted = last ? store.journal.advance(owner, last.seq) : store.journal.posted(owner);
+      reject(owner, rejected, posted);
       const entries = notes.flatMap((note) => (note.seq > posted ? note.entries : []));
       // It is rare: what cannot be written is found out from the start.
       if (last && entries.length > 0) postEach(entries, owner, last.at + holdMs);
     });
     store.journal.removeAbandoned(owner);
+  }
+
+  /** A line of another shape keeps no other from being written: it is put where somebody finds it. */
+  function reject(owner: string, rejected: readonly Rejected[], posted: number): void {
+    const lost = rejected.filter(({ seq = posted + 1 }) => seq > posted);
+    const count = lost.length > 0 ? store.journal.reject(owner, lost) : 0;
+    if (count > 0) onError(new Error(`${count} lines of the notes of ${owner} are no notes, and were set aside`));
   }
 
   function note(): void {

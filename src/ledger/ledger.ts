@@ -79,7 +79,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   const openHolds = () => young.filter((one) => calls.has(one)).flatMap((reserved) => holdOf(reserved) ?? []);
   const journal = createJournal({ store, node, leases, credit, clock, holdMs, openHolds, onWritten, onError });
   const write = (accounts: ReadonlySet<string>) => journal.write(({ accountId }) => accounts.has(accountId));
-  const turns = createTurns({ transact: store.transact, write, save: journal.save, onError });
+  const turns = createTurns({ ...store, write, save: journal.save, onError });
   const unsettled = createRunning();
   let renewedAt = clock();
 
@@ -227,7 +227,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   async function sweep(): Promise<void> {
     const now = clock();
     const inTurn = <T>(work: () => T) => turns.step({ accountId: "", work, after: (result) => result });
-    if (!isAwake()) beginAnew();
+    if (!isAwake()) await store.whenFree(beginAnew);
     await inTurn(() => store.renew(node, now + holdMs));
     renewedAt = now;
     // What they have noted is paid from what they hold.

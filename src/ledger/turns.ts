@@ -1,8 +1,13 @@
 /**
  * What asks the database itself, many at a time: all that comes in one turn of the event loop is one transaction. And when
  * a turn ends, what was added to the journal is noted.
+ *
+ * Where another process writes, steps are tried again with those of later turns, and the event loop goes on meanwhile. One
+ * that has waited for as long as anybody does fails by a LockedError.
  */
 import { Later, orElse } from "../soon.ts";
+import { LockedError } from "../storage/trouble.ts";
+import { mostWaitMs, pauseAfter } from "../storage/when-free.ts";
 import { retried } from "./retried.ts";
 
 export interface Step<R, T> {
@@ -19,6 +24,8 @@ export interface Step<R, T> {
 
 export interface TurnsOptions {
   readonly transact: <T>(work: () => T) => T;
+  /** Runs what writes, and returns false where another process is writing. */
+  readonly withoutWaiting: (work: () => void) => boolean;
   /** Writes what is noted, and gives back the leases of these accounts. */
   readonly write: (accountIds: ReadonlySet<string>) => void;
   /** Notes what was added. */
@@ -32,7 +39,7 @@ export interface Turns {
   step<R, T>(step: Step<R, T>): Promise<T>;
   /** Has what was added to the journal noted. It is there when that is done, for all who have added in this turn. */
   saved(): Later<void>;
-  /** Waits for the turn that is under way. */
+  /** Waits for the turn that is under way, and for steps that wait for another process. */
   settled(): Promise<void>;
 }
 
@@ -40,11 +47,17 @@ interface Waiting {
   readonly step: Step<unknown, unknown>;
   readonly done: (result: unknown) => void;
   readonly failed: (error: unknown) => void;
+  /** For how long it has waited for another process, in milliseconds. */
+  waited: number;
 }
 
-export function createTurns({ transact, write, save, onError }: TurnsOptions): Turns {
+export function createTurns({ transact, withoutWaiting, write, save, onError }: TurnsOptions): Turns {
   let steps: Waiting[] = [];
   let turn: Later<void> | undefined;
+  /** Fires when steps that found another process writing are tried again. */
+  let again: NodeJS.Timeout | undefined;
+  let pauseMs = 0;
+  let free = new Later<void>();
 
   function saved(): Later<void> {
     if (!turn) {
@@ -55,7 +68,7 @@ export function createTurns({ transact, write, save, onError }: TurnsOptions): T
   }
 
   function end(ending: Later<void>): void {
-    if (steps.length > 0) run();
+    if (steps.length > 0 && !again) run();
     turn = undefined;
     try {
       save();
@@ -73,41 +86,82 @@ export function createTurns({ transact, write, save, onError }: TurnsOptions): T
   function run(): void {
     const batch = steps;
     steps = [];
-    let results: unknown[];
+    let results: unknown[] = [];
     let hasBegun = false;
     try {
-      write(new Set(batch.map(({ step }) => step.accountId)));
-      results = transact(() => {
-        hasBegun = true;
-        const leased = new Map<string, number>();
-        return batch.map(({ step }) => step.work(leased));
+      const isDone = withoutWaiting(() => {
+        write(new Set(batch.map(({ step }) => step.accountId)));
+        results = transact(() => {
+          hasBegun = true;
+          const leased = new Map<string, number>();
+          return batch.map(({ step }) => step.work(leased));
+        });
       });
+      if (!isDone) {
+        pause(batch);
+        return;
+      }
     } catch (error) {
-      // One that fails must not take the others with it: each is tried alone. A database that is busy is waited for
-      // once.
+      // One that fails must not take the others with it: each is tried alone.
       for (const waiting of batch) hasBegun ? alone(waiting) : waiting.failed(error);
       return;
     }
+    pauseMs = 0;
     for (const [i, waiting] of batch.entries()) finish(waiting, () => results[i]);
   }
 
   function alone(waiting: Waiting): void {
-    finish(waiting, () => transact(() => waiting.step.work(new Map())));
+    let result: unknown;
+    try {
+      const isDone = withoutWaiting(() => {
+        result = transact(() => waiting.step.work(new Map()));
+      });
+      if (!isDone) {
+        pause([waiting]);
+        return;
+      }
+    } catch (error) {
+      waiting.failed(error);
+      return;
+    }
+    finish(waiting, () => result);
+  }
+
+  /** Has steps tried again, before later ones. */
+  function pause(batch: readonly Waiting[]): void {
+    pauseMs = pauseAfter(pauseMs);
+    const [late, patient] = [batch.filter(isLate), batch.filter((waiting) => !isLate(waiting))];
+    for (const waiting of patient) waiting.waited += pauseMs;
+    steps = [...patient, ...steps];
+    for (const { failed } of late) failed(new LockedError());
+    again ??= setTimeout(tryAgain, pauseMs);
+  }
+
+  function tryAgain(): void {
+    again = undefined;
+    if (steps.length > 0) run();
+    if (again) return;
+    pauseMs = 0;
+    free.come();
+    free = new Later<void>();
   }
 
   return {
     step<R, T>(step: Step<R, T>) {
       void saved();
       return new Promise<T>((resolve, reject) => {
-        steps.push({ step: step as Step<unknown, unknown>, done: resolve as Waiting["done"], failed: reject });
+        const done = resolve as Waiting["done"];
+        steps.push({ step: step as Step<unknown, unknown>, done, failed: reject, waited: 0 });
       });
     },
     saved,
     async settled() {
-      while (turn) await orElse(saved, () => {});
+      while (turn || again) await (turn ? orElse(saved, () => {}) : free);
     },
   };
 }
+
+const isLate = ({ waited }: Waiting) => waited >= mostWaitMs;
 
 function finish({ step, done, failed }: Waiting, resultOf: () => unknown): void {
   try {

@@ -10,13 +10,13 @@ import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/prot
 import { type Audit as AuditOption, Caller as Least } from "../../gen/modelgateway/v1/access_pb.ts";
 import { type Answer, type Call, type Handler, here } from "../call.ts";
 import { asRefusal, Reason, reasonWord } from "../errors.ts";
-import type { NewAct } from "../storage/acts.ts";
+import type { ActStore, NewAct } from "../storage/acts.ts";
 import type { Storage } from "../storage/storage.ts";
 import { Wire } from "../wire/wire.ts";
 import { accessOf } from "./authorize.ts";
 
 export interface AuditOptions {
-  readonly storage: Pick<Storage, "acts" | "accounts" | "users">;
+  readonly storage: Pick<Storage, "accounts" | "users"> & { readonly acts: Pick<ActStore, "insert"> };
   readonly newId: (prefix: string, now: number) => string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;

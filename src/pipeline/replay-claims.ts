@@ -19,7 +19,7 @@ export interface Kept {
 /** A call that is this one's to make. */
 export interface Turn {
   /** Keeps its answer; undefined where it is too long. */
-  keep(answer: Buffer | undefined): void;
+  keep(answer: Buffer | undefined): Promise<void>;
   /** Says that it is over, once: where no answer was kept, the key is given back. */
   end(): void;
 }
@@ -50,13 +50,8 @@ export function createClaims({ store, node, clock, onError }: ClaimsOptions): Ta
   const running = new Map<string, First>();
   let renewing: NodeJS.Timeout | undefined;
 
-  function renew(): void {
-    try {
-      store.renew(node, clock() + holdMs);
-    } catch (error) {
-      onError(error);
-    }
-  }
+  const writeLater = (work: () => void) => void store.whenFree(work).catch(onError);
+  const renew = () => writeLater(() => store.renew(node, clock() + holdMs));
 
   function begin(claim: Claim, place: string): Turn {
     const { promise: over, resolve } = Promise.withResolvers<void>();
@@ -65,17 +60,13 @@ export function createClaims({ store, node, clock, onError }: ClaimsOptions): Ta
     let isKept = false;
     let isOver = false;
     return {
-      keep(answer) {
-        isKept = store.keep(claim, answer);
+      async keep(answer) {
+        isKept = await store.whenFree(() => store.keep(claim, answer));
       },
       end() {
         if (isOver) return;
         isOver = true;
-        try {
-          if (!isKept) store.free(claim);
-        } catch (error) {
-          onError(error);
-        }
+        if (!isKept) writeLater(() => store.free(claim));
         running.delete(place);
         if (running.size === 0) {
           clearInterval(renewing);
@@ -86,7 +77,12 @@ export function createClaims({ store, node, clock, onError }: ClaimsOptions): Ta
     };
   }
 
-  return async (asking, signal) => {
+  function claimNow(claim: Claim, place: string) {
+    const claimed = store.claim(claim);
+    return claimed.kind === "claimed" ? begin(claim, place) : claimed;
+  }
+
+  const takeTurn: TakeTurn = async (asking, signal) => {
     const place = `${asking.accountId} ${asking.keyHash}`;
     for (let first = running.get(place); first; first = running.get(place)) {
       if (first.requestHash !== asking.requestHash) throw idempotencyConflict();
@@ -94,12 +90,14 @@ export function createClaims({ store, node, clock, onError }: ClaimsOptions): Ta
     }
     const now = clock();
     const claim: Claim = { ...asking, node, now, expiresAt: now + holdMs };
-    const claimed = store.claim(claim);
-    if (claimed.kind === "claimed") return begin(claim, place);
-    if (claimed.kind === "answered") return claimed;
+    // What was waited for at the database may have been claimed here meanwhile.
+    const claimed = await store.whenFree(() => (running.has(place) ? undefined : claimNow(claim, place)));
+    if (!claimed) return takeTurn(asking, signal);
+    if ("end" in claimed || claimed.kind === "answered") return claimed;
     if (claimed.kind === "running") throw idempotencyRunning();
     throw claimed.kind === "conflict" ? idempotencyConflict() : replayTooLarge();
   };
+  return takeTurn;
 }
 
 /** Waits, and no longer than the caller does. */

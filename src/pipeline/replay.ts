@@ -83,7 +83,7 @@ function makingOf(turn: Turn, same: Same, { facts }: Call, { ledger, onError }: 
       try {
         const packed = recording.packed();
         const told = packed && { model: facts.model ?? "", headers, packed };
-        turn.keep(told && (await sealReplay(told, same.secret, same.keyHash)));
+        await turn.keep(told && (await sealReplay(told, same.secret, same.keyHash)));
       } catch (error) {
         onError(error);
       }

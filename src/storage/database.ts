@@ -9,13 +9,18 @@ import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { type Compilable, Kysely, SqliteDialect } from "kysely";
-import { Migrator } from "kysely/migration";
 import { makeFolder } from "./folder.ts";
-import { migrations } from "./migrations/all.ts";
+import { migrate } from "./migrate.ts";
 import { type NoteFiles, noteFiles } from "./note-files.ts";
 import type { Tables } from "./schema.ts";
 import { createTransactions } from "./transactions.ts";
+import { codeOf, isFault, LockedError, StorageError } from "./trouble.ts";
 import { createVersion } from "./version.ts";
+import { createWaiting, type Waiting } from "./waiting.ts";
+import { createPatience, mostWaitMs, type Patience } from "./when-free.ts";
+import { createWritable, type WritableWatch } from "./writable.ts";
+
+export { StorageError };
 
 export type Database = Kysely<Tables>;
 
@@ -23,7 +28,7 @@ export type Database = Kysely<Tables>;
  * The same connection, at once: for transactions, and for what every call does. A transaction that waited would take in
  * whatever else is written meanwhile, and undo it with itself: so none is made through Kysely.
  */
-export interface Engine extends Connection {
+export interface Engine extends Connection, Waiting {
   /** Runs work that only reads, on one state of the database, however long it takes. No writer waits for it. */
   read<T>(work: () => T): T;
   /** Runs a query, and returns its rows. */
@@ -36,8 +41,11 @@ export interface Engine extends Connection {
   isFault(error: unknown): boolean;
   /** Files for what the ledger has to write yet. */
   readonly notes: NoteFiles;
-  /** Runs what writes, and returns false where another process is writing: then nothing is written. */
-  withoutWaiting(work: () => void): boolean;
+  /** Repeats writes while another process writes, and lets the event loop go on. */
+  readonly patience: Patience;
+  /** Runs nothing, as a writer: throws where that cannot be. */
+  knock(): void;
+  readonly writable: WritableWatch;
   /** Has one who is behind write up before anybody else reads or writes. Returns what undoes it. */
   beforeAccess(one: Behind): () => void;
   /**
@@ -72,14 +80,6 @@ export interface Statement<P extends readonly unknown[], R> {
 /** How much of what was committed survives: the death of the process, or also a loss of power. */
 export type Durability = "process" | "power";
 
-/** How long a writer waits for another. */
-const lockTimeoutMs = 5000;
-
-/** What the operator can set right: told in one line, without a stack. */
-export class StorageError extends Error {
-  override readonly name = "StorageError";
-}
-
 /** Opens the SQLite file, making it and its folder if need be, for their owner only. Throws a StorageError. */
 export async function openDatabase(
   path: string,
@@ -90,7 +90,7 @@ export async function openDatabase(
     makeFolder(dirname(path));
     // SQLite gives its own new files the mode of this one.
     closeSync(openSync(path, "a", 0o600));
-    sqlite = new Sqlite(path, { timeout: lockTimeoutMs });
+    sqlite = new Sqlite(path, { timeout: mostWaitMs });
     await useWal(sqlite);
     sqlite.pragma(`synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
     sqlite.pragma("foreign_keys = ON");
@@ -108,27 +108,22 @@ export async function openDatabase(
   }
 }
 
-function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
+function engineOf(sqlite: Sqlite.Database, files: NoteFiles): Engine {
   const runner = sqlite.transaction((work: () => unknown) => work());
-  const { write, read, whenCommitted } = createTransactions(runner, () => sqlite.inTransaction);
+  const { write: begin, read, whenCommitted } = createTransactions(runner, () => sqlite.inTransaction);
   const dataVersion = sqlite.prepare("PRAGMA data_version").pluck();
   const behind = new Set<Behind>();
   let written = 0;
+  const { withoutWaiting, waitBriefly } = createWaiting((sql) => void (sqlite.open && sqlite.exec(sql)));
+  const writable = writableOf(sqlite, files, withoutWaiting);
+  const watch = <T>(work: () => T) => (sqlite.inTransaction ? work() : writable.watch("database", work));
+  const write = <T>(work: () => T) => watch(() => begin(work));
+  const notes = {
+    ...files,
+    append: (...note: [string, string]) => writable.watch("notes", () => files.append(...note)),
+  };
   const enter = () => {
     for (const { writeUp } of behind) writeUp();
-  };
-  const withoutWaiting = (work: () => void) => {
-    // Not prepared: SQLite obeys this one when it is compiled, and not when it is run. `pragma` takes ten times as long.
-    sqlite.exec("PRAGMA busy_timeout = 0");
-    try {
-      work();
-      return true;
-    } catch (error) {
-      if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error;
-      return false;
-    } finally {
-      sqlite.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
-    }
   };
   /** Who only reads does not wait for another process: then it sees what this one had written last. So all of a read does. */
   const enterToRead = () => {
@@ -141,18 +136,19 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
   };
   const prepared = <P extends readonly unknown[], R>(sql: string, isBooks: boolean): Statement<P, R> => {
     const statement = sqlite.prepare(sql);
-    const begin = isBooks ? () => {} : () => enterFor(statement);
+    const entering = isBooks ? () => {} : () => enterFor(statement);
     return {
       run(...params) {
-        begin();
-        return statement.run(...params).changes;
+        entering();
+        // What the ledger writes is a part of a transaction, which is watched.
+        return (isBooks ? statement.run(...params) : watch(() => statement.run(...params))).changes;
       },
       get(...params) {
-        begin();
+        entering();
         return statement.get(...params) as R | undefined;
       },
       all(...params) {
-        begin();
+        entering();
         return statement.all(...params) as R[];
       },
     };
@@ -179,10 +175,12 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
     },
     run(query) {
       const { statement, parameters } = compiled(query);
-      return statement.run(...parameters).changes;
+      return watch(() => statement.run(...parameters)).changes;
     },
     books: { prepare: (sql) => prepared(sql, true), transact: write, whenCommitted },
-    ...{ whenCommitted, notes, withoutWaiting, isFault },
+    ...{ whenCommitted, notes, withoutWaiting, waitBriefly, isFault, writable },
+    patience: createPatience(withoutWaiting),
+    knock: () => write(() => {}),
     beforeAccess(one) {
       behind.add(one);
       return () => void behind.delete(one);
@@ -194,13 +192,17 @@ function engineOf(sqlite: Sqlite.Database, notes: NoteFiles): Engine {
   };
 }
 
-function isFault(error: unknown): boolean {
-  const isOfValue = error instanceof TypeError || error instanceof RangeError;
-  return isOfValue || /^SQLITE_(CONSTRAINT|MISMATCH|RANGE)/.test(codeOf(error));
-}
-
-function codeOf(error: unknown): string {
-  return String((error as { readonly code?: unknown } | null)?.code);
+function writableOf(
+  sqlite: Sqlite.Database,
+  notes: NoteFiles,
+  withoutWaiting: Engine["withoutWaiting"],
+): WritableWatch {
+  // Its number is nobody's: to set it to what it is writes a page, and changes nothing.
+  const setNumber = () => sqlite.pragma(`user_version = ${sqlite.pragma("user_version", { simple: true })}`);
+  const database = () => {
+    if (!withoutWaiting(setNumber)) throw new LockedError();
+  };
+  return createWritable({ probes: { database, notes: notes.probe }, clock: () => performance.now() });
 }
 
 /**
@@ -208,7 +210,7 @@ function codeOf(error: unknown): string {
  * the wait that it has for every other lock.
  */
 async function useWal(sqlite: Sqlite.Database): Promise<void> {
-  for (const deadline = Date.now() + lockTimeoutMs; ; await setTimeout(10)) {
+  for (const deadline = Date.now() + mostWaitMs; ; await setTimeout(10)) {
     try {
       sqlite.pragma("journal_mode = WAL");
       return;
@@ -216,35 +218,4 @@ async function useWal(sqlite: Sqlite.Database): Promise<void> {
       if (codeOf(error) !== "SQLITE_BUSY" || Date.now() > deadline) throw error;
     }
   }
-}
-
-/**
- * Brings the tables up to date. All of it is one transaction that begins as a writer: of two processes that open a
- * new file at once, the second waits and then finds nothing to do.
- */
-async function migrate(sqlite: Sqlite.Database, db: Database): Promise<void> {
-  const migrator = new Migrator({ db, provider: migrations, disableTransactions: true });
-  sqlite.exec("BEGIN IMMEDIATE");
-  try {
-    refuseNewer(sqlite, Object.keys(await migrations.getMigrations()));
-    const { error } = await migrator.migrateToLatest();
-    if (error) throw error;
-    sqlite.exec("COMMIT");
-  } catch (error) {
-    if (sqlite.inTransaction) sqlite.exec("ROLLBACK");
-    throw error;
-  }
-}
-
-/** Tables of a later version would be read wrongly. */
-function refuseNewer(sqlite: Sqlite.Database, known: readonly string[]): void {
-  const isNew = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = 'kysely_migration'").get() === undefined;
-  if (isNew) return;
-  const done = sqlite.prepare("SELECT name FROM kysely_migration").pluck().all() as string[];
-  const unknown = done.filter((name) => !known.includes(name));
-  if (unknown.length === 0) return;
-  throw new StorageError(
-    `the database ${sqlite.name} was written by a newer model-gateway (it has ${unknown.join(", ")}); ` +
-      "use that version, or another data folder",
-  );
 }

@@ -5,8 +5,8 @@
  */
 import type { Connection } from "./database.ts";
 import type { Settlement } from "./ledger.ts";
-import type { NoteFiles } from "./note-files.ts";
-import { lineOf, noteIn } from "./note-lines.ts";
+import type { NoteFiles, NumberedLine } from "./note-files.ts";
+import { lineOf, readLine } from "./note-lines.ts";
 
 /** Money is in millionths of the unit. */
 export type Entry = HoldEntry | FreeEntry | SettleEntry;
@@ -59,22 +59,45 @@ export interface Note {
   readonly at: number;
 }
 
-/** A line that is no note. */
-export interface Unreadable {
-  readonly line: string;
+/** A line that is no note, and why. */
+export interface Rejected {
+  readonly line: number;
+  readonly reason: string;
+  readonly text: string;
+  /** Which note it says that it is; undefined where it says nothing of the kind. */
+  readonly seq: number | undefined;
+}
+
+/** What a process has noted. */
+export interface Notes {
+  /** In their order. */
+  readonly notes: readonly Note[];
+  /** The lines between them that are none. */
+  readonly rejected: readonly Rejected[];
 }
 
 export interface JournalStore {
   /** Notes. Throws where the disk is full, and has noted nothing then. */
   add(node: string, note: Note): void;
+  /** Returns up to which of a process's notes all are written where they belong. */
+  posted(node: string): number;
   /** Says that all notes of a process up to one are written where they belong. Returns up to which they were before. */
   advance(node: string, seq: number): number;
   /** May let go of what this process has noted: all of it is written. */
   forget(node: string): void;
   /** Returns the processes that have noted anything. */
   nodes(): readonly string[];
-  /** Returns the notes of any process, in their order, and the lines between them that cannot be read. */
-  notesOf(node: string): { readonly notes: readonly Note[]; readonly unreadable: readonly Unreadable[] };
+  /** Returns the notes of any process. */
+  notesOf(node: string): Notes;
+  /**
+   * Puts lines into a file beside the process's own, for somebody to look at, where `reconcile-notes.ts` finds them. Returns how
+   * many are new there.
+   */
+  reject(node: string, lines: readonly Rejected[]): number;
+  /** Returns lines that were put there, by processes that need not have notes any more. */
+  rejected(): readonly { readonly node: string; readonly lines: readonly Rejected[] }[];
+  /** How many this process has put there. */
+  rejectedLines(): number;
   /** Shows that this process lives. */
   renew(node: string): void;
   /** Removes the traces of a process that ends, and whose notes are all written. */
@@ -82,7 +105,7 @@ export interface JournalStore {
   /** Removes those of one that has not lived for very long. */
   removeAbandoned(node: string): void;
   /** Keeps what cannot be written for somebody to look at: nobody tries it again, and `reconcile.ts` tells of it. */
-  setAside(node: string, seq: number, at: number, entries: readonly (Entry | Unreadable)[]): void;
+  setAside(node: string, seq: number, at: number, entries: readonly Entry[]): void;
 }
 
 export function journalStore(books: Connection, files: NoteFiles): JournalStore {
@@ -99,22 +122,29 @@ export function journalStore(books: Connection, files: NoteFiles): JournalStore 
     files.remove(node);
     deleteJournal.run(node);
   };
+  const postedOf = (node: string) => selectPosted.get(node)?.posted ?? 0;
+  let rejectedLines = 0;
   return {
+    posted: postedOf,
     add: (node, note) => files.append(node, lineOf(note)),
     advance(node, seq) {
-      const before = selectPosted.get(node)?.posted ?? 0;
+      const before = postedOf(node);
       if (seq > before) setPosted.run(node, seq);
       return before;
     },
     forget: (node) => files.trim(node),
     nodes: () => files.nodes(),
-    notesOf(node) {
-      const lines = files.lines(node);
-      const read = lines.map(noteIn);
-      const notes = read.filter((note) => note !== undefined);
-      // What is torn at the end was never told to anybody.
-      return { notes, unreadable: lines.slice(0, -1).flatMap((line, i) => (read[i] ? [] : { line })) };
+    notesOf: (node) => notesIn(files.lines(node)),
+    reject(node, lines) {
+      const count = files.reject(
+        node,
+        lines.map(({ line, reason, text }) => JSON.stringify({ line, reason, text })),
+      );
+      rejectedLines += count;
+      return count;
     },
+    rejected: () => files.nodesRejected().map((node) => ({ node, lines: files.rejected(node).map(asRejected) })),
+    rejectedLines: () => rejectedLines,
     renew: (node) => files.renew(node),
     remove,
     removeAbandoned(node) {
@@ -122,4 +152,27 @@ export function journalStore(books: Connection, files: NoteFiles): JournalStore 
     },
     setAside: (node, seq, at, entries) => void insertAside.run(node, seq, at, JSON.stringify(entries)),
   };
+}
+
+function notesIn(lines: readonly NumberedLine[]): Notes {
+  const notes: Note[] = [];
+  const rejected: Rejected[] = [];
+  for (const [i, { number: line, text }] of lines.entries()) {
+    const read = readLine(text);
+    if (read.kind === "note") notes.push(read.note);
+    else if (read.kind === "other") rejected.push({ line, text, reason: read.reason, seq: read.seq });
+    // What is torn at the end was never told to anybody.
+    else if (i < lines.length - 1) rejected.push({ line, text, reason: "it is torn", seq: undefined });
+  }
+  return { notes, rejected };
+}
+
+/** Somebody may have written into the file. */
+function asRejected(line: string): Rejected {
+  const whole = { line: 0, reason: "it was changed by hand", text: line, seq: undefined };
+  try {
+    return { ...whole, ...(JSON.parse(line) as object) };
+  } catch {
+    return whole;
+  }
 }

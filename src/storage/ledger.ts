@@ -19,8 +19,9 @@ import { createInsertCalls } from "./many-calls.ts";
 import { createPost, type Post } from "./posting.ts";
 import { release, reserve } from "./reserving.ts";
 import type { RequestTable } from "./schema.ts";
+import type { WhenFree } from "./when-free.ts";
 
-export type { Entry, HoldEntry, Note, Taken } from "./journal.ts";
+export type { Entry, HoldEntry, Note, Rejected, Taken } from "./journal.ts";
 export type { Post } from "./posting.ts";
 
 export interface HoldInit {
@@ -61,6 +62,7 @@ export interface LedgerStore {
   readonly isFault: Engine["isFault"];
   readonly version: Engine["version"];
   readonly withoutWaiting: Engine["withoutWaiting"];
+  readonly whenFree: WhenFree;
   /** Has this called before anybody else reads or writes, so that nobody sees what is not written yet. */
   readonly beforeAccess: Engine["beforeAccess"];
   readonly leases: LeaseStore;
@@ -98,7 +100,8 @@ export interface Left {
 /** How many holds are freed in one transaction. */
 const batch = 500;
 
-export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFault, notes }: Engine): LedgerStore {
+export function ledgerStore(engine: Engine): LedgerStore {
+  const { books, beforeAccess, version, withoutWaiting, isFault, notes, patience } = engine;
   const statements = ledgerStatements(books);
   const due = dueSums(books, statements);
   const insertCalls = createInsertCalls({ books, statements, isFault });
@@ -179,7 +182,7 @@ export function ledgerStore({ books, beforeAccess, version, withoutWaiting, isFa
   };
 
   return {
-    ...{ transact: books.transact, isFault, beforeAccess, version, withoutWaiting },
+    ...{ transact: books.transact, isFault, beforeAccess, version, withoutWaiting, whenFree: patience.whenFree },
     leases: leaseStore(statements),
     journal: journalStore(books, notes),
     due,

@@ -3,6 +3,7 @@
  * one write. Other processes read the file of one that died.
  */
 import {
+  appendFileSync,
   closeSync,
   fdatasyncSync,
   fsyncSync,
@@ -14,6 +15,7 @@ import {
   rmSync,
   statSync,
   utimesSync,
+  writeFileSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -23,8 +25,14 @@ export interface NoteFiles {
   append(node: string, line: string): void;
   /** Takes all lines away where they have become many: whoever calls this needs none of them any more. */
   trim(node: string): void;
-  /** Returns the lines of any process's file. The last one may be torn. */
-  lines(node: string): string[];
+  /** Returns the lines of any process's file, by their numbers from 1 on. The last one may be torn. */
+  lines(node: string): NumberedLine[];
+  /** Adds lines to the file of those of a process that were set aside, but for those that it has. Returns how many it had not. */
+  reject(node: string, lines: readonly string[]): number;
+  /** Returns the lines of that file. */
+  rejected(node: string): string[];
+  /** Returns the processes that have such files. */
+  nodesRejected(): string[];
   /** Returns the processes that have files. */
   nodes(): string[];
   /** Shows that the process of this file lives; who slept for so long that others took it for gone begins another. */
@@ -32,6 +40,13 @@ export interface NoteFiles {
   /** Whether its process has shown no life for so long that it is gone. */
   isAbandoned(node: string): boolean;
   remove(node: string): void;
+  /** Writes something, and removes it again. Throws where that fails. */
+  probe(): void;
+}
+
+export interface NumberedLine {
+  readonly number: number;
+  readonly text: string;
 }
 
 interface OpenFile {
@@ -41,9 +56,12 @@ interface OpenFile {
 }
 
 const suffix = ".jsonl";
+const rejectedSuffix = `${suffix}.rejected`;
 /** A file that is longer than this is begun anew when all of it is written elsewhere. */
 const longestBytes = 1_000_000;
 const abandonedMs = 24 * 3_600_000;
+/** More than a file system keeps beside a file's name. */
+const probeBytes = 4096;
 
 /** `isSynced` says that what is noted survives a loss of power, too. */
 export function noteFiles(folder: string, isSynced: boolean): NoteFiles {
@@ -81,11 +99,18 @@ export function noteFiles(folder: string, isSynced: boolean): NoteFiles {
       ftruncateSync(file.fd, 0);
       file.length = 0;
     },
-    lines: (node) =>
-      readIfThere(pathOf(node))
-        .split("\n")
-        .filter((line) => line !== ""),
-    nodes: () => namesIn(folder).flatMap((name) => (name.endsWith(suffix) ? [name.slice(0, -suffix.length)] : [])),
+    lines: (node) => linesIn(pathOf(node)),
+    reject(node, lines) {
+      const path = join(folder, `${node}${rejectedSuffix}`);
+      const known = new Set(linesIn(path).map(({ text }) => text));
+      const others = lines.filter((line) => !known.has(line));
+      if (others.length > 0)
+        appendFileSync(path, others.map((line) => `${line}\n`).join(""), { mode: 0o600, flush: true });
+      return others.length;
+    },
+    rejected: (node) => linesIn(join(folder, `${node}${rejectedSuffix}`)).map(({ text }) => text),
+    nodesRejected: () => nodesBy(rejectedSuffix, folder),
+    nodes: () => nodesBy(suffix, folder),
     renew(node) {
       const file = open.get(node);
       if (!file || touch(pathOf(node))) return;
@@ -102,11 +127,26 @@ export function noteFiles(folder: string, isSynced: boolean): NoteFiles {
       open.delete(node);
       rmSync(pathOf(node), { force: true });
     },
+    probe() {
+      const path = join(folder, `probe.${process.pid}`);
+      try {
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        writeFileSync(path, Buffer.alloc(probeBytes), { mode: 0o600 });
+      } finally {
+        rmSync(path, { force: true });
+      }
+    },
   };
 }
 
-function namesIn(folder: string): string[] {
-  return ifThere(() => readdirSync(folder), []);
+function nodesBy(suffix: string, folder: string): string[] {
+  const names = ifThere(() => readdirSync(folder), []);
+  return names.flatMap((name) => (name.endsWith(suffix) ? [name.slice(0, -suffix.length)] : []));
+}
+
+function linesIn(path: string): NumberedLine[] {
+  const lines = readIfThere(path).split("\n");
+  return lines.flatMap((text, i) => (text === "" ? [] : { number: i + 1, text }));
 }
 
 function readIfThere(path: string): string {

@@ -6,6 +6,7 @@
  */
 import type { Entry, Note, SettleEntry } from "./journal.ts";
 import { isOfSameKind } from "./ledger-rows.ts";
+import { faultOf, isNumber, type Told } from "./note-shape.ts";
 
 interface Line {
   readonly seq: number;
@@ -41,24 +42,35 @@ export function lineOf({ seq, at, entries }: Note): string {
   return JSON.stringify(line);
 }
 
-/** Returns undefined for a line that is no note. */
-export function noteIn(line: string): Note | undefined {
-  const told = parsed(line);
-  if (typeof told?.seq !== "number") return undefined;
-  const { seq, at = 0, entries, settled, others = [] } = told;
-  if (entries) return { seq, at, entries };
-  return settled && { seq, at, entries: [...settled.flatMap(entriesOf), ...others] };
+/** A line, taken for a note. */
+export type ReadLine =
+  | { readonly kind: "note"; readonly note: Note }
+  /** A line that is no JSON: the end of it is missing. */
+  | { readonly kind: "torn" }
+  /** `seq` is undefined where it tells none. */
+  | { readonly kind: "other"; readonly reason: string; readonly seq: number | undefined };
+
+export function readLine(line: string): ReadLine {
+  let told: unknown;
+  try {
+    told = JSON.parse(line);
+  } catch {
+    return { kind: "torn" };
+  }
+  if (typeof told !== "object" || told === null) return { kind: "other", reason: "it is no object", seq: undefined };
+  const { seq } = told as Told;
+  const reason = faultOf(told as Told);
+  if (reason !== undefined) return { kind: "other", reason, seq: isNumber(seq) ? seq : undefined };
+  return { kind: "note", note: noteOf(told as Line & Older) };
 }
 
-/** What a line of this version has, or of an older one. */
-type Told = Partial<Line> & { readonly entries?: readonly Entry[] };
+/** What lines of older versions have. */
+interface Older {
+  readonly entries?: readonly Entry[];
+}
 
-function parsed(line: string): Told | null | undefined {
-  try {
-    return JSON.parse(line) as Told | null;
-  } catch {
-    return undefined;
-  }
+function noteOf({ seq, at = 0, entries, settled, others = [] }: Line & Older): Note {
+  return { seq, at, entries: entries ?? [...settled.flatMap(entriesOf), ...others] };
 }
 
 function haveInCommon(one: SettleEntry, other: SettleEntry): boolean {

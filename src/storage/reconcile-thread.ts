@@ -3,9 +3,12 @@
  *
  * This file is both sides: imported, it starts the thread; as the thread's program, it does the work.
  */
+import { setTimeout } from "node:timers/promises";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { openDatabase } from "./database.ts";
+import { journalStore } from "./journal.ts";
 import { type Reconciliation, reconcile } from "./reconcile.ts";
+import { reconcileNotes } from "./reconcile-notes.ts";
 
 interface Task {
   readonly reconcile: string;
@@ -26,6 +29,10 @@ export function reconcileApart(path: string): Promise<Reconciliation> {
 const path = isMainThread ? undefined : (workerData as Partial<Task> | null)?.reconcile;
 if (path !== undefined) {
   const { db, engine } = await openDatabase(path);
-  parentPort?.postMessage(reconcile(engine));
+  const journal = journalStore(engine.books, engine.notes);
+  // What is written meanwhile is in the sums, and so not told as missing.
+  const beside = await reconcileNotes({ journal, clock: Date.now, pause: (ms) => setTimeout(ms) });
+  const proof = reconcile(engine);
+  parentPort?.postMessage({ ...proof, differences: [...proof.differences, ...beside] } satisfies Reconciliation);
   await db.destroy();
 }

@@ -5,6 +5,8 @@
  * What a call was charged stands in its own row while that is kept, and in the ledger from then on (`retention.ts`): the money
  * is proved to its beginning, and sums of usage as far back as calls are kept.
  *
+ * What is noted beside the database and not written in it is proved by `reconcile-notes.ts`.
+ *
  * It reads one state of the database and changes nothing. What differs is named, and left as it is. It takes seconds for
  * every million calls, so the gateway has it done by a thread of its own.
  */

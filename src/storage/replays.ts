@@ -6,6 +6,7 @@
  * passing, some at a time. An answer is kept as it is given, which is not to be read without the request that it is for.
  */
 import type { Engine } from "./database.ts";
+import type { WhenFree } from "./when-free.ts";
 
 export interface Claim {
   readonly accountId: string;
@@ -37,6 +38,7 @@ export interface ReplayStore {
   keep(claim: Claim, answer: Buffer | undefined): boolean;
   /** Gives a key back whose call was not answered. */
   free(claim: Claim): void;
+  readonly whenFree: WhenFree;
   /** Moves on the deadlines of this process's claims. */
   renew(node: string, expiresAt: number): void;
 }
@@ -93,8 +95,10 @@ export function replayStore(engine: Engine): ReplayStore {
   const renew = engine.prepare<[expiresAt: number, node: string]>(
     `UPDATE replays SET expires_at = ? WHERE node = ? AND state = ${running}`,
   );
+  const { whenFree } = engine.patience;
   const owner = ({ accountId, keyHash, requestId, node }: Claim) => [accountId, keyHash, requestId, node] as const;
   return {
+    whenFree,
     claim: (claim) =>
       engine.transact(() => {
         const { accountId, keyHash, requestHash, requestId, node, now, expiresAt } = claim;

@@ -35,15 +35,17 @@ export interface ResponseStore {
 const batch = 100;
 
 export function responseStore(db: Database, engine: Engine): ResponseStore {
+  const { whenFree } = engine.patience;
   return {
-    async insert(response, maxPerAccount) {
-      engine.transact(() => {
-        engine.run(db.insertInto("responses").values(response));
-        keepEarlier(db, engine, response);
-        engine.run(expired(db, response.created_at));
-        engine.run(surplus(db, response, maxPerAccount));
-      });
-    },
+    insert: (response, maxPerAccount) =>
+      whenFree(() =>
+        engine.transact(() => {
+          engine.run(db.insertInto("responses").values(response));
+          keepEarlier(db, engine, response);
+          engine.run(expired(db, response.created_at));
+          engine.run(surplus(db, response, maxPerAccount));
+        }),
+      ),
     async find(accountId, ids, now) {
       if (ids.length === 0) return [];
       const found = db
@@ -55,13 +57,13 @@ export function responseStore(db: Database, engine: Engine): ResponseStore {
       return engine.all(found);
     },
     line: async (accountId, id, now) => lineOf(db, engine, accountId, id, now),
-    async delete(accountId, id, now) {
+    delete(accountId, id, now) {
       const deleted = db
         .deleteFrom("responses")
         .where("account_id", "=", accountId)
         .where("id", "=", id)
         .where("expires_at", ">", now);
-      return engine.run(deleted) === 1;
+      return whenFree(() => engine.run(deleted) === 1);
     },
   };
 }

@@ -17,6 +17,8 @@ import { type ResponseStore, responseStore } from "./responses.ts";
 import { type RetentionStore, retentionStore } from "./retention.ts";
 import { type SessionStore, sessionStore } from "./sessions.ts";
 import { type UserStore, userStore } from "./users.ts";
+import type { WhenFree } from "./when-free.ts";
+import type { Writable } from "./writable.ts";
 
 export interface Storage {
   readonly accounts: AccountStore;
@@ -38,6 +40,17 @@ export interface Storage {
   transact<T>(work: () => T): T;
   /** Another number whenever something was written, but by this process's ledger. */
   version(): number;
+  /** Runs a write at once, or as soon as no other process writes: the event loop goes on meanwhile. */
+  readonly whenFree: WhenFree;
+  /** Resolves as soon as no other process writes. */
+  free(): Promise<void>;
+  /**
+   * Has writers stand still for another process for a few milliseconds at most, so that whoever serves goes on. Returns what
+   * has them wait for seconds again.
+   */
+  waitBriefly(): () => void;
+  /** Whether what is written arrives. */
+  readonly writable: Writable;
   /** Proves that the sums of money hold. */
   reconcile(): Promise<Reconciliation>;
   close(): Promise<void>;
@@ -66,10 +79,18 @@ export async function openStorage(path: string, durability?: Durability): Promis
     retention: retentionStore(engine),
     transact: engine.transact,
     version: engine.version,
+    whenFree: engine.patience.whenFree,
+    free: () => engine.patience.whenFree(engine.knock),
+    waitBriefly: engine.waitBriefly,
+    writable: engine.writable,
     reconcile() {
       engine.read(() => {}); // The thread sees only what is written.
       return reconcileApart(path);
     },
-    close: () => db.destroy(),
+    async close() {
+      await engine.patience.settled();
+      engine.writable.close();
+      await db.destroy();
+    },
   };
 }

@@ -17,6 +17,7 @@ export interface GaugeParts {
   readonly open: () => OpenConnections;
   /** How many bytes of requests' bodies are held. */
   readonly bodyBytes: () => number;
+  readonly storage: StorageGauges;
   /** Undefined where nothing is cached. */
   readonly cache?: { entries(): number; bytes(): number } | undefined;
 }
@@ -29,6 +30,13 @@ export interface OpenConnections {
   readonly stalled: number;
   readonly shed: number;
   readonly floods: number;
+}
+
+export interface StorageGauges {
+  /** Whether what is written arrives at this moment. */
+  readonly isWritable: () => boolean;
+  /** How many lines of notes had another shape, and were set aside so far. */
+  readonly rejectedLines: () => number;
 }
 
 /** Each tells of this moment. */
@@ -101,6 +109,7 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
   );
   registerHolds(registry, holds);
   registerConnections(registry, parts);
+  registerStorage(registry, parts.storage);
   if (!cache) return;
   const { entries, bytes } = cache;
   registerGauge(registry, { name: "model_gateway_cache_entries", help: "Answers in the cache." }, (set) =>
@@ -149,6 +158,20 @@ function registerConnections(registry: Registry, { open, bodyBytes }: GaugeParts
     "model_gateway_http2_floods_total",
     "Sessions of HTTP/2 that were cut because they sent what no stream needs.",
     () => open().floods,
+  );
+}
+
+function registerStorage(registry: Registry, { isWritable, rejectedLines }: StorageGauges): void {
+  registerGauge(
+    registry,
+    { name: "model_gateway_storage_writable", help: "Whether what is written to the database and its notes arrives." },
+    (set) => set(bit(isWritable())),
+  );
+  registerCounter(
+    registry,
+    "model_gateway_rejected_note_lines_total",
+    "Lines of notes that tell of calls in another shape than any note has, and were set aside.",
+    rejectedLines,
   );
 }
 

@@ -44,7 +44,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const headOf = (id: string, httpVersionMajor: number): Record<string, string> => {
     const head: Record<string, string> = { "x-request-id": id, "request-id": id };
     // A client that keeps its connection would hold up the end of a draining process.
-    if (!readiness.isReady() && httpVersionMajor === 1) head.connection = "close";
+    if (readiness.isDraining() && httpVersionMajor === 1) head.connection = "close";
     return head;
   };
   const failing = (res: Pick<HttpAnswer, "destroy">, id: string) => (error: unknown) => {
@@ -80,8 +80,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     else if (assets.serves(path)) showAsset(req, { res, id, family: Family.OPENAI }, assets, path).catch(failed);
     else if (path === "/healthz") tell(req, { res, id, family: Family.OPENAI }, 200, { status: "ok" });
     else if (path === "/readyz") {
-      const ready = readiness.isReady();
-      tell(req, { res, id, family: Family.OPENAI }, ready ? 200 : 503, { status: ready ? "ok" : "draining" });
+      const standing = readiness.standing();
+      tell(req, { res, id, family: Family.OPENAI }, standing.status === "ok" ? 200 : 503, standing);
     } else if (match.kind === "method")
       refuse(req, { res, id, family: familyNear() }, methodNotAllowed(httpMethod, match.allowed));
     else refuse(req, { res, id, family: familyNear() }, unknownPath(httpMethod, path, meant !== path));

@@ -1,7 +1,8 @@
 /**
  * Whether the gateway takes calls: `grpc.health.v1.Health` for gRPC clients, `/healthz` and `/readyz` for probes.
  *
- * Healthy as long as the process answers; ready until it drains. Draining is for ever: the process ends after it.
+ * Healthy as long as the process answers. Ready until it drains, which is for ever: the process ends after it. And not ready
+ * while what it writes does not arrive: calls whose credit is scarce would be refused, and no charge would be written.
  */
 import { once } from "node:events";
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -13,29 +14,65 @@ import {
 } from "../../gen/grpc/health/v1/health_pb.ts";
 import type { OpenService } from "./rpc.ts";
 
+/** What calls are written to. */
+export interface Written {
+  /** Says what keeps writes from arriving, and for how long; undefined while they arrive. */
+  trouble(): string | undefined;
+  /** Calls this whenever there is trouble, or is none any more. Returns what ends that. */
+  onChange(listener: () => void): () => void;
+}
+
+/** As `/readyz` tells it. */
+export type Standing =
+  | { readonly status: "ok" | "draining" }
+  | { readonly status: "storage_unavailable"; readonly message: string };
+
 export interface Readiness {
   isReady(): boolean;
+  isDraining(): boolean;
+  standing(): Standing;
+  /** Calls this whenever it may have become ready, or no longer be. Returns what ends that. */
+  onChange(listener: () => void): () => void;
   /** Says that no further call should come. */
   drain(): void;
   /** Fires when draining begins. */
   readonly draining: AbortSignal;
 }
 
-export function createReadiness(): Readiness {
+/** For what writes nothing. */
+const arrives: Written = { trouble: () => undefined, onChange: () => () => {} };
+
+export function createReadiness({ trouble, onChange }: Written = arrives): Readiness {
   const draining = new AbortController();
+  const { signal } = draining;
+  const standing = (): Standing => {
+    if (signal.aborted) return { status: "draining" };
+    const message = trouble();
+    return message === undefined ? { status: "ok" } : { status: "storage_unavailable", message };
+  };
   return {
-    isReady: () => !draining.signal.aborted,
+    isReady: () => standing().status === "ok",
+    isDraining: () => signal.aborted,
+    standing,
+    onChange(listener) {
+      signal.addEventListener("abort", listener, { once: true });
+      const forget = onChange(listener);
+      return () => {
+        signal.removeEventListener("abort", listener);
+        forget();
+      };
+    },
     drain: () => draining.abort(),
-    draining: draining.signal,
+    draining: signal,
   };
 }
+
+type HealthCheckInit = MessageInitShape<typeof HealthCheckResponseSchema>;
 
 /** Answers for these services and for "", the gateway as a whole. */
 export function healthService(readiness: Readiness, serviceNames: readonly string[]): OpenService<typeof Health> {
   const names = ["", ...serviceNames];
-  const now = (): MessageInitShape<typeof HealthCheckResponseSchema> => ({
-    status: readiness.isReady() ? Status.SERVING : Status.NOT_SERVING,
-  });
+  const now = () => ({ status: readiness.isReady() ? Status.SERVING : Status.NOT_SERVING }) satisfies HealthCheckInit;
   return {
     service: Health,
     implementation: {
@@ -45,22 +82,37 @@ export function healthService(readiness: Readiness, serviceNames: readonly strin
       },
       list: () => ({ statuses: Object.fromEntries(names.map((name) => [name, now()])) }),
       async *watch({ service }, context) {
-        if (!names.includes(service)) yield { status: Status.SERVICE_UNKNOWN };
-        else {
-          yield now();
-          if (readiness.isReady()) {
-            await either(readiness.draining, context.signal);
-            yield now();
-          }
+        if (!names.includes(service)) {
+          yield { status: Status.SERVICE_UNKNOWN };
+          return void (await ended(context.signal));
         }
-        await either(context.signal);
+        let told: Status | undefined;
+        for (;;) {
+          const { status } = now();
+          if (status !== told) {
+            told = status;
+            yield { status };
+          } else if (context.signal.aborted) return;
+          else await changed(readiness, context.signal);
+        }
       },
     },
   };
 }
 
-/** Resolves when one of the signals has fired. */
-async function either(...signals: readonly AbortSignal[]): Promise<void> {
-  const any = AbortSignal.any([...signals]); // Held weakly by its sources: nothing is left behind on `draining`.
-  if (!any.aborted) await once(any, "abort");
+/** Resolves when readiness may have changed, or the signal has fired. */
+function changed(readiness: Readiness, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      forget();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const forget = readiness.onChange(end);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}
+
+async function ended(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
 }

@@ -91,6 +91,7 @@ const openaiCodes: Readonly<Partial<Record<Reason, string>>> = {
   [Reason.CONFLICT]: "conflict",
   [Reason.UPSTREAM_BUSY]: "service_unavailable",
   [Reason.GATEWAY_BUSY]: "service_unavailable",
+  [Reason.STORAGE_UNAVAILABLE]: "service_unavailable",
   [Reason.IDEMPOTENCY_RUNNING]: "conflict",
   [Reason.NOT_CACHED]: "not_cached",
 };

@@ -33,6 +33,7 @@ const chinese: Partial<Record<Reason, string>> = {
   [Reason.RATE_LIMITED]: "请求过于频繁，请稍后再试。",
   [Reason.UPSTREAM_BUSY]: "该模型的上游正忙，请稍后再试。",
   [Reason.GATEWAY_BUSY]: "网关繁忙，请稍后再试。",
+  [Reason.STORAGE_UNAVAILABLE]: "网关暂时无法写入存储，请稍后再试。",
   [Reason.IDEMPOTENCY_RUNNING]: "使用同一 Idempotency-Key 的调用仍在进行，请稍后再试。",
   [Reason.NOT_CACHED]: "缓存中没有此请求的应答。",
   [Reason.INTERNAL]: "网关内部出错。报告问题时请附上请求 ID。",

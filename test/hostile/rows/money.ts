@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { billed, billedAfterMs } from "../behaviours.ts";
 import { endChild } from "../canary.ts";
-import { readCounts } from "../measure.ts";
+import { readCounts, scrape } from "../measure.ts";
 import { ask, inTurns, open, post, tally } from "../raw.ts";
 import { chat, chatPath, faultsOf, type Row, type Stage, scaled } from "../row.ts";
 
@@ -86,17 +86,21 @@ const locked: Row = {
   holds: "it waits asynchronously; others go on",
   async run(stage) {
     const { port, database, keys } = stage.gateway;
+    const { metricsUrl } = stage.gateway;
+    // Reading it begins it anew.
+    await scrape(metricsUrl);
     const child = fork(join(import.meta.dirname, "../lock-process.ts"), [database, "3000"]);
     await once(child, "message", { signal: stage.signal });
     const statuses: number[] = [];
     await inTurns(scaled(stage, 20), 5, stage.signal, async () => {
       statuses.push((await ask(port, { path: chatPath, key: keys.scarce, body: chat("sink", "x") })).status);
     });
+    const longest = (await scrape(metricsUrl)).get("nodejs_eventloop_lag_max_seconds") ?? Number.NaN;
     const isOver =
       child.exitCode !== null || (await Promise.race([once(child, "exit").then(() => true), delay(5_000, false)]));
     if (!isOver) await endChild(child);
     const faults = faultsOf({ "a 500": statuses.includes(500), "no answer": statuses.includes(0) });
-    return { told: tally(statuses), faults };
+    return { told: `${tally(statuses)}; longest wait of the event loop ${Math.round(longest * 1000)} ms`, faults };
   },
 };
 
