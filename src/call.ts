@@ -83,10 +83,23 @@ export interface Arrival {
   readonly signal?: Signal | undefined;
 }
 
+/** What a call's body takes of the room that there is for bodies. */
+export interface BodyRoom {
+  /**
+   * Counts bytes that the body is to grow by, before it does. Throws a Refusal where it would be larger than any body may be,
+   * which `param` would make it, or where there is no room for it now.
+   */
+  grow(bytes: number, param?: string): void;
+}
+
+/** For calls that came through no door. */
+export const anyRoom: BodyRoom = { grow() {} };
+
 /** A call as a door hands it over. */
 export interface Asked<I extends DescMessage = DescMessage> extends Arrival {
   readonly caller: Caller;
   readonly request: Wire<I>;
+  readonly body: BodyRoom;
   /** Aborted when the caller goes away or its deadline passes. */
   readonly signal: Signal;
 }

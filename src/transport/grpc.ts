@@ -67,7 +67,7 @@ export function createGrpcDoor({ way, bodyTimeoutMs, bodies, compressions }: Grp
           throw error;
         },
       );
-      const answer = await way.handle({ ...arrival, caller, request, signal });
+      const answer = await way.handle({ ...arrival, caller, request, body: share, signal });
       share.release();
       if (method.methodKind === "unary") await writeWhole(outlet, answer);
       else await writeStream(outlet, answer);

@@ -55,7 +55,7 @@ export function createRestDoor({ way, body: limits, bodies, keepAliveMs, peerOf 
     const first = (route.unary ?? route.stream) as DescMethod;
     const arrival = { id, method: first, header, sameHeaders, peer, signal: gone };
     const answer = (caller: Caller, { method, request }: ReadCall, share: BodyShare): Soon<void> => {
-      const asked = { id, method, header, peer, caller, request, signal: gone };
+      const asked = { id, method, header, peer, caller, request, body: share, signal: gone };
       const answering = releasing(share, () => way.handle(asked));
       if (method.methodKind === "unary")
         return whenThere(answering, (whole) => {

@@ -179,11 +179,12 @@ function implement(service: DescService, way: Way): ServiceImpl<DescService> {
     signal: AbortSignal,
   ) => {
     const { caller } = context.values.get(admittedKey) ?? {};
-    if (!caller) throw internal(new Error("a call without a caller"));
+    const share = context.values.get(shareKey);
+    if (!caller || !share) throw internal(new Error("a call without a caller"));
     context.values.set(beganKey, true);
     const request = requestOfMessage(method, message);
-    const answered = await way.handle({ ...arrivalOf(context), caller, request, signal });
-    context.values.get(shareKey)?.release();
+    const answered = await way.handle({ ...arrivalOf(context), caller, request, body: share, signal });
+    share.release();
     setAll(context.responseHeader, answered.headers);
     return answered;
   };
