@@ -29,7 +29,7 @@ export interface BodyShare extends BodyRoom {
   add(bytes: number): void;
   /** Gives some of it back: of what is there no more. */
   remove(bytes: number): void;
-  /** Gives all of it back, once. */
+  /** Gives all of it back, and counts nothing from then on. */
   release(): void;
 }
 
@@ -53,7 +53,9 @@ export function createBodyBudget({ maxBytes, maxBytesPerAccount, maxBytesEach }:
   return {
     open(accountId) {
       let held = 0;
+      let isReleased = false;
       const add = (bytes: number) => {
+        if (isReleased) return;
         const room = held + bytes <= longestSmall ? maxBytes : common;
         if (total + bytes > room) throw bodiesTooMany("the gateway");
         if ((byAccount.get(accountId) ?? 0) + bytes > maxBytesPerAccount) throw bodiesTooMany("the account");
@@ -65,14 +67,23 @@ export function createBodyBudget({ maxBytes, maxBytesPerAccount, maxBytesEach }:
         held -= removed;
         if (removed > 0) change(accountId, -removed);
       };
+      const grow = (bytes: number, param?: string) => {
+        if (held + bytes > maxBytesEach) throw expandedTooLarge(maxBytesEach, param);
+        add(bytes);
+      };
       return {
-        add,
-        grow(bytes, param) {
-          if (held + bytes > maxBytesEach) throw expandedTooLarge(maxBytesEach, param);
-          add(bytes);
+        get bytes() {
+          return held;
         },
+        maxBytes: maxBytesEach,
+        add,
+        grow,
+        growTo: (bytes, param) => grow(Math.max(0, bytes - held), param),
         remove,
-        release: () => remove(held),
+        release() {
+          remove(held);
+          isReleased = true;
+        },
       };
     },
     get bytes() {

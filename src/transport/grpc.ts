@@ -102,7 +102,7 @@ interface Reading {
 async function readRequest(req: IncomingMessage, method: DescMethod, { limits, share, fault }: Reading) {
   const body = await readBody(req, limits, share);
   if (fault) throw fault;
-  return requestOfMessage(method, messageIn(body, method.input));
+  return requestOfMessage(method, messageIn(body, method.input), share);
 }
 
 /** Before each message stand a byte of flags and its length in four. */

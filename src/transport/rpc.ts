@@ -180,7 +180,7 @@ function implement(service: DescService, way: Way): ServiceImpl<DescService> {
     const share = context.values.get(shareKey);
     if (!caller || !share) throw internal(new Error("a call without a caller"));
     context.values.set(beganKey, true);
-    const request = requestOfMessage(method, message);
+    const request = requestOfMessage(method, message, share);
     const answered = await way.handle({ ...arrivalOf(context), caller, request, body: share, signal });
     share.release();
     setAll(context.responseHeader, answered.headers);
