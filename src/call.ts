@@ -83,10 +83,29 @@ export interface Arrival {
   readonly signal?: Signal | undefined;
 }
 
+/** What a call's body takes of the room that there is for bodies. Nothing any more once it is answered, or its stream has begun. */
+export interface BodyRoom {
+  /** How many bytes are counted. */
+  readonly bytes: number;
+  /** The most that it may have. */
+  readonly maxBytes: number;
+  /**
+   * Counts bytes that the body is to grow by, before it does. Throws a Refusal where it would be larger than any body may be,
+   * which `param` would make it, or where there is no room for it now.
+   */
+  grow(bytes: number, param?: string): void;
+  /** Counts it as so long, where it was shorter. Throws as `grow` does. */
+  growTo(bytes: number, param?: string): void;
+}
+
+/** For calls that came through no door. */
+export const anyRoom: BodyRoom = { bytes: 0, maxBytes: Number.POSITIVE_INFINITY, grow() {}, growTo() {} };
+
 /** A call as a door hands it over. */
 export interface Asked<I extends DescMessage = DescMessage> extends Arrival {
   readonly caller: Caller;
   readonly request: Wire<I>;
+  readonly body: BodyRoom;
   /** Aborted when the caller goes away or its deadline passes. */
   readonly signal: Signal;
 }

@@ -65,6 +65,18 @@ export function requestTooLarge(maxBytes: number): Refusal {
   return new Refusal(Reason.REQUEST_TOO_LARGE, `The request body is larger than the limit of ${maxBytes} bytes.`);
 }
 
+/** For a body that came within the limit and stands for more. `param` is the field that refers to it. */
+export function expandedTooLarge(maxBytes: number, param?: string): Refusal {
+  const message = `The request stands for a body that is larger than the limit of ${maxBytes} bytes.`;
+  return new Refusal(Reason.REQUEST_TOO_LARGE, message, { param });
+}
+
+/** For a request that refers to more than is read for one. */
+export function referredTooLarge(maxBytes: number, param: string): Refusal {
+  const message = `The kept responses that '${param}' refers to have more than ${maxBytes} bytes. Send their items instead.`;
+  return new Refusal(Reason.REQUEST_TOO_LARGE, message, { param });
+}
+
 /** For a body for which there is no room at this moment. `whose` says whose room it is. */
 export function bodiesTooMany(whose: "the gateway" | "the account"): Refusal {
   const message = `The bodies of the requests that ${whose} has under way take all the room there is for them. Try again in 1 s.`;

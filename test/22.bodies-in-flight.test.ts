@@ -15,7 +15,7 @@ import { type ScriptedUpstream, startScriptedUpstream } from "./support/scripted
 const KB = 1024;
 
 describe("the room for bodies", () => {
-  const bounds = { maxBytes: 1000 * KB, maxBytesPerAccount: 500 * KB };
+  const bounds = { maxBytes: 1000 * KB, maxBytesPerAccount: 500 * KB, maxBytesEach: 800 * KB };
 
   test("is taken by what has come, and free again once it is given back", () => {
     const bodies = createBodyBudget(bounds);
@@ -45,6 +45,21 @@ describe("the room for bodies", () => {
     expect(() => small.add(5 * KB)).toThrow("the gateway has under way");
     for (let i = 0; i < 3; i++) bodies.open("two").add(60 * KB);
     expect(() => bodies.open("two").add(60 * KB)).toThrow("the gateway has under way");
+  });
+
+  test("is taken by what a body becomes, up to what any body may be", () => {
+    const bodies = createBodyBudget({ ...bounds, maxBytesEach: 300 * KB });
+    const share = bodies.open("one");
+    share.add(100 * KB);
+    share.grow(200 * KB);
+    expect(bodies.bytes).toBe(300 * KB);
+    expect(() => share.grow(1, "input")).toThrow("the limit of 307200 bytes");
+    share.remove(100 * KB);
+    expect(bodies.bytes).toBe(200 * KB);
+    bodies.open("one").add(300 * KB);
+    expect(() => share.grow(1)).toThrow("the account has under way");
+    share.remove(900 * KB);
+    expect(bodies.bytes).toBe(300 * KB);
   });
 
   test("is not taken by what was refused", () => {

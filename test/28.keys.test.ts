@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ReasonSchema } from "../gen/modelgateway/v1/errors_pb.ts";
 import { KeyService } from "../gen/modelgateway/v1/keys_pb.ts";
-import { type Answer, type Call, type Caller, here, nobody } from "../src/call.ts";
+import { type Answer, anyRoom, type Call, type Caller, here, nobody } from "../src/call.ts";
 import { createCatalog } from "../src/catalog.ts";
 import { asRefusal, Reason } from "../src/errors.ts";
 import { newFacts } from "../src/facts.ts";
@@ -98,6 +98,7 @@ async function send(caller: Caller, rpc: Rpc | "describeKey", body: Body, header
       peer: here,
       caller,
       request,
+      body: anyRoom,
       signal,
       facts: newFacts(),
     };

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
-import { type Answer, here, nobody } from "../src/call.ts";
+import { type Answer, anyRoom, here, nobody } from "../src/call.ts";
 import { holdForTick } from "../src/http1/together.ts";
 import { observe } from "../src/pipeline/observe.ts";
 import { Leaving } from "../src/signal.ts";
@@ -53,7 +53,7 @@ async function ask(way: ReturnType<typeof observe>, id: string): Promise<void> {
   const request = Wire.ofJson(method.input, {});
   const arrival = { id, method, header: () => undefined, peer: here };
   try {
-    await way.handle({ ...arrival, caller: nobody, request, signal: new Leaving() });
+    await way.handle({ ...arrival, caller: nobody, request, body: anyRoom, signal: new Leaving() });
   } finally {
     holdForTick(socket);
     socket.write(id);

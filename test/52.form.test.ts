@@ -10,6 +10,7 @@ import { CreateChatCompletionRequestSchema as chat } from "../gen/modelgateway/v
 import { CreateCompletionRequestSchema as completion } from "../gen/modelgateway/v1/completions_pb.ts";
 import { CreateEmbeddingsRequestSchema as embeddings } from "../gen/modelgateway/v1/embeddings_pb.ts";
 import { CreateSpeechRequestSchema as speech } from "../gen/modelgateway/v1/speech_pb.ts";
+import { anyRoom } from "../src/call.ts";
 import { asRefusal, Reason, Refusal } from "../src/errors.ts";
 import { createValidate } from "../src/pipeline/validate.ts";
 import { requestOf } from "../src/transport/body.ts";
@@ -671,7 +672,7 @@ describe("a form that is nothing but", () => {
 test("JSON behind a byte order mark is read as JSON, whichever type it is sent under", () => {
   const body = Buffer.from('\ufeff{"model":"m","prompt":"a"}');
   for (const type of ["application/json", "application/x-www-form-urlencoded", "text/plain", ""]) {
-    const request = requestOf(completion, type, body);
+    const request = requestOf(completion, type, body, anyRoom);
     expect(request.json(), type).toEqual({ model: "m", prompt: "a" });
     expect(request.bytes().toString(), type).toBe('{"model":"m","prompt":"a"}');
   }

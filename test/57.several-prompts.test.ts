@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { ChatCompletionChunkSchema, type CreateChatCompletionRequestSchema } from "../gen/modelgateway/v1/chat_pb.ts";
 import { CreateCompletionRequestSchema } from "../gen/modelgateway/v1/completions_pb.ts";
 import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
-import { type Answer, type Call, here, nobody } from "../src/call.ts";
+import { type Answer, anyRoom, type Call, here, nobody } from "../src/call.ts";
 import { createCatalog } from "../src/catalog.ts";
 import { invalidValue } from "../src/errors.ts";
 import { newFacts } from "../src/facts.ts";
@@ -178,6 +178,7 @@ function completeAt(upstream: Upstream) {
       peer: here,
       caller: { ...nobody, rights: "key", accountId: "acc_1", keyId: "key_1", mustPay: false },
       request: request instanceof Wire ? request : fromJson({ model, ...request }),
+      body: anyRoom,
       signal,
       facts: newFacts(),
     };

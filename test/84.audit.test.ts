@@ -8,7 +8,7 @@ import { KeyService } from "../gen/modelgateway/v1/keys_pb.ts";
 import { OperatorService } from "../gen/modelgateway/v1/operator_pb.ts";
 import { SessionService, SignInResponseSchema } from "../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../gen/modelgateway/v1/usage_pb.ts";
-import { type Answer, type Call, type Caller, nobody } from "../src/call.ts";
+import { type Answer, anyRoom, type Call, type Caller, nobody } from "../src/call.ts";
 import { askerOf } from "../src/commands/operator.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { invalidValue, missingField, rateLimited, signInFailed } from "../src/errors.ts";
@@ -252,7 +252,7 @@ describe("the step that writes them", () => {
     const call = {
       ...{ id: "req_1", method, caller, header: () => undefined, signal: new AbortController().signal },
       ...{ request: Wire.ofJson(method.input, request), peer: { address: "192.0.2.1", rootUrl: "" } },
-      facts: newFacts(),
+      ...{ facts: newFacts(), body: anyRoom },
     } as Call;
     const [outcome] = await Promise.allSettled([audit(handle, [method], options)(call)]);
     return { acts, errors, outcome: outcome as PromiseSettledResult<Answer> };

@@ -10,7 +10,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
-import { here, operatorCaller } from "../call.ts";
+import { anyRoom, here, operatorCaller } from "../call.ts";
 import type { Config } from "../config/config.ts";
 import { newFacts } from "../facts.ts";
 import { newId } from "../ids.ts";
@@ -67,6 +67,7 @@ export function askerOf(storage: Storage, config: Config): Ask {
       facts: newFacts(),
       peer: here,
       request: request as unknown as Wire,
+      body: anyRoom,
       signal: new AbortController().signal,
     });
     if (answer.kind !== "whole") throw new Error(`${method.name} was answered with a stream`);

@@ -77,7 +77,7 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
     drains: createDrains(config.disconnectDrainMs),
     hurry,
     limit: createLimit({ limiter: createMemoryLimiter(clock), clock }),
-    bodies: createBodyBudget(config.bodiesInFlight),
+    bodies: createBodyBudget({ ...config.bodiesInFlight, maxBytesEach: config.maxBodyBytes }),
     cache: config.cache && createAnswerCache({ ...config.cache, clock }),
     onError,
   };

@@ -8,7 +8,6 @@
 import type { Answer, AnswerHeaders, Call } from "../call.ts";
 import { wouldBeDropped } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
-import { translateAlong } from "../families/index.ts";
 import type { Translated } from "../families/translation.ts";
 import { outputBound } from "../ledger/worst-case.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
@@ -16,7 +15,6 @@ import type { Attempt } from "../providers/provider.ts";
 import type { Timeouts } from "../providers/timeouts.ts";
 import type { Signal } from "../signal.ts";
 import { orElse, type Soon, whenThere } from "../soon.ts";
-import { estimatePromptTokens } from "../tokens/prompt.ts";
 import type { Wire } from "../wire/wire.ts";
 import { endless } from "./deadline.ts";
 import type { CallStreams } from "./drain.ts";
@@ -25,6 +23,7 @@ import type { Lead } from "./leads.ts";
 import type { AttemptMeter, CallMeter } from "./meter.ts";
 import { outputOf } from "./need.ts";
 import type { Reservation } from "./reserve.ts";
+import { translate } from "./translate.ts";
 import { UpstreamStream } from "./upstream-stream.ts";
 
 /** What all attempts of a call share. */
@@ -168,27 +167,6 @@ async function heldBack(spoken: Answer, meter: AttemptMeter, facts: AttemptFacts
     facts.waitedMs += performance.now() - spokenAt;
   }
 }
-
-/** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
-export function translate<F extends Form>(
-  { way, model }: Pick<Lead, "way" | "model">,
-  part: Call,
-  { form, arrivedAt }: Pick<AttemptOptions<F>, "form" | "arrivedAt">,
-): Translated<Operation, Operation> {
-  // The models to fall back to are the gateway's business.
-  const isNamed = "models" in part.request.desc.field && part.request.outline().models !== undefined;
-  const asked = (isNamed ? part.request.with({ models: undefined }) : part.request) as TranslatedRequest;
-  if (way.length === 0) return { request: asked, dropped: [], answer: (answer) => answer };
-  return translateAlong(way, asked, {
-    form,
-    maxOutputTokens: model.maxOutputTokens,
-    answerId: part.id.replace(/^req_/, ""),
-    now: Math.floor(arrivedAt / 1000),
-    estimateTokens: estimatePromptTokens,
-  });
-}
-
-type TranslatedRequest = Translated<Operation, Operation>["request"];
 
 function factsOf({ model, target, kind }: Lead, begunAt: number, isHedge: boolean): AttemptFacts {
   const facts: AttemptFacts = {

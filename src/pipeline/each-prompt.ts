@@ -6,8 +6,8 @@
  * up, and their caller is told of the failure. Whatever else is asked goes through in one call as it came.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { Answer, AnswerHeaders, Call, Frames } from "../call.ts";
-import { internal } from "../errors.ts";
+import type { Answer, AnswerHeaders, BodyRoom, Call, Frames } from "../call.ts";
+import { expandedTooLarge, internal } from "../errors.ts";
 import { promptTexts } from "../families/completions-to-chat/prompt.ts";
 import { JoinedPieces, joinedCompletion } from "../families/completions-to-chat/several.ts";
 import type { Translation } from "../families/translation.ts";
@@ -57,7 +57,23 @@ export function eachPrompt<O extends Operation, F extends Form>(
   ask: Ask<Input<O>, Output<O, F>>,
   hasQueue = false,
 ): Soon<Answer<Output<O, F>>> {
-  return way[0]?.from === "completions" ? askEach(form, call, ask, hasQueue) : ask(call);
+  if (way[0]?.from !== "completions") return ask(call);
+  boundPrompts(call.request as Wire<DescMessage> as Wire<Input<"completions">>, call.body);
+  return askEach(form, call, ask, hasQueue);
+}
+
+/**
+ * Every prompt is sent with all else that the request says, and with `echo` told again in each choice: neither may come to more
+ * than a body may have. Throws a Refusal.
+ */
+function boundPrompts(request: Wire<Input<"completions">>, { maxBytes }: BodyRoom): void {
+  const { prompt, n = 1, echo = false } = request.message();
+  const prompts = promptTexts(prompt);
+  const texts = prompts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  if (echo && n > 1 && n * texts > maxBytes) throw expandedTooLarge(maxBytes, "n");
+  if (prompts.length === 1) return;
+  const rest = request.with({ prompt: "" }).bytes().length;
+  if (texts + prompts.length * rest > maxBytes) throw expandedTooLarge(maxBytes, "prompt");
 }
 
 async function askEach<O extends Operation, F extends Form>(

@@ -13,7 +13,6 @@ import type { Translated } from "../families/translation.ts";
 import type { Form, Input, Operation } from "../providers/operations.ts";
 import type { LedgerStore } from "../storage/ledger.ts";
 import type { Targets } from "../targets/targets.ts";
-import { translate } from "./attempt.ts";
 import { courseOf, shortestRest } from "./course.ts";
 import { timeoutsOf } from "./deadline.ts";
 import { firstPart } from "./each-prompt.ts";
@@ -21,6 +20,7 @@ import type { Lead, LeadsOf } from "./leads.ts";
 import { boundWith, needOf } from "./need.ts";
 import { shortOf } from "./reserve.ts";
 import { isStrict } from "./strict.ts";
+import { translate } from "./translate.ts";
 import type { Validate } from "./validate.ts";
 
 /** What is asked, and in which form. */

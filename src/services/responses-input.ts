@@ -3,58 +3,37 @@
  *
  * `previous_response_id` stands for the conversation that ended in that response, and an `item_reference` for an item of
  * any kept response; each is looked for among the account's own alone. What is not there is refused, never left out.
+ *
+ * What is put in counts as if it had been sent: a request that would grow beyond what a body may have is refused before it does.
  */
 import type { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
+import type { BodyRoom } from "../call.ts";
 import { invalidValue, itemNotFound, missingField, previousResponseNotFound } from "../errors.ts";
-import type { ResponseStore, StoredResponse } from "../storage/responses.ts";
+import type { Link, StoredResponse } from "../storage/responses.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
+import { bytesOf, type KeptResponses, outputOf, readKept } from "./kept-responses.ts";
+
+type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
 
 export interface Resolved {
   /** Refers to nothing any more. */
-  readonly request: Wire<typeof CreateResponseRequestSchema>;
+  readonly request: CreateRequest;
   /** The items that are new in this request. */
   readonly items: readonly JsonObject[];
   readonly previousId: string | null;
 }
 
 /** Throws a Refusal. */
-export async function resolve(
-  request: Wire<typeof CreateResponseRequestSchema>,
-  accountId: string,
-  store: ResponseStore,
-  now: number,
-): Promise<Resolved> {
+export async function resolve(request: CreateRequest, kept: KeptResponses, body: BodyRoom): Promise<Resolved> {
   const { previousResponseId: previousId } = request.message();
   const asked = itemsOf(request.json().input ?? null);
-  const find = (ids: readonly string[]) => store.find(accountId, ids, now);
-  const items = asked.some(isReference) ? await dereferenced(asked, find) : asked;
+  const items = asked.some(isReference) ? await dereferenced(asked, kept, body) : asked;
   if (previousId === undefined) {
     return { request: items === asked ? request : request.with({ input: [...items] }), items, previousId: null };
   }
-  const earlier = conversationIn(await lineTo(previousId, accountId, store, now));
+  const earlier = await conversationTo(previousId, kept, body);
   return { request: request.with({ input: [...earlier, ...items] }), items, previousId };
-}
-
-/** The longest conversation that is gone on from, in characters of its JSON: more would not fit a model anyway. */
-const longestConversation = 16 * 1024 * 1024;
-
-/** Reads a response and all before it, oldest first. */
-async function lineTo(id: string, accountId: string, store: ResponseStore, now: number): Promise<StoredResponse[]> {
-  const links = (await store.line(accountId, id, now)).reverse();
-  const [first] = links;
-  if (!first) throw previousResponseNotFound(id);
-  if (first.previousId !== null) throw previousResponseNotFound(first.previousId);
-  if (links.reduce((sum, { length }) => sum + length, 0) > longestConversation) {
-    throw invalidValue("previous_response_id", "the conversation that it ends is too long to go on from");
-  }
-  const ids = links.map((link) => link.id);
-  const found = new Map((await store.find(accountId, ids, now)).map((response) => [response.id, response]));
-  return ids.map((each) => {
-    const response = found.get(each);
-    if (!response) throw previousResponseNotFound(each);
-    return response;
-  });
 }
 
 function itemsOf(input: JsonValue): readonly JsonObject[] {
@@ -74,32 +53,80 @@ function responseIdOf(itemId: string): string {
 
 async function dereferenced(
   items: readonly JsonObject[],
-  find: (ids: readonly string[]) => Promise<StoredResponse[]>,
-): Promise<JsonObject[]> {
+  kept: KeptResponses,
+  body: BodyRoom,
+): Promise<readonly JsonObject[]> {
   const nameless = items.findIndex((item) => isReference(item) && (typeof item.id !== "string" || item.id === ""));
   if (nameless !== -1) throw missingField(`input[${nameless}].id`);
-  const ids = new Set(items.filter(isReference).map(({ id }) => responseIdOf(id as string)));
-  const found = (await find([...ids])).flatMap(outputOf);
-  const byId = new Map(found.map((item) => [item.id, item]));
+  const found = await itemsNamed(timesNamed(items), kept, body);
   return items.map((item) => {
     if (!isReference(item)) return item;
-    const target = byId.get(item.id as string);
+    const target = found.get(item.id as string);
     if (!target) throw itemNotFound(item.id as string);
     return target;
   });
 }
 
-/** Puts together what was said. Instructions are none of it. */
-function conversationIn(line: readonly StoredResponse[]): JsonObject[] {
-  return line.flatMap((response) => {
-    if (response.input === null) {
-      const why = `the input of the response '${response.id}' was too large to keep; send the conversation as input`;
-      throw invalidValue("previous_response_id", why);
-    }
-    return [...(JSON.parse(response.input) as JsonObject[]), ...outputOf(response)];
-  });
+/** Counts how often each item is referred to, by its id. */
+function timesNamed(items: readonly JsonObject[]): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const item of items) {
+    if (isReference(item)) times.set(item.id as string, (times.get(item.id as string) ?? 0) + 1);
+  }
+  return times;
 }
 
-function outputOf({ response }: StoredResponse): JsonObject[] {
-  return (JSON.parse(response) as { output: JsonObject[] }).output;
+/** Finds items by their ids. `times` says how often each is to be put in. */
+async function itemsNamed(
+  times: ReadonlyMap<string, number>,
+  kept: KeptResponses,
+  body: BodyRoom,
+): Promise<Map<string, JsonObject>> {
+  const { store, accountId, now } = kept;
+  const ids = new Set([...times.keys()].map(responseIdOf));
+  const found = new Map<string, JsonObject>();
+  for await (const response of readKept(kept, await store.sizes(accountId, [...ids], now), "input")) {
+    for (const item of outputOf(response)) {
+      const count = times.get(item.id as string);
+      if (count === undefined) continue;
+      body.grow(count * bytesOf(item), "input");
+      found.set(item.id as string, item);
+    }
+  }
+  return found;
+}
+
+/** Puts together what was said up to a response, and in it. Instructions are none of it. */
+async function conversationTo(id: string, kept: KeptResponses, body: BodyRoom): Promise<JsonObject[]> {
+  const line = await lineTo(id, kept);
+  const items: JsonObject[] = [];
+  let next = 0;
+  for await (const response of readKept(kept, line, "previous_response_id")) {
+    const expected = line[next++]?.id;
+    // One was deleted meanwhile.
+    if (expected !== undefined && response.id !== expected) throw previousResponseNotFound(expected);
+    const output = outputOf(response);
+    const input = keptInputOf(response);
+    body.grow(Buffer.byteLength(input) + bytesOf(output), "previous_response_id");
+    for (const item of JSON.parse(input) as JsonObject[]) items.push(item);
+    for (const item of output) items.push(item);
+  }
+  const missing = line[next]?.id;
+  if (missing !== undefined) throw previousResponseNotFound(missing);
+  return items;
+}
+
+/** Tells of a response and all before it, oldest first. */
+async function lineTo(id: string, { store, accountId, now }: KeptResponses): Promise<Link[]> {
+  const line = (await store.line(accountId, id, now)).reverse();
+  const [first] = line;
+  if (!first) throw previousResponseNotFound(id);
+  if (first.previousId !== null) throw previousResponseNotFound(first.previousId);
+  return line;
+}
+
+function keptInputOf({ id, input }: StoredResponse): string {
+  if (input !== null) return input;
+  const why = `the input of the response '${id}' was too large to keep; send the conversation as input`;
+  throw invalidValue("previous_response_id", why);
 }

@@ -42,18 +42,18 @@ export function responseMethods(
   return {
     async createResponse(call) {
       const resolved = await prepared(call, parts);
-      const asked = { ...call, request: resolved.request };
-      const answer = await complete("responses", "whole", asked);
+      const keep = keeperOf(call, resolved, parts);
+      const answer = await complete("responses", "whole", { ...call, request: resolved.request });
       if (answer.kind !== "whole") return answer;
-      const json = await keep(answer.body.json(), resolved, call, parts);
+      const json = await keep(answer.body.json());
       return { ...answer, body: Wire.ofJson(ModelResponseSchema, json) };
     },
     async streamResponse(call) {
       const resolved = await prepared(call, parts);
-      const asked = { ...call, request: resolved.request };
-      const answer = await complete("responses", "stream", asked);
+      const keep = keeperOf(call, resolved, parts);
+      const answer = await complete("responses", "stream", { ...call, request: resolved.request });
       if (answer.kind !== "stream") return answer;
-      return { ...answer, frames: keeping(answer.frames, (json) => keep(json, resolved, call, parts)) };
+      return { ...answer, frames: keeping(answer.frames, keep) };
     },
     async getResponse({ request, caller }) {
       const { id = "", stream } = request.message();
@@ -72,7 +72,7 @@ export function responseMethods(
 
 /** Refuses what the gateway does not do, and resolves what refers to kept responses. */
 async function prepared(
-  { request, caller }: CreateCall,
+  { request, caller, body }: CreateCall,
   { store, clock }: Pick<ResponsesParts, "store" | "clock">,
 ): Promise<Resolved> {
   const { conversation, background } = request.message();
@@ -80,7 +80,7 @@ async function prepared(
     throw invalidValue("conversation", "the gateway keeps no conversations; use previous_response_id");
   }
   if (background) throw invalidValue("background", "every response is answered in the foreground");
-  return resolve(request, caller.accountId, store, clock());
+  return resolve(request, { store, accountId: caller.accountId, now: clock() }, body);
 }
 
 /** Returns a call for a response as it goes to the model: it refers to nothing any more. Throws a Refusal. */
@@ -92,7 +92,7 @@ export async function prepareResponse(call: Call, parts: Pick<ResponsesParts, "s
 /** Passes a stream on, and keeps the response that it ends in before its end is told. */
 async function* keeping(
   frames: Frames<typeof ResponseStreamEventSchema>,
-  kept: (response: JsonObject) => Promise<JsonObject>,
+  keep: Keep,
 ): Frames<typeof ResponseStreamEventSchema> {
   for await (const batch of frames) {
     const last = batch.at(-1);
@@ -101,32 +101,49 @@ async function* keeping(
       yield batch;
       continue;
     }
-    const response = await kept(last.json().response as JsonObject);
+    const response = await keep(last.json().response as JsonObject);
     yield [...batch.slice(0, -1), last.with({ response })];
   }
 }
 
 /** Keeps a response if its caller wants it. Returns it as it is answered. */
-async function keep(
-  response: JsonObject,
+type Keep = (response: JsonObject) => Promise<JsonObject>;
+
+/** Returns what keeps the response to a call. It holds no more of the call's items than are kept: streams last for hours. */
+function keeperOf(
+  { request, caller: { accountId } }: CreateCall,
   { items, previousId }: Resolved,
-  { request, caller }: CreateCall,
   { store, clock, limits }: ResponsesParts,
-): Promise<JsonObject> {
-  if (request.message().store === false) return response;
-  const text = JSON.stringify(response);
-  if (Buffer.byteLength(text) > limits.maxBytes) return { ...response, store: false };
-  const input = JSON.stringify(items);
-  const now = clock();
-  const row = {
-    id: response.id as string,
-    account_id: caller.accountId,
-    previous_id: previousId,
-    created_at: now,
-    expires_at: now + limits.keepMs,
-    input: Buffer.byteLength(input) > limits.maxBytes ? null : input,
-    response: text,
+): Keep {
+  if (request.message().store === false) return async (response) => response;
+  const input = textWithin(items, limits.maxBytes);
+  return async (response) => {
+    const text = JSON.stringify(response);
+    if (Buffer.byteLength(text) > limits.maxBytes) return { ...response, store: false };
+    const now = clock();
+    const row = {
+      id: response.id as string,
+      account_id: accountId,
+      previous_id: previousId,
+      created_at: now,
+      expires_at: now + limits.keepMs,
+      input,
+      response: text,
+    };
+    await store.insert(row, limits.maxPerAccount);
+    return response;
   };
-  await store.insert(row, limits.maxPerAccount);
-  return response;
+}
+
+/** Writes a list as JSON; null where that has more bytes. */
+function textWithin(items: readonly JsonObject[], maxBytes: number): string | null {
+  const texts: string[] = [];
+  let bytes = 1;
+  for (const item of items) {
+    const text = JSON.stringify(item);
+    bytes += 1 + Buffer.byteLength(text);
+    if (bytes > maxBytes) return null;
+    texts.push(text);
+  }
+  return `[${texts.join(",")}]`;
 }

@@ -16,8 +16,14 @@ export interface Link {
   readonly id: string;
   /** The response before it, kept or not. */
   readonly previousId: string | null;
-  /** How long it is, in characters. */
-  readonly length: number;
+  /** How long it is with its input. */
+  readonly bytes: number;
+}
+
+/** How long a response is, without its input. */
+export interface Sized {
+  readonly id: string;
+  readonly bytes: number;
 }
 
 export interface ResponseStore {
@@ -25,6 +31,8 @@ export interface ResponseStore {
   insert(response: StoredResponse, maxPerAccount: number): Promise<void>;
   /** Finds those of the responses with these ids that the account still has. */
   find(accountId: string, ids: readonly string[], now: number): Promise<StoredResponse[]>;
+  /** Tells how long those of these responses are that the account still has, without reading them. */
+  sizes(accountId: string, ids: readonly string[], now: number): Promise<Sized[]>;
   /** Tells of a response and of all before it, newest first, without reading them; as far back as they are kept. */
   line(accountId: string, id: string, now: number): Promise<Link[]>;
   /** Returns false where the account does not have it. */
@@ -33,6 +41,8 @@ export interface ResponseStore {
 
 /** How many rows are deleted in passing, at most. */
 const batch = 100;
+/** How many ids a statement names, at most. SQLite takes some thirty thousand. */
+const mostIds = 1000;
 
 export function responseStore(db: Database, engine: Engine): ResponseStore {
   const { whenFree } = engine.patience;
@@ -55,6 +65,19 @@ export function responseStore(db: Database, engine: Engine): ResponseStore {
         .where("id", "in", ids)
         .where("expires_at", ">", now);
       return engine.all(found);
+    },
+    async sizes(accountId, ids, now) {
+      const sizes: Sized[] = [];
+      for (let at = 0; at < ids.length; at += mostIds) {
+        const some = db
+          .selectFrom("responses")
+          .select(["id", sql<number>`octet_length(response)`.as("bytes")])
+          .where("account_id", "=", accountId)
+          .where("id", "in", ids.slice(at, at + mostIds))
+          .where("expires_at", ">", now);
+        for (const { id, bytes } of engine.all(some)) sizes.push({ id, bytes: Number(bytes) });
+      }
+      return sizes;
     },
     line: async (accountId, id, now) => lineOf(db, engine, accountId, id, now),
     delete(accountId, id, now) {
@@ -88,14 +111,12 @@ function lineOf(db: Database, engine: Engine, accountId: string, id: string, now
     )
     .selectFrom("line")
     .innerJoin("responses", "responses.id", "line.id")
-    .select(["line.id", "line.previous_id", lengthOf])
+    .select(["line.id", "line.previous_id", bytesOf])
     .orderBy("line.depth");
-  return engine
-    .all(query)
-    .map(({ id, previous_id, length }) => ({ id, previousId: previous_id, length: Number(length) }));
+  return engine.all(query).map(({ id, previous_id, bytes }) => ({ id, previousId: previous_id, bytes: Number(bytes) }));
 }
 
-const lengthOf = sql<number>`length(responses.response) + coalesce(length(responses.input), 0)`.as("length");
+const bytesOf = sql<number>`octet_length(responses.response) + coalesce(octet_length(responses.input), 0)`.as("bytes");
 
 function keepEarlier(db: Database, engine: Engine, response: StoredResponse): void {
   const { account_id, previous_id, created_at, expires_at } = response;

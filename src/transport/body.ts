@@ -5,10 +5,13 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { DescMessage } from "@bufbuild/protobuf";
+import type { BodyRoom } from "../call.ts";
 import { cancelled, internal, requestTimeout, requestTooLarge, unsupportedMediaType } from "../errors.ts";
 import { ComingBody } from "../http1/coming-body.ts";
 import type { PlainRequest } from "../http1/served-request.ts";
 import type { Soon } from "../soon.ts";
+import type { JsonObject } from "../wire/json.ts";
+import { jsonLength } from "../wire/json-length.ts";
 import { Wire } from "../wire/wire.ts";
 import type { BodyShare } from "./body-budget.ts";
 import { readForm, readMultipart } from "./form.ts";
@@ -133,23 +136,29 @@ const jsonType = "application/json";
 const emptyObject = Buffer.from("{}");
 
 /**
- * Returns the body as a request. Throws a Refusal for what is neither JSON nor a form by its type.
+ * Returns the body as a request. Throws a Refusal for what is neither JSON nor a form by its type, or becomes too large.
  *
  * Clients forget the header (`curl -d '{…}'` says form, an SDK in a browser may say text): where the type is
  * missing, text or form, an opening brace means JSON. No body at all is the empty object, so that what is missing
  * is named.
  */
-export function requestOf(desc: DescMessage, contentType = "", body: Buffer): Wire {
+export function requestOf(desc: DescMessage, contentType = "", body: Buffer, room: BodyRoom): Wire {
   if (body.length === 0) return Wire.ofBytes(desc, emptyObject);
   const json = withoutMark(body);
   if (contentType === jsonType) return Wire.ofBytes(desc, json);
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (type === jsonType || type.endsWith("+json")) return Wire.ofBytes(desc, json);
-  if (type === "multipart/form-data") return Wire.ofJson(desc, readMultipart(desc, contentType, body));
+  if (type === "multipart/form-data") return ofForm(desc, readMultipart(desc, contentType, body), room);
   const guessed = type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded";
   if (!guessed) throw unsupportedMediaType(accepted);
   const isJson = /^\s*\{/.test(json.toString("latin1", 0, 64));
-  return isJson ? Wire.ofBytes(desc, json) : Wire.ofJson(desc, readForm(desc, body));
+  return isJson ? Wire.ofBytes(desc, json) : ofForm(desc, readForm(desc, body), room);
+}
+
+/** What a form says is counted as the JSON that it becomes. */
+function ofForm(desc: DescMessage, json: JsonObject, room: BodyRoom): Wire {
+  room.growTo(jsonLength(json, room.maxBytes));
+  return Wire.ofJson(desc, json);
 }
 
 /** Some editors put it before JSON; it says nothing there, and upstreams refuse it. */

@@ -67,7 +67,7 @@ export function createGrpcDoor({ way, bodyTimeoutMs, bodies, compressions }: Grp
           throw error;
         },
       );
-      const answer = await way.handle({ ...arrival, caller, request, signal });
+      const answer = await way.handle({ ...arrival, caller, request, body: share, signal });
       share.release();
       if (method.methodKind === "unary") await writeWhole(outlet, answer);
       else await writeStream(outlet, answer);
@@ -102,7 +102,7 @@ interface Reading {
 async function readRequest(req: IncomingMessage, method: DescMethod, { limits, share, fault }: Reading) {
   const body = await readBody(req, limits, share);
   if (fault) throw fault;
-  return requestOfMessage(method, messageIn(body, method.input));
+  return requestOfMessage(method, messageIn(body, method.input), share);
 }
 
 /** Before each message stand a byte of flags and its length in four. */

@@ -6,7 +6,7 @@
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
-import type { Admission, Caller, Peer, Way } from "../call.ts";
+import type { Admission, BodyRoom, Caller, Peer, Way } from "../call.ts";
 import { unsupportedMediaType } from "../errors.ts";
 import type { HttpAnswer } from "../http1/served-answer.ts";
 import { Leaving } from "../signal.ts";
@@ -55,7 +55,7 @@ export function createRestDoor({ way, body: limits, bodies, keepAliveMs, peerOf 
     const first = (route.unary ?? route.stream) as DescMethod;
     const arrival = { id, method: first, header, sameHeaders, peer, signal: gone };
     const answer = (caller: Caller, { method, request }: ReadCall, share: BodyShare): Soon<void> => {
-      const asked = { id, method, header, peer, caller, request, signal: gone };
+      const asked = { id, method, header, peer, caller, request, body: share, signal: gone };
       const answering = releasing(share, () => way.handle(asked));
       if (method.methodKind === "unary")
         return whenThere(answering, (whole) => {
@@ -118,16 +118,16 @@ interface ReadCall {
 /** Reads the request, and finds out which of the route's RPCs it asks for. Throws a Refusal, now or later. */
 function readCall(req: HttpRequest, visit: Visit, limits: BodyLimits, share: BodyShare): Soon<ReadCall> {
   if (headerText(req, "content-encoding")) throw unsupportedMediaType("bodies without a content-encoding");
-  return whenThere(readBody(req, limits, share), (body) => callOf(req, visit, body));
+  return whenThere(readBody(req, limits, share), (body) => callOf(req, visit, body, share));
 }
 
-function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer): ReadCall {
+function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, room: BodyRoom): ReadCall {
   const desc = ((route.unary ?? route.stream) as DescMethod).input;
   if (route.httpMethod === "GET" || route.httpMethod === "DELETE") {
     const json: JsonObject = { ...readForm(desc, queryOf(req)), ...variables };
     return { method: chooseMethod(route, json), request: Wire.ofJson(desc, json) };
   }
-  const request = requestOf(desc, headerText(req, "content-type"), body);
+  const request = requestOf(desc, headerText(req, "content-type"), body, room);
   const named = Object.keys(variables).length === 0 ? request : request.with(variables);
   return { method: chooseMethod(route, named.outline()), request: named };
 }

@@ -3,12 +3,22 @@ import { create, type DescMessage, type DescMethod, getOption, type MessageShape
 import { ConnectError } from "@connectrpc/connect";
 import { access } from "../../gen/modelgateway/v1/access_pb.ts";
 import { ErrorDetailSchema } from "../../gen/modelgateway/v1/errors_pb.ts";
+import type { BodyRoom } from "../call.ts";
 import { asRefusal, type Refusal } from "../errors.ts";
+import { jsonLength } from "../wire/json-length.ts";
 import { Wire } from "../wire/wire.ts";
 
-/** What `extra` brings is held to the contract, too: the request is read as the JSON that it becomes upstream. */
-export function requestOfMessage({ input }: DescMethod, message: MessageShape<DescMessage>): Wire {
-  return Wire.ofJson(input, Wire.ofMessage(input, message).json());
+/** A message that came in fewer bytes is not much longer as JSON. */
+const longMessage = 65_536;
+
+/**
+ * What `extra` brings is held to the contract, too: the request is read as the JSON that it becomes upstream, and counted as that.
+ * Throws a Refusal.
+ */
+export function requestOfMessage({ input }: DescMethod, message: MessageShape<DescMessage>, body: BodyRoom): Wire {
+  const json = Wire.ofMessage(input, message).json();
+  if (body.bytes >= longMessage) body.growTo(jsonLength(json, body.maxBytes));
+  return Wire.ofJson(input, json);
 }
 
 /** What is said of a body that cannot be read as one. */

@@ -2,7 +2,8 @@
  * The RPC door: Connect, gRPC and gRPC-Web → one call → messages.
  *
  * Every RPC of every service goes the same way; there is no code per method. The credential is checked before the
- * body is read. A refusal becomes a ConnectError with an ErrorDetail. What most gRPC clients send is for `grpc.ts`.
+ * body is read. A refusal becomes a ConnectError with an ErrorDetail. What most gRPC clients send is for `grpc.ts`. What comes
+ * compressed is decompressed here, where it is counted: connect-node reads it plain.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type DescMessage, type DescMethod, type DescService, getOption, type MessageShape } from "@bufbuild/protobuf";
@@ -23,12 +24,14 @@ import {
 } from "@connectrpc/connect-node";
 import { access, Caller as Least } from "../../gen/modelgateway/v1/access_pb.ts";
 import { type Admission, type Answer, type AnswerHeaders, type Arrival, here, type Peer, type Way } from "../call.ts";
-import { internal, malformedBody } from "../errors.ts";
+import { internal, malformedBody, type Refusal } from "../errors.ts";
 import { binaryOptions } from "../wire/json.ts";
 import { streamOf, wholeOf } from "./answers.ts";
 import { discard } from "./body.ts";
 import type { BodyBudget, BodyShare } from "./body-budget.ts";
 import { createGrpcDoor, type GrpcVisit, isGrpc } from "./grpc.ts";
+import { createInflate } from "./inflate.ts";
+import { rpcBody, takePacking } from "./rpc-body.ts";
 import { asConnectError, noMessage, type RpcCall, requestOfMessage } from "./rpc-call.ts";
 
 /** A service that is served beside the gateway's own, without a key: health, reflection. */
@@ -72,8 +75,9 @@ const contextKey = createContextKey<HandlerContext | undefined>(undefined);
 export function createRpcDoor(options: RpcOptions): RpcDoor {
   const { way, services, open, maxBytes, bodyTimeoutMs, bodies, peerOf, draining } = options;
   const compressions = [compressionGzip, compressionBrotli];
+  const inflate = createInflate();
   const grpc = createGrpcDoor({ way, bodyTimeoutMs, bodies, compressions });
-  const grpcVisits = new Map<string, Pick<GrpcVisit, "method" | "maxBytes">>();
+  const visits = new Map<string, Pick<GrpcVisit, "method" | "maxBytes">>();
   const router = createConnectRouter({
     acceptCompression: compressions,
     readMaxBytes: maxBytes,
@@ -103,7 +107,7 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
     const readMaxBytes = anyones ? Math.min(openMaxBytes, maxBytes) : maxBytes;
     router.service(service, implement(service, way), { requestGate, jsonOptions, readMaxBytes });
     for (const method of service.methods) {
-      grpcVisits.set(`/${service.typeName}/${method.name}`, { method, maxBytes: readMaxBytes });
+      visits.set(`/${service.typeName}/${method.name}`, { method, maxBytes: readMaxBytes });
     }
   }
   for (const { service, implementation } of open) {
@@ -113,8 +117,8 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
   return {
     serves: (path) => handlers.has(path),
     async handle(req, res, id, path) {
-      const grpcVisit = isGrpc(req) && grpcVisits.get(path);
-      if (grpcVisit) return grpc(req, res, { ...grpcVisit, id, peer: peerOf(req) });
+      const visit = visits.get(path);
+      if (visit && isGrpc(req)) return grpc(req, res, { ...visit, id, peer: peerOf(req) });
       if (req.method !== "POST") res.setHeader("allow", "POST");
       res.once("finish", () => discard(req));
       // connect-node's own promise does not settle once an answer has ended well.
@@ -126,7 +130,13 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       const request = universalRequestFromNodeRequest(req, res, undefined, values);
       // Left early, as a body over the limit is, the iteration of its own would destroy the request: what still comes
       // could not be read any more, and the connection would hang.
-      const body = counted(req.iterator({ destroyOnReturn: false }), () => values.get(shareKey));
+      const came = req.iterator({ destroyOnReturn: false });
+      let refused: Refusal | undefined;
+      const body = rpcBody(came, visit && takePacking(request.header), {
+        ...{ inflate, maxBytes: visit?.maxBytes ?? openMaxBytes, shareOf: () => values.get(shareKey) },
+        call: { id, method: handler.method, signal: request.signal },
+        onRefused: (refusal) => (refused = refusal),
+      });
       // A bidirectional stream, as reflection is, has no end of its body to wait for.
       const ends = handler.method.methodKind !== "bidi_streaming";
       const late = ends ? setTimeout(() => req.complete || req.destroy(), bodyTimeoutMs) : undefined;
@@ -134,7 +144,7 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       const admitted = values.get(admittedKey);
       if (admitted && !values.get(beganKey)) {
         const header = (name: string) => request.header.get(name) ?? undefined;
-        way.abandon({ id, method: handler.method, header, peer }, admitted.caller, malformedBody(noMessage));
+        way.abandon({ id, method: handler.method, header, peer }, admitted.caller, refused ?? malformedBody(noMessage));
         if (isUnreadable(values.get(contextKey)?.signal.reason)) {
           values.set(insteadKey, new ConnectError(noMessage, Code.InvalidArgument));
           answer = await handler({ ...request, body: nothing() });
@@ -145,18 +155,6 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       });
     },
   };
-}
-
-/** Counts a body's bytes as they come. The open services have no share: their messages are short. */
-async function* counted(body: AsyncIterable<Uint8Array>, shareOf: () => BodyShare | undefined) {
-  for await (const bytes of body) {
-    try {
-      shareOf()?.add(bytes.length);
-    } catch (refusal) {
-      throw new ConnectError((refusal as Error).message, Code.Unavailable);
-    }
-    yield bytes;
-  }
 }
 
 /** connect-node takes bytes that are no message for an error of its own, and they are the caller's. */
@@ -179,11 +177,12 @@ function implement(service: DescService, way: Way): ServiceImpl<DescService> {
     signal: AbortSignal,
   ) => {
     const { caller } = context.values.get(admittedKey) ?? {};
-    if (!caller) throw internal(new Error("a call without a caller"));
+    const share = context.values.get(shareKey);
+    if (!caller || !share) throw internal(new Error("a call without a caller"));
     context.values.set(beganKey, true);
-    const request = requestOfMessage(method, message);
-    const answered = await way.handle({ ...arrivalOf(context), caller, request, signal });
-    context.values.get(shareKey)?.release();
+    const request = requestOfMessage(method, message, share);
+    const answered = await way.handle({ ...arrivalOf(context), caller, request, body: share, signal });
+    share.release();
     setAll(context.responseHeader, answered.headers);
     return answered;
   };

@@ -4,7 +4,7 @@ import Sqlite from "better-sqlite3";
 import { AccountService } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
-import { type Answer, type Call, type Caller, here, nobody, operatorCaller } from "../../src/call.ts";
+import { type Answer, anyRoom, type Call, type Caller, here, nobody, operatorCaller } from "../../src/call.ts";
 import { createCatalog } from "../../src/catalog.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { asRefusal, type Refusal } from "../../src/errors.ts";
@@ -69,6 +69,7 @@ export async function openBank(): Promise<Bank> {
       ...{ header, peer: here },
       caller: callerOf(as.account),
       request,
+      body: anyRoom,
       signal: new AbortController().signal,
       facts: newFacts(),
     };

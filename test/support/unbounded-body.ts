@@ -4,6 +4,7 @@ import { createBodyBudget } from "../../src/transport/body-budget.ts";
 export const unboundedBodies = createBodyBudget({
   maxBytes: Number.POSITIVE_INFINITY,
   maxBytesPerAccount: Number.POSITIVE_INFINITY,
+  maxBytesEach: Number.POSITIVE_INFINITY,
 });
 
 export const unboundedBody = unboundedBodies.open("");

@@ -1,0 +1,64 @@
+/**
+ * Reads kept responses for a request that refers to them, some at a time, so that nobody waits for all of them. How much that
+ * is, is known before any is read: beyond a bound none is.
+ */
+import { setImmediate } from "node:timers/promises";
+import { referredTooLarge } from "../errors.ts";
+import type { ResponseStore, Sized, StoredResponse } from "../storage/responses.ts";
+import type { JsonObject } from "../wire/json.ts";
+
+/** The account's responses, at a time. */
+export interface KeptResponses {
+  readonly store: ResponseStore;
+  readonly accountId: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** The most that is read for a request, in bytes: responses repeat tools and instructions, which are none of a conversation. */
+const mostBytes = 64 * 1024 * 1024;
+/** How much is read at once. Parsing it takes a few milliseconds. */
+const bytesAtOnce = 256 * 1024;
+
+/** Yields those that are there yet, in the order of `sized`. Throws a Refusal about `param`. */
+export async function* readKept(
+  { store, accountId, now }: KeptResponses,
+  sized: readonly Sized[],
+  param: string,
+): AsyncGenerator<StoredResponse> {
+  if (sized.reduce((sum, { bytes }) => sum + bytes, 0) > mostBytes) {
+    throw referredTooLarge(mostBytes, param);
+  }
+  for (const ids of batches(sized)) {
+    const found = new Map((await store.find(accountId, ids, now)).map((response) => [response.id, response]));
+    for (const id of ids) {
+      const response = found.get(id);
+      if (response) yield response;
+    }
+    await setImmediate();
+  }
+}
+
+/** Splits the ids into those that are read at once: as few bytes as may be, but one of them. */
+function* batches(sized: readonly Sized[]): Generator<string[]> {
+  let ids: string[] = [];
+  let sum = 0;
+  for (const { id, bytes } of sized) {
+    if (ids.length > 0 && sum + bytes > bytesAtOnce) {
+      yield ids;
+      ids = [];
+      sum = 0;
+    }
+    ids.push(id);
+    sum += bytes;
+  }
+  if (ids.length > 0) yield ids;
+}
+
+export function outputOf({ response }: StoredResponse): JsonObject[] {
+  return (JSON.parse(response) as { output: JsonObject[] }).output;
+}
+
+export function bytesOf(items: JsonObject | readonly JsonObject[]): number {
+  return Buffer.byteLength(JSON.stringify(items));
+}
