@@ -28,7 +28,7 @@ import { anyMessage } from "../messages.ts";
 import { mutated, mutatedBytes, pick, type Random, randomOf } from "../mutate.ts";
 import { readNaively } from "../naive-json.ts";
 import { spelled } from "../spelled.ts";
-import type { FuzzOptions } from "./answers.ts";
+import type { FuzzOptions } from "../target.ts";
 
 export interface QuickCheckOptions extends FuzzOptions {
   /** The check that is held against the validator; left out: the gateway's own. */
