@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -13,12 +14,14 @@ import { Health, HealthCheckResponse_ServingStatus as Status } from "../gen/grpc
 import { createPatience, mostWaitMs } from "../src/storage/when-free.ts";
 import { root } from "./support/command.ts";
 import { eventually } from "./support/eventually.ts";
-import { startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { now, startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { hear } from "./support/hear.ts";
 import { ledgersOfTests, over, type TestLedger, unlimited, wish } from "./support/ledger.ts";
 import { paidModels } from "./support/paid-models.ts";
 import { openAccount, openBooks, type Payer } from "./support/payer.ts";
+import { scrape } from "./support/scrape.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
+import { makeUser, minutes, signedIn, stoppedClock } from "./support/sign-in.ts";
 import { answerAsOpenAi } from "./support/vendors.ts";
 
 const lockers: ChildProcess[] = [];
@@ -46,9 +49,15 @@ describe("a gateway that serves", () => {
   let ample: Payer;
   let scarce: Payer;
 
+  let clock: ReturnType<typeof stoppedClock>;
+
   beforeEach(async () => {
+    clock = stoppedClock(now);
     upstream = await startScriptedUpstream(answerAsOpenAi);
-    gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), failedCredentials: { perMinute: 3 } });
+    gateway = await startTestGateway(
+      { ...paidModels(upstream.baseUrl), failedCredentials: { perMinute: 3 } },
+      { clock: clock.read },
+    );
     ample = openAccount(gateway, { recharge: 1_000_000_000, admin: true });
     // Enough for a call, and too little to be leased.
     scarce = openAccount(gateway, { recharge: 5_000, admin: true });
@@ -110,6 +119,19 @@ describe("a gateway that serves", () => {
     });
   });
 
+  test("knows who is signed in, and remembers when the session was used once the lock is free", async () => {
+    await makeUser(gateway);
+    const browser = await signedIn(gateway);
+    clock.pass(5 * minutes);
+    const free = await lock(gateway.databasePath);
+    expect((await browser.session.listSessions({})).sessions).toMatchObject([{ current: true }]);
+    await free();
+    await eventually(async () => {
+      const [session] = (await browser.session.listSessions({})).sessions;
+      expect(session?.lastSeenAt && timestampMs(session.lastSeenAt)).toBe(clock.read());
+    });
+  });
+
   test("refuses who has waited for seconds, is not ready meanwhile, and is again by itself", async () => {
     expect(await ready()).toMatchObject({ status: 200, body: { status: "ok" } });
     const watched: Status[] = [];
@@ -134,6 +156,7 @@ describe("a gateway that serves", () => {
     });
     expect(told.connection).not.toBe("close");
     expect((await health.check({})).status).toBe(Status.NOT_SERVING);
+    expect((await scrape(gateway.metricsPort)).value("model_gateway_storage_writable")).toBe(0);
     expect((await call(ample)).status).toBe(200);
     const [chat, key, message] = await refused;
     // Anthropic's clients know the trouble by another status.
@@ -146,6 +169,7 @@ describe("a gateway that serves", () => {
     watching.abort();
     await watch;
     expect((await call(scarce)).status).toBe(200);
+    expect((await scrape(gateway.metricsPort)).value("model_gateway_storage_writable")).toBe(1);
     expect(gateway.logged()).toContain("the storage cannot be written");
     expect(gateway.logged()).toContain("the storage can be written again");
   });
