@@ -124,13 +124,15 @@ function inflater(coding: string | undefined, check: Check, reading: BodyReading
     const message = joined(pieces);
     room -= message.length;
     share.remove(packed.length);
+    let readAt = performance.now();
     try {
       await check(message);
+      readAt = performance.now();
       yield* before(message.length);
       yield message;
     } finally {
-      // What is read is worked on before anybody else has a turn.
-      setImmediate(() => setImmediate(done));
+      // What is read is worked on before anybody else has a turn; then they have as long as that took, before the next is made.
+      setImmediate(() => setTimeout(done, performance.now() - readAt));
     }
   };
 }
