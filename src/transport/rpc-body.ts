@@ -7,9 +7,10 @@
  */
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import { asRefusal, Refusal, requestTooLarge } from "../errors.ts";
+import type { Soon } from "../soon.ts";
 import { checkBinary } from "../wire/binary-bounds.ts";
 import { WireFault } from "../wire/fault.ts";
-import { longJson, scanned } from "../wire/json.ts";
+import { scannedInTurns } from "../wire/json.ts";
 import type { BodyShare } from "./body-budget.ts";
 import { type Inflate, isKnownCoding } from "./inflate.ts";
 import { asConnectError, type RpcCall } from "./rpc-call.ts";
@@ -85,11 +86,11 @@ async function* checked(
   reading: BodyReading,
 ): AsyncGenerator<Uint8Array> {
   const bytes = joined(await Array.fromAsync(body));
-  const check = isBinary ? (message: Buffer) => checkBinary(reading.call.method.input, message) : checkJson;
+  const check: Check = isBinary ? (message: Buffer) => checkBinary(reading.call.method.input, message) : scannedInTurns;
   const inflated = inflater(coding, check, reading);
   if (!isEnveloped) {
     if (inflated) return yield* inflated(bytes, () => []);
-    check(bytes);
+    await check(bytes);
     return yield bytes;
   }
   for (let at = 0; at < bytes.length; ) {
@@ -102,15 +103,18 @@ async function* checked(
     if (isCompressed && isWhole && inflated) {
       yield* inflated(bytes.subarray(start, end), (length) => [prefixOf(flags & ~compressedFlag, length)]);
     } else {
-      if (isWhole) check(bytes.subarray(start, end));
+      if (isWhole) await check(bytes.subarray(start, end));
       yield bytes.subarray(at, end);
     }
     at = end;
   }
 }
 
+/** Throws a WireFault where there is more in a message than is read, now or later. */
+type Check = (message: Buffer) => Soon<void>;
+
 /** Returns what decompresses the messages of a body. `before` makes what stands before one, by its length. */
-function inflater(coding: string | undefined, check: (message: Buffer) => void, reading: BodyReading) {
+function inflater(coding: string | undefined, check: Check, reading: BodyReading) {
   const { inflate, maxBytes, shareOf, call } = reading;
   let room = maxBytes;
   if (coding === undefined) return undefined;
@@ -120,24 +124,21 @@ function inflater(coding: string | undefined, check: (message: Buffer) => void, 
     const message = joined(pieces);
     room -= message.length;
     share.remove(packed.length);
+    let readAt = performance.now();
     try {
-      check(message);
+      await check(message);
+      readAt = performance.now();
       yield* before(message.length);
       yield message;
     } finally {
-      // What is read is worked on before anybody else has a turn.
-      setImmediate(() => setImmediate(done));
+      // What is read is worked on before anybody else has a turn; then they have as long as that took, before the next is made.
+      setImmediate(() => setTimeout(done, performance.now() - readAt));
     }
   };
 }
 
 function joined(pieces: readonly Uint8Array[]): Buffer {
   return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
-}
-
-/** Throws a WireFault for more than is read. Short texts are for the reader alone. */
-function checkJson(message: Buffer): void {
-  if (message.length >= longJson) scanned(message);
 }
 
 function prefixOf(flags: number, length: number): Buffer {
