@@ -172,7 +172,7 @@ export class Wire<D extends DescMessage = DescMessage> {
     if (this.#json) return this.#json;
     const text = this.#outline ? undefined : this.#text();
     if (text && !this.#lenient && text.length >= longJson) doNow(this.#read(text));
-    const outline = text && this.#lenient ? readOutline(text) : undefined;
+    const outline = text && this.#lenient ? doNow(readOutline(text)) : undefined;
     if (outline !== undefined) this.#outline = asObject(outline);
     return this.#outline ?? this.json();
   }
