@@ -29,7 +29,7 @@ export const longJson = 64 * 1024;
 
 /** Parses bytes. Throws a WireFault. `lenient` is for what upstreams say. */
 export function parseJson(bytes: Buffer, lenient: boolean): JsonValue {
-  if (!lenient && bytes.length >= longJson) return doNow(readLong(bytes, undefined));
+  if (bytes.length >= longJson) return doNow(lenient ? readAnswer(bytes) : readLong(bytes, undefined));
   if (!isUtf8(bytes)) throw notUtf8();
   if (!lenient) scanned(bytes);
   return parsed(bytes.toString());

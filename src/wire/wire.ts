@@ -18,7 +18,7 @@ import type { Soon } from "../soon.ts";
 import { doInTurns, doNow, type Work } from "../work.ts";
 import type { PlainText } from "./around.ts";
 import { WireFault } from "./fault.ts";
-import { binaryOptions, jsonType, longJson, parseJson, readLong } from "./json.ts";
+import { binaryOptions, jsonType, longJson, parseJson, readAnswer, readLong } from "./json.ts";
 import { readOutline } from "./outline.ts";
 import { type LeftOut, putIn } from "./pieces.ts";
 import { readMessage } from "./read.ts";
@@ -147,10 +147,20 @@ export class Wire<D extends DescMessage = DescMessage> {
     return outline;
   }
 
-  /** Reads a caller's long text in turns, so that nobody waits for it. Throws as `json` does, now or later. */
-  prepared(): Soon<this> {
-    if (this.#lenient || this.#json || this.#outline || !this.#bytes || this.#bytes.length < longJson) return this;
-    return doInTurns(this.#read(this.#bytes)).then(() => this);
+  /**
+   * Reads a long text in turns, so that nobody waits for it; of an answer only what `outline` returns, where that is asked for.
+   * Throws as `json` does, now or later.
+   */
+  prepared(isOutlined = false): Soon<this> {
+    const text = this.#text();
+    if (this.#json || this.#outline || !text || text.length < longJson) return this;
+    return doInTurns(this.#lenient ? this.#readAnswer(text, isOutlined) : this.#read(text)).then(() => this);
+  }
+
+  *#readAnswer(text: Buffer, isOutlined: boolean): Work<void> {
+    const outline = isOutlined ? yield* readOutline(text) : undefined;
+    if (outline !== undefined) this.#outline = asObject(outline);
+    else this.#json = asObject(yield* readAnswer(text));
   }
 
   *#read(text: Buffer): Work<void> {
