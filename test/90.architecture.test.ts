@@ -105,6 +105,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   providers: [
     ...["http1", "config", "tokens"],
     ...["call.ts", "errors.ts", "facts.ts (types)", "flow.ts", "signal.ts", "soon.ts", "wire"],
+    ...["work.ts"],
   ],
   http1: ["clock.ts"],
   tokens: ["background.ts", "errors.ts", "signal.ts (types)", "wire"],

@@ -121,15 +121,17 @@ function readCall(req: HttpRequest, visit: Visit, limits: BodyLimits, share: Bod
   return whenThere(readBody(req, limits, share), (body) => callOf(req, visit, body));
 }
 
-function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer): ReadCall {
+function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer): Soon<ReadCall> {
   const desc = ((route.unary ?? route.stream) as DescMethod).input;
   if (route.httpMethod === "GET" || route.httpMethod === "DELETE") {
     const json: JsonObject = { ...readForm(desc, queryOf(req)), ...variables };
     return { method: chooseMethod(route, json), request: Wire.ofJson(desc, json) };
   }
   const request = requestOf(desc, headerText(req, "content-type"), body);
-  const named = Object.keys(variables).length === 0 ? request : request.with(variables);
-  return { method: chooseMethod(route, named.outline()), request: named };
+  return whenThere(request.prepared(), (read) => {
+    const named = Object.keys(variables).length === 0 ? read : read.with(variables);
+    return { method: chooseMethod(route, named.outline()), request: named };
+  });
 }
 
 /** Whether who asks for bytes would rather have the stream's messages. */

@@ -34,7 +34,8 @@ const nearBytes = 256;
 const [firstWindow, largestWindow] = [1_024, 65_536];
 
 /** How many steps are done before the work may be interrupted: some tenths of a millisecond. */
-const stepsAtOnce = 1_000_000;
+const stepsAtOnce = 200_000;
+const stepsOfSearch = 50;
 
 /** Returns the value with its vectors left empty; undefined where none can be passed over, or the text is no JSON. */
 export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): Work<JsonValue | undefined> {
@@ -47,9 +48,12 @@ export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): Work<J
     at += key.length;
     const from = listAt(bytes, at);
     const to = from === undefined ? -1 : yield* endOfNumbers(bytes, from, steps);
-    if (from === undefined || to === -1) continue;
-    pieces.push(bytes.subarray(kept, from));
-    kept = at = to;
+    if (from !== undefined && to !== -1) {
+      pieces.push(bytes.subarray(kept, from));
+      kept = at = to;
+    }
+    // A search that ends at once costs as much as many steps.
+    steps.count += stepsOfSearch;
     if (steps.count < until) continue;
     until = steps.count + stepsAtOnce;
     yield;
