@@ -76,7 +76,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["transport", "pipeline", "services", "providers", "targets", "telemetry", "ledger", "limits", "config"],
     ...["tokens", "storage (types)", "call.ts (types)", "catalog.ts", "ids.ts", "signal.ts"],
   ],
-  transport: ["http1", "call.ts", "errors.ts", "flow.ts", "ids.ts", "signal.ts", "soon.ts", "wire"],
+  transport: ["http1", "call.ts", "errors.ts", "flow.ts", "ids.ts", "signal.ts", "soon.ts", "wire", "work.ts"],
   services: [
     ...["pipeline", "families", "limits", "storage"],
     ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "ids.ts", "secrets.ts", "wire"],
@@ -99,6 +99,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
       "soon.ts",
       "secrets.ts",
       "wire",
+      "work.ts",
     ],
   ],
   families: ["providers/operations.ts", "call.ts", "errors.ts", "flow.ts", "wire"],

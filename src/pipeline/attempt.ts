@@ -17,7 +17,7 @@ import type { Timeouts } from "../providers/timeouts.ts";
 import type { Signal } from "../signal.ts";
 import { orElse, type Soon, whenThere } from "../soon.ts";
 import { estimatePromptTokens } from "../tokens/prompt.ts";
-import type { Wire } from "../wire/wire.ts";
+import { isLong, type Wire } from "../wire/wire.ts";
 import { endless } from "./deadline.ts";
 import type { CallStreams } from "./drain.ts";
 import { holdHead } from "./hold-head.ts";
@@ -71,7 +71,9 @@ export function attemptAt<O extends Operation, F extends Form>(
   const translated = translate(lead, part, options);
   const { dropped } = translated;
   if (dropped.length > 0 && options.isStrict) throw wouldBeDropped(dropped);
-  return whenThere(reservation.bound(model, operation, translated.request), (request) => {
+  const written = isLong(part.request) ? translated.request.written() : translated.request;
+  const bounded = whenThere(written, (request) => reservation.bound(model, operation, request));
+  return whenThere(bounded, (request) => {
     const facts = factsOf(lead, clock(), isHedge);
     part.facts.attempts = [...part.facts.attempts, facts];
     onSent(lead, facts);

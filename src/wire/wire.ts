@@ -25,6 +25,7 @@ import { readMessage } from "./read.ts";
 import { spliceMembers } from "./splice.ts";
 import { dataOf } from "./sse.ts";
 import { writeMessage } from "./write.ts";
+import { jsonBytes } from "./write-json.ts";
 
 /** One form of a payload in bytes: JSON text, or protobuf of one that was a message and never became JSON. */
 export interface Encoded {
@@ -116,6 +117,21 @@ export class Wire<D extends DescMessage = DescMessage> {
   #text(): Buffer | undefined {
     if (this.#frame) this.#bytes ??= dataOf(this.#frame);
     return this.#bytes;
+  }
+
+  /** Writes the JSON text in turns, where it is not there: it is for what is known to be long. */
+  written(): Soon<this> {
+    if (this.#text() !== undefined) return this;
+    const writing = doInTurns(jsonBytes(this.json()));
+    return writing.then((bytes) => {
+      this.#bytes = bytes;
+      return this;
+    });
+  }
+
+  /** How long its JSON text is, in bytes; 0 where it has none yet. */
+  get textLength(): number {
+    return this.#text()?.length ?? 0;
   }
 
   /** Lets go of the JSON text where it is kept parsed as well. Who still asks for it gets it written anew, not as it came. */
@@ -211,6 +227,11 @@ export class Wire<D extends DescMessage = DescMessage> {
     else copy.#json = changed(this.json(), changes);
     return copy;
   }
+}
+
+/** Whether so much was sent that it is worked on in turns. */
+export function isLong(request: Wire): boolean {
+  return request.textLength >= longJson;
 }
 
 function changed(json: JsonObject, changes: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
