@@ -1,9 +1,10 @@
 /** Long JSON is written in turns, as `JSON.stringify` writes it. */
 import { ok, strictEqual } from "node:assert";
-import type { JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../gen/modelgateway/v1/chat_pb.ts";
+import { canonicalParts, canonicalText } from "../src/wire/canonical.ts";
 import { Wire } from "../src/wire/wire.ts";
 import { jsonBytes, writeJson } from "../src/wire/write-json.ts";
 import { doNow } from "../src/work.ts";
@@ -42,6 +43,25 @@ test("what is undefined is left out, and members are sorted where that is asked 
   };
   doNow(writeJson(value, take, true));
   strictEqual(sorted, '{"b":[1,null],"c":{"y":"é","z":1}}');
+});
+
+test("what a long message says is the same text in parts", () => {
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.oneof(text, fc.constantFrom("1", "10", "9", "b", "a")), json, { maxKeys: 5 }),
+      (more) => {
+        const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", stream: true }, true).message();
+        const message = { ...request, extra: more as JsonObject };
+        let parts = "";
+        const take = (part: string) => {
+          parts += part;
+        };
+        doNow(canonicalParts(CreateChatCompletionRequestSchema, message, ["stream"], take));
+        strictEqual(parts, canonicalText(CreateChatCompletionRequestSchema, message, ["stream"]));
+      },
+    ),
+    { numRuns: 60, endOnFailure: true },
+  );
 });
 
 test("megabytes are handed on in small parts, with a turn between them", () => {

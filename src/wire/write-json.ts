@@ -61,8 +61,7 @@ function* writeList(list: readonly JsonValue[], growing: Growing, isSorted: bool
 }
 
 function* writeObject(object: JsonObject, growing: Growing, isSorted: boolean): Work<void> {
-  const keys = Object.keys(object);
-  if (isSorted) keys.sort();
+  const keys = isSorted ? sortedKeys(object) : Object.keys(object);
   add(growing, "{");
   let isFirst = true;
   for (const key of keys) {
@@ -73,6 +72,12 @@ function* writeObject(object: JsonObject, growing: Growing, isSorted: boolean): 
     yield* write(value, growing, isSorted);
   }
   add(growing, "}");
+}
+
+/** Returns the names as they stand in an object into which they are put in their order: what are numbers come first. */
+export function sortedKeys(object: JsonObject): string[] {
+  const names = Object.keys(object).sort();
+  return Object.keys(Object.fromEntries(names.map((key) => [key, null])));
 }
 
 function* writeText(text: string, growing: Growing): Work<void> {
