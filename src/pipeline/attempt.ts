@@ -17,9 +17,10 @@ import type { Timeouts } from "../providers/timeouts.ts";
 import type { Signal } from "../signal.ts";
 import { orElse, type Soon, whenThere } from "../soon.ts";
 import { estimatePromptTokens } from "../tokens/prompt.ts";
-import { isLong, type Wire } from "../wire/wire.ts";
+import type { Wire } from "../wire/wire.ts";
 import { endless } from "./deadline.ts";
 import type { CallStreams } from "./drain.ts";
+import { droppedHeaders } from "./dropped-headers.ts";
 import { holdHead } from "./hold-head.ts";
 import type { Lead } from "./leads.ts";
 import type { AttemptMeter, CallMeter } from "./meter.ts";
@@ -66,12 +67,25 @@ export function attemptAt<O extends Operation, F extends Form>(
   isHedge: boolean,
   options: AttemptOptions<F>,
 ): Soon<Answered<O, F>> {
+  // Who translates reads the message.
+  const isUnderstood = lead.way.length === 0 || !part.request.isLong;
+  if (isUnderstood) return attemptNow(lead, part, signal, isHedge, options);
+  return whenThere(part.request.understood(), () => attemptNow(lead, part, signal, isHedge, options));
+}
+
+function attemptNow<O extends Operation, F extends Form>(
+  lead: Lead,
+  part: Call<Input<O>>,
+  signal: Signal,
+  isHedge: boolean,
+  options: AttemptOptions<F>,
+): Soon<Answered<O, F>> {
   const { form, meter, reservation, clock, onSent } = options;
   const { operation, model } = lead;
   const translated = translate(lead, part, options);
   const { dropped } = translated;
   if (dropped.length > 0 && options.isStrict) throw wouldBeDropped(dropped);
-  const written = isLong(part.request) ? translated.request.written() : translated.request;
+  const written = part.request.isLong ? translated.request.written() : translated.request;
   const bounded = whenThere(written, (request) => reservation.bound(model, operation, request));
   return whenThere(bounded, (request) => {
     const facts = factsOf(lead, clock(), isHedge);
@@ -230,17 +244,4 @@ function passedTrace(header: Call["header"]): AnswerHeaders {
   if (traceparent === undefined) return {};
   const tracestate = header("tracestate");
   return tracestate === undefined ? { traceparent } : { traceparent, tracestate };
-}
-
-/** The longest value of the header, in characters: some proxies refuse longer heads. */
-const longestHeader = 2048;
-
-/** Names what was left out on the way to the upstream, and then what the upstream, another gateway, left out itself. */
-function droppedHeaders(dropped: readonly string[], further = ""): AnswerHeaders {
-  const inner = further.split(",").map((path) => path.trim());
-  const paths = new Set([...dropped, ...inner].filter((path) => path !== ""));
-  if (paths.size === 0) return {};
-  // A path holds the caller's own keys, which may be any text.
-  const value = [...paths].map((path) => path.replace(/[^\x21-\x2b\x2d-\x7e]/g, "?")).join(", ");
-  return { "x-gateway-dropped": value.length > longestHeader ? `${value.slice(0, longestHeader)}...` : value };
 }

@@ -13,7 +13,6 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { type Form, type Operation, operations } from "../providers/operations.ts";
 import type { Soon } from "../soon.ts";
 import { canonicalParts, canonicalText } from "../wire/canonical.ts";
-import { isLong } from "../wire/wire.ts";
 import { doInTurns } from "../work.ts";
 import { authorizeModel } from "./authorize.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
@@ -68,7 +67,7 @@ function sameOf(key: string, asked: Operation, form: Form, { request }: Call): S
   });
   // The form is said by the RPC; the request may say it once more.
   const without = ["stream"];
-  if (isLong(request)) return doInTurns(canonicalParts(request.desc, request.message(), without, take)).then(told);
+  if (request.isLong) return doInTurns(canonicalParts(request.desc, request.message(), without, take)).then(told);
   take(canonicalText(request.desc, request.message(), without));
   return told();
 }

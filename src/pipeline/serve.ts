@@ -3,7 +3,6 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Handler, ServiceImplementation } from "../call.ts";
 import { internal } from "../errors.ts";
 import { planOf } from "../wire/plan.ts";
-import { isLong } from "../wire/wire.ts";
 import { nextTurn } from "../work.ts";
 import { createValidate } from "./validate.ts";
 
@@ -32,6 +31,6 @@ export function createHandle(services: readonly ServedService[], only?: readonly
     const handler = handlers.get(call.method);
     if (!handler) throw internal(new Error(`no handler for ${call.method}`));
     // To check what is long is a turn's work, and so is what comes then.
-    return isLong(call.request) ? nextTurn().then(() => handler(call)) : handler(call);
+    return call.request.isLong ? nextTurn().then(() => handler(call)) : handler(call);
   };
 }

@@ -2,7 +2,7 @@
  * Replaces top-level members of a JSON object in its text, and leaves every other byte as it came: numbers of any
  * length, key order, white space and signatures over the text survive. And takes one out, as it came.
  */
-import type { JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Steps } from "./steps.ts";
 import { endOfText, TextEnds } from "./text-ends.ts";
 
@@ -53,6 +53,16 @@ export function spliceMembers(
   }
   pieces.push(bytes.subarray(end));
   return Buffer.concat(pieces);
+}
+
+/** Returns a copy of the parsed object with these members set; a member of value undefined is left out. */
+export function withMembers(json: JsonObject, changes: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  const copy: JsonObject = { ...json };
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === undefined) delete copy[key];
+    else copy[key] = value;
+  }
+  return copy;
 }
 
 /**

@@ -22,7 +22,8 @@ import { binaryOptions, jsonType, longJson, parseJson, readAnswer, readLong } fr
 import { readOutline } from "./outline.ts";
 import { type LeftOut, putIn } from "./pieces.ts";
 import { readMessage } from "./read.ts";
-import { spliceMembers } from "./splice.ts";
+import { readLongMessage } from "./read-long.ts";
+import { spliceMembers, withMembers } from "./splice.ts";
 import { dataOf } from "./sse.ts";
 import { writeMessage } from "./write.ts";
 import { jsonBytes } from "./write-json.ts";
@@ -129,9 +130,9 @@ export class Wire<D extends DescMessage = DescMessage> {
     });
   }
 
-  /** How long its JSON text is, in bytes; 0 where it has none yet. */
-  get textLength(): number {
-    return this.#text()?.length ?? 0;
+  /** Whether so much came, or was written, that it is worked on in turns. */
+  get isLong(): boolean {
+    return (this.#text()?.length ?? 0) >= longJson;
   }
 
   /** Lets go of the JSON text where it is kept parsed as well. Who still asks for it gets it written anew, not as it came. */
@@ -214,6 +215,16 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#message;
   }
 
+  /** Reads a long request's message in turns. What does not fit is for `message` to say. */
+  understood(): Soon<this> {
+    if (this.#message || this.#lenient) return this;
+    const keep = (message?: MessageShape<D>) => {
+      this.#message ??= message;
+      return this;
+    };
+    return doInTurns(readLongMessage(this.desc, this.json())).then(keep, () => keep());
+  }
+
   /**
    * Returns a copy with these top-level members set, or left out where undefined. Throws a WireFault where the bytes
    * are no JSON object.
@@ -223,24 +234,10 @@ export class Wire<D extends DescMessage = DescMessage> {
     // Read first: only what is known to be an object can be spliced.
     const outline = this.outline();
     copy.#bytes = this.#bytes && spliceMembers(this.#bytes, changes);
-    if (copy.#bytes && outline !== this.#json) copy.#outline = changed(outline, changes);
-    else copy.#json = changed(this.json(), changes);
+    if (copy.#bytes && outline !== this.#json) copy.#outline = withMembers(outline, changes);
+    else copy.#json = withMembers(this.json(), changes);
     return copy;
   }
-}
-
-/** Whether so much was sent that it is worked on in turns. */
-export function isLong(request: Wire): boolean {
-  return request.textLength >= longJson;
-}
-
-function changed(json: JsonObject, changes: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  const copy: JsonObject = { ...json };
-  for (const [key, value] of Object.entries(changes)) {
-    if (value === undefined) delete copy[key];
-    else copy[key] = value;
-  }
-  return copy;
 }
 
 function asObject(json: JsonValue): JsonObject {
