@@ -94,10 +94,13 @@ function attemptNow<O extends Operation, F extends Form>(
     const attempted = meter.attempt(operation, request);
     const failedFirst = followOvertaking(signal, part.signal, attempted, facts);
     const stream = options.streams && streamOf(lead, signal, attempted, request, facts, options.streams);
-    const told = (answer: Answer): Answered<O, F> => {
+    const told = (answer: Answer): Soon<Answered<O, F>> => {
       // A stream may last for long, and asks for no text of its request any more.
       if (form === "stream") for (const sent of [request, part.request]) sent.letGoOfText();
-      return { answer: toldBack(answer, translated) as Answered<O, F>["answer"], lead, facts };
+      const answered = { answer: toldBack(answer, translated) as Answered<O, F>["answer"], lead, facts };
+      if (answer.kind !== "whole" || answered.answer.kind !== "whole" || !answer.body.isLong) return answered;
+      // What was long is long in other words, too.
+      return whenThere((answered.answer.body as Wire).written(), () => answered);
     };
     /** Who has no sockets waits for itself. */
     const waited = () => {

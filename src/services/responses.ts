@@ -15,6 +15,8 @@ import type { Complete } from "../pipeline/complete.ts";
 import type { ResponseStore } from "../storage/responses.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
+import { jsonBytes } from "../wire/write-json.ts";
+import { doInTurns } from "../work.ts";
 import { type Resolved, resolve } from "./responses-input.ts";
 
 export interface ResponsesParts {
@@ -45,8 +47,10 @@ export function responseMethods(
       const asked = { ...call, request: resolved.request };
       const answer = await complete("responses", "whole", asked);
       if (answer.kind !== "whole") return answer;
-      const json = await keep(answer.body.json(), resolved, call, parts);
-      return { ...answer, body: Wire.ofJson(ModelResponseSchema, json) };
+      const json = answer.body.json();
+      const told = await keep(json, resolved, call, parts);
+      const body = told === json ? answer.body : Wire.ofJson(ModelResponseSchema, told);
+      return { ...answer, body: answer.body.isLong ? await body.written() : body };
     },
     async streamResponse(call) {
       const resolved = await prepared(call, parts);
@@ -75,6 +79,7 @@ async function prepared(
   { request, caller }: CreateCall,
   { store, clock }: Pick<ResponsesParts, "store" | "clock">,
 ): Promise<Resolved> {
+  if (request.isLong) await request.understood();
   const { conversation, background } = request.message();
   if (conversation.case !== undefined) {
     throw invalidValue("conversation", "the gateway keeps no conversations; use previous_response_id");
@@ -116,7 +121,7 @@ async function keep(
   if (request.message().store === false) return response;
   const text = JSON.stringify(response);
   if (Buffer.byteLength(text) > limits.maxBytes) return { ...response, store: false };
-  const input = JSON.stringify(items);
+  const input = request.isLong ? (await doInTurns(jsonBytes([...items]))).toString() : JSON.stringify(items);
   const now = clock();
   const row = {
     id: response.id as string,
