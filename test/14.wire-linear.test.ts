@@ -249,7 +249,8 @@ describe(`the steps are in proportion to the bytes (SEED=${seed})`, () => {
       for (const megabytes of [1, 2, 4, 8, 16]) {
         const steps = stepsOf(scanner, made(input, megabytes * megabyte));
         const words = `${JSON.stringify(input)}: ${steps} steps for ${megabytes} MB, ${before} for half of it`;
-        ok(before === 0 || steps <= 2.2 * before, words);
+        // Work that is done part by part has a part more or less.
+        ok(before === 0 || steps <= 2.5 * before, words);
         ok(steps <= mostStepsPerByte * (megabytes * megabyte + smallBytes), words);
         before = steps;
       }
