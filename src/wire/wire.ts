@@ -17,8 +17,7 @@ import {
 import type { Soon } from "../soon.ts";
 import { doInTurns, doNow, type Work } from "../work.ts";
 import type { PlainText } from "./around.ts";
-import { WireFault } from "./fault.ts";
-import { binaryOptions, jsonType, longJson, parseJson, readAnswer, readLong } from "./json.ts";
+import { asObject, binaryOptions, longJson, parseJson, readAnswer, readLong } from "./json.ts";
 import { readOutline } from "./outline.ts";
 import { type LeftOut, putIn } from "./pieces.ts";
 import { readMessage } from "./read.ts";
@@ -64,6 +63,14 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** Takes a parsed JSON object. */
   static ofJson<D extends DescMessage>(desc: D, json: JsonObject, lenient = false): Wire<D> {
     const wire = new Wire(desc, lenient);
+    wire.#json = json;
+    return wire;
+  }
+
+  /** Takes JSON text, and what it says. */
+  static ofRead<D extends DescMessage>(desc: D, bytes: Buffer, json: JsonObject): Wire<D> {
+    const wire = new Wire(desc, false);
+    wire.#bytes = bytes;
     wire.#json = json;
     return wire;
   }
@@ -238,10 +245,4 @@ export class Wire<D extends DescMessage = DescMessage> {
     else copy.#json = withMembers(this.json(), changes);
     return copy;
   }
-}
-
-function asObject(json: JsonValue): JsonObject {
-  const type = jsonType(json);
-  if (type === "object") return json as JsonObject;
-  throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
 }

@@ -12,6 +12,11 @@ export function writeMessage<D extends DescMessage>(desc: D, message: MessageSha
   return writePlanned(planOf(desc), message as unknown as Source);
 }
 
+/** Writes an item of a list. */
+export function writeItem(plan: ValuePlan, item: unknown): JsonValue {
+  return writeValue(plan, item) ?? null;
+}
+
 type Source = Record<string, unknown>;
 
 function writePlanned(plan: MessagePlan, source: Source): JsonValue {
@@ -53,7 +58,7 @@ function isZero(value: unknown): boolean {
 
 function writeShape(field: FieldPlan, value: unknown): JsonValue | undefined {
   if (field.shape === "one") return writeValue(field.value, value);
-  if (field.shape === "list") return (value as unknown[]).map((item) => writeValue(field.value, item) ?? null);
+  if (field.shape === "list") return (value as unknown[]).map((item) => writeItem(field.value, item));
   const map: JsonObject = {};
   for (const [key, item] of Object.entries(value as object)) put(map, key, writeValue(field.value, item) ?? null);
   return map;
