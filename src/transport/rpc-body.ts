@@ -9,9 +9,10 @@ import { compressedFlag } from "@connectrpc/connect/protocol";
 import { asRefusal, Refusal, requestTooLarge } from "../errors.ts";
 import type { Soon } from "../soon.ts";
 import { WireFault } from "../wire/fault.ts";
+import { join } from "../wire/join.ts";
 import { longJson } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
-import { doInTurns } from "../work.ts";
+import { doInTurns, doNow } from "../work.ts";
 import type { BodyShare } from "./body-budget.ts";
 import { type Inflate, isKnownCoding } from "./inflate.ts";
 import { asConnectError, longRequest, type RpcCall } from "./rpc-call.ts";
@@ -88,7 +89,7 @@ async function* checked(
   { coding, isEnveloped, isBinary }: Packing,
   reading: BodyReading,
 ): AsyncGenerator<Uint8Array> {
-  const bytes = joined(await Array.fromAsync(body));
+  const bytes = await joined(await Array.fromAsync(body));
   const read = reader(isBinary, reading);
   const inflated = inflater(coding, read, reading);
   if (!isEnveloped) {
@@ -136,7 +137,7 @@ function inflater(coding: string | undefined, read: Read, reading: BodyReading) 
   return async function* (packed: Uint8Array, before: (length: number) => Uint8Array[]) {
     const share = shareOf();
     const { pieces, done } = await inflate(packed, { coding, maxBytes: room, share, signal: call.signal });
-    const message = joined(pieces);
+    const message = await joined(pieces);
     room -= message.length;
     share.remove(packed.length);
     let readAt = performance.now();
@@ -152,8 +153,9 @@ function inflater(coding: string | undefined, read: Read, reading: BodyReading) 
   };
 }
 
-function joined(pieces: readonly Uint8Array[]): Buffer {
-  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+function joined(pieces: readonly Uint8Array[]): Soon<Buffer> {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  return length < longJson ? doNow(join(pieces)) : doInTurns(join(pieces));
 }
 
 function prefixOf(flags: number, length: number): Buffer {

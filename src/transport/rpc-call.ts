@@ -14,6 +14,7 @@ import type { BodyRoom } from "../call.ts";
 import { asRefusal, type Refusal } from "../errors.ts";
 import { checkBinary } from "../wire/binary-bounds.ts";
 import { WireFault } from "../wire/fault.ts";
+import { join } from "../wire/join.ts";
 import { longJson, readLong } from "../wire/json.ts";
 import { jsonLength } from "../wire/json-length.ts";
 import { readBinary } from "../wire/read-binary.ts";
@@ -49,7 +50,7 @@ export function* longRequest({ input }: DescMethod, bytes: Buffer, isBinary: boo
     body.growTo(length);
     parts.push(part);
   });
-  return Wire.ofRead(input, Buffer.concat(parts), json);
+  return Wire.ofRead(input, yield* join(parts), json);
 }
 
 function* binaryMessage(input: DescMessage, bytes: Buffer): Work<Message> {

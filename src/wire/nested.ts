@@ -1,5 +1,5 @@
-/** Which fields of a message hold messages that can be read by themselves, and how they are put into it. */
-import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+/** Which fields of a message are read by themselves where they are long, and how what they hold is put into it. */
+import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 
 /** Holds one message, or a list of them. */
 export type FieldOfMessages = DescField & { readonly message: DescMessage };
@@ -7,29 +7,30 @@ export type FieldOfMessages = DescField & { readonly message: DescMessage };
 /** Those that come with protobuf have forms of their own. */
 export function holdsMessages(field: DescField): field is FieldOfMessages {
   if (field.fieldKind !== "message" && field.fieldKind !== "list") return false;
-  return field.message !== undefined && !isWellKnown(field.message);
+  return field.message !== undefined && !field.message.typeName.startsWith("google.protobuf.");
 }
 
-function isWellKnown({ typeName }: DescMessage): boolean {
-  return typeName.startsWith("google.protobuf.");
+/** Whether it holds JSON that no schema describes, which protobuf-es keeps as it is. */
+export function holdsJson({ fieldKind, message }: DescField): boolean {
+  return fieldKind === "message" && message?.typeName === "google.protobuf.Struct";
 }
 
-/** Puts a message into a field, behind those of its list. Where one may stand there and does, that one is returned. */
-export function hold(holder: Message, field: FieldOfMessages, make: () => Message): Message {
+export function holdsTexts({ fieldKind, scalar }: DescField): boolean {
+  return (fieldKind === "scalar" || fieldKind === "list") && scalar === ScalarType.STRING;
+}
+
+/** Returns what a field holds; undefined where it is not set. */
+export function heldBy(holder: Message, { oneof, localName }: DescField): unknown {
   const members = holder as unknown as Record<string, unknown>;
-  if (field.fieldKind === "list") {
-    const item = make();
-    (members[field.localName] as Message[]).push(item);
-    return item;
-  }
-  const { oneof, localName } = field;
-  if (!oneof) {
-    members[localName] ??= make();
-    return members[localName] as Message;
-  }
+  if (!oneof) return members[localName];
   const chosen = members[oneof.localName] as { readonly case?: string; readonly value?: unknown };
-  if (chosen.case === localName) return chosen.value as Message;
-  const value = make();
-  members[oneof.localName] = { case: localName, value };
-  return value;
+  return chosen.case === localName ? chosen.value : undefined;
+}
+
+/** Puts a value into a field, behind those of its list. */
+export function put(holder: Message, { fieldKind, oneof, localName }: DescField, value: unknown): void {
+  const members = holder as unknown as Record<string, unknown>;
+  if (fieldKind === "list") (members[localName] as unknown[]).push(value);
+  else if (oneof) members[oneof.localName] = { case: localName, value };
+  else members[localName] = value;
 }

@@ -6,7 +6,7 @@ import { type DescField, type DescMessage, fromJson, type JsonObject, type Messa
 import type { Work } from "../work.ts";
 import { deepest } from "./bounds.ts";
 import type { JsonValue } from "./json.ts";
-import { type FieldOfMessages, holdsMessages } from "./nested.ts";
+import { holdsJson, holdsMessages, put } from "./nested.ts";
 
 const messagesATurn = 64;
 
@@ -27,34 +27,35 @@ function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: 
   const nested: Nested[] = [];
   for (const [key, value] of Object.entries(json)) {
     const field = fields.get(key);
-    const found = field && nestedIn(field, value);
-    if (found) nested.push(found);
-    // What stands in its place makes sure that it is there, and no other of its oneof is.
-    rest[key] = found ? (found.isList ? [] : {}) : value;
+    if (field && isByItself(field, value)) {
+      nested.push({ field, value });
+      // It is there, and no other of its oneof may be.
+      rest[key] = Array.isArray(value) ? [] : {};
+    } else rest[key] = value;
   }
   const message = fromJson(desc, rest);
-  const members = message as unknown as Record<string, unknown>;
-  for (const { field, values, isList } of nested) {
-    const read: Message[] = [];
-    for (const value of values) read.push(yield* messageOf(field.message, value, depth + 1, reading));
-    if (isList) members[field.localName] = read;
-    else if (field.oneof) members[field.oneof.localName] = { case: field.localName, value: read[0] };
-    else members[field.localName] = read[0];
+  for (const { field, value } of nested) {
+    if (holdsJson(field)) put(message, field, value);
+    else if (field.fieldKind !== "list") put(message, field, yield* inField(field, value, depth, reading));
+    else for (const item of value as JsonValue[]) put(message, field, yield* inField(field, item, depth, reading));
   }
   return message;
 }
 
-interface Nested {
-  readonly field: FieldOfMessages;
-  readonly values: readonly JsonValue[];
-  readonly isList: boolean;
+function inField(field: DescField, value: JsonValue, depth: number, reading: Reading): Work<Message> {
+  return messageOf(field.message as DescMessage, value, depth + 1, reading);
 }
 
-function nestedIn(field: DescField, value: JsonValue): Nested | undefined {
-  if (!holdsMessages(field) || typeof value !== "object" || value === null) return undefined;
-  const isList = field.fieldKind === "list";
-  if (isList !== Array.isArray(value)) return undefined;
-  return { field, values: isList ? (value as JsonValue[]) : [value], isList };
+interface Nested {
+  readonly field: DescField;
+  readonly value: JsonValue;
+}
+
+/** Whether what a field holds is read by itself; JSON that no schema describes need not be read at all. */
+function isByItself(field: DescField, value: JsonValue): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (holdsJson(field)) return !Array.isArray(value);
+  return holdsMessages(field) && (field.fieldKind === "list") === Array.isArray(value);
 }
 
 const byName = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();

@@ -1,5 +1,6 @@
 /** Writes JSON in turns, as `JSON.stringify` writes it: nobody waits for what is long. */
 import type { Work } from "../work.ts";
+import { join } from "./join.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 
 /** In characters: so much is put together before it is handed on. A long text is written in parts of this. */
@@ -25,7 +26,7 @@ export function* writeJson(value: JsonValue, take: TakeText, isSorted = false): 
 export function* jsonBytes(value: JsonValue): Work<Buffer> {
   const parts: Buffer[] = [];
   yield* writeJson(value, (text) => void parts.push(Buffer.from(text)));
-  return Buffer.concat(parts);
+  return yield* join(parts);
 }
 
 function* write(value: JsonValue, growing: Growing, isSorted: boolean): Work<void> {

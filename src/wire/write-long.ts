@@ -40,7 +40,7 @@ export function* writeLongMessage(desc: DescMessage, message: Message): Work<Jso
 function longListsOf({ members }: MessagePlan, source: Source): LongList[] {
   return members.flatMap((member) => {
     const found = member.kind === "field" ? inField(member, source) : inUnion(member, source);
-    if (!found || found.item.kind !== "message" || found.list.length < manyItems) return [];
+    if (found?.item.kind !== "message" || found.list.length < manyItems) return [];
     return [{ ...found, key: member.key, name: member.name }];
   });
 }
