@@ -65,8 +65,8 @@ describe("counted are", () => {
       const input = { case: "inputTokens", value: { tokens: Array(count).fill(1) } } as const;
       return toBinary(embeddings, create(embeddings, { model: "m", input }));
     };
-    checkBinary(embeddings, tokens(maxItems));
-    expect(() => checkBinary(embeddings, tokens(maxItems + 1))).toThrow(tooMany);
+    checkNow(embeddings, tokens(maxItems));
+    expect(() => checkNow(embeddings, tokens(maxItems + 1))).toThrow(tooMany);
   });
 
   test("groups not at all: they are refused, for what stands in them would be passed over", () => {

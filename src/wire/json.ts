@@ -106,6 +106,31 @@ export function checkRaw(value: JsonValue, depth: number): void {
   }
 }
 
+/** Counts the values that are looked at. */
+export interface Walked {
+  values: number;
+}
+
+/** How many values are looked at before it may be interrupted: some tenths of a millisecond. */
+const valuesATurn = 4096;
+
+/** Checks in turns. Throws as `checkRaw` does. */
+export function* checkRawInTurns(value: JsonValue, depth: number, walked: Walked): Work<void> {
+  if (++walked.values % valuesATurn === 0) yield;
+  if (typeof value !== "object" || value === null) return checkRaw(value, depth);
+  if (depth > maxDepth) throw new WireFault("type", `nested deeper than ${maxDepth} levels`);
+  const keys = Array.isArray(value) ? undefined : Object.keys(value);
+  checkCount(keys?.length ?? 0);
+  for (const key of keys ?? []) checkKey(key);
+  for (const item of Array.isArray(value) ? value : Object.values(value)) {
+    if (typeof item === "object") yield* checkRawInTurns(item as JsonValue, depth + 1, walked);
+    else {
+      if (++walked.values % valuesATurn === 0) yield;
+      checkRaw(item as JsonValue, depth + 1);
+    }
+  }
+}
+
 /** Throws where there are more members, or messages, than are read. */
 export function checkCount(count: number): void {
   if (count > maxMembers) throw new WireFault("type", `expected at most ${maxMembers} members`);

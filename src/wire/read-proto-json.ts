@@ -6,9 +6,11 @@ import { type DescField, type DescMessage, fromJson, type JsonObject, type Messa
 import type { Work } from "../work.ts";
 import { deepest } from "./bounds.ts";
 import type { JsonValue } from "./json.ts";
-import { holdsJson, holdsMessages, put } from "./nested.ts";
+import { heldBy, holdsJson, holdsMessages, put } from "./nested.ts";
 
 const messagesATurn = 64;
+/** So many items that are no messages are read at a time. */
+const manyItems = 4096;
 
 interface Reading {
   messages: number;
@@ -36,10 +38,19 @@ function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: 
   const message = fromJson(desc, rest);
   for (const { field, value } of nested) {
     if (holdsJson(field)) put(message, field, value);
+    else if (!field.message) yield* putItems(message, desc, field, value as JsonValue[]);
     else if (field.fieldKind !== "list") put(message, field, yield* inField(field, value, depth, reading));
     else for (const item of value as JsonValue[]) put(message, field, yield* inField(field, item, depth, reading));
   }
   return message;
+}
+
+function* putItems(message: Message, desc: DescMessage, field: DescField, list: readonly JsonValue[]): Work<void> {
+  for (let at = 0; at < list.length; at += manyItems) {
+    const some = fromJson(desc, { [field.jsonName]: list.slice(at, at + manyItems) });
+    for (const item of heldBy(some, field) as unknown[]) put(message, field, item);
+    yield;
+  }
 }
 
 function inField(field: DescField, value: JsonValue, depth: number, reading: Reading): Work<Message> {
@@ -55,6 +66,7 @@ interface Nested {
 function isByItself(field: DescField, value: JsonValue): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (holdsJson(field)) return !Array.isArray(value);
+  if (field.fieldKind === "list" && !field.message) return Array.isArray(value) && value.length > manyItems;
   return holdsMessages(field) && (field.fieldKind === "list") === Array.isArray(value);
 }
 

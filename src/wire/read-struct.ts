@@ -8,8 +8,31 @@ import type { JsonObject, JsonValue } from "./json.ts";
 import { skip } from "./records.ts";
 
 const membersATurn = 512;
-/** The fields of a Value; a list has its values in field 1, an object its members, and each of these its name and its value. */
-const kinds = { number: 2, string: 3, boolean: 4, object: 5, list: 6 };
+
+type Kind =
+  | { readonly type: WireType; readonly is: "plain"; readonly read: (reader: BinaryReader) => JsonValue }
+  | { readonly type: WireType; readonly is: "object" | "list" };
+
+/** The fields of a Value. */
+const kinds: ReadonlyMap<number, Kind> = new Map<number, Kind>([
+  [1, { type: WireType.Varint, is: "plain", read: nothing }],
+  [2, { type: WireType.Bit64, is: "plain", read: (reader) => reader.double() }],
+  [3, { type: WireType.LengthDelimited, is: "plain", read: (reader) => reader.string() }],
+  [4, { type: WireType.Varint, is: "plain", read: (reader) => reader.bool() }],
+  [5, { type: WireType.LengthDelimited, is: "object" }],
+  [6, { type: WireType.LengthDelimited, is: "list" }],
+]);
+
+function nothing(reader: BinaryReader): null {
+  reader.int32();
+  return null;
+}
+
+/** Throws unless a record is of the type that its field has. */
+function expected(own: WireType, type: WireType, reader: BinaryReader): BinaryReader {
+  if (type !== own) throw new Error("a value is of another type");
+  return reader;
+}
 
 interface Reading {
   members: number;
@@ -30,8 +53,8 @@ function* objectIn(bytes: Uint8Array, reading: Reading): Work<JsonObject> {
     const reader = new BinaryReader(entry);
     while (reader.pos < entry.length) {
       const [number, type] = reader.tag();
-      if (number === 1) key = reader.string();
-      else if (number === 2) value = yield* valueIn(reader.bytes(), reading);
+      if (number === 1) key = expected(WireType.LengthDelimited, type, reader).string();
+      else if (number === 2) value = yield* valueIn(expected(WireType.LengthDelimited, type, reader).bytes(), reading);
       else skip(reader, type);
     }
     if (key !== "__proto__") object[key] = value;
@@ -52,12 +75,14 @@ function* valueIn(bytes: Uint8Array, reading: Reading): Work<JsonValue> {
   const reader = new BinaryReader(bytes);
   while (reader.pos < bytes.length) {
     const [number, type] = reader.tag();
-    if (number === kinds.number) value = reader.double();
-    else if (number === kinds.string) value = reader.string();
-    else if (number === kinds.boolean) value = reader.bool();
-    else if (number === kinds.object) value = yield* objectIn(reader.bytes(), reading);
-    else if (number === kinds.list) value = yield* listIn(reader.bytes(), reading);
-    else skip(reader, type);
+    const kind = kinds.get(number);
+    if (!kind) {
+      skip(reader, type);
+      continue;
+    }
+    expected(kind.type, type, reader);
+    if (kind.is === "plain") value = kind.read(reader);
+    else value = yield* kind.is === "object" ? objectIn(reader.bytes(), reading) : listIn(reader.bytes(), reading);
   }
   reading.room++;
   return value;
@@ -68,7 +93,7 @@ function* recordsIn(bytes: Uint8Array, field: number): Generator<Uint8Array> {
   const reader = new BinaryReader(bytes);
   while (reader.pos < bytes.length) {
     const [number, type] = reader.tag();
-    if (number === field && type === WireType.LengthDelimited) yield reader.bytes();
+    if (number === field) yield expected(WireType.LengthDelimited, type, reader).bytes();
     else skip(reader, type);
   }
 }

@@ -41,6 +41,8 @@ export class Wire<D extends DescMessage = DescMessage> {
   #frame: Buffer | undefined;
   #json: JsonObject | undefined;
   #message: MessageShape<D> | undefined;
+  /** Why it is no message, where that has been found out. */
+  #misfit: unknown;
   /** As `outline` returns it, where that is not all. */
   #outline: JsonObject | undefined;
   /** What a request's outline lacks, and the text that has it. */
@@ -109,8 +111,7 @@ export class Wire<D extends DescMessage = DescMessage> {
 
   /** Returns it in bytes, by the shortest way. */
   encoded(): Encoded {
-    const isJson = this.#text() !== undefined || this.#json !== undefined;
-    return isJson || !this.#message
+    return !this.isMessage() || !this.#message
       ? { isJson: true, bytes: this.bytes() }
       : { isJson: false, bytes: toBinary(this.desc, this.#message) };
   }
@@ -130,8 +131,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** Writes the JSON text in turns, where it is not there: it is for what is known to be long. */
   written(): Soon<this> {
     if (this.#text() !== undefined) return this;
-    const writing = doInTurns(jsonBytes(this.json()));
-    return writing.then((bytes) => {
+    return doInTurns(jsonBytes(this.json())).then((bytes) => {
       this.#bytes = bytes;
       return this;
     });
@@ -218,18 +218,20 @@ export class Wire<D extends DescMessage = DescMessage> {
 
   /** Returns the message; not to be changed. Throws a WireFault where the JSON does not fit it. */
   message(): MessageShape<D> {
+    if (this.#misfit) throw this.#misfit;
     this.#message ??= readMessage(this.desc, this.json(), { lenient: this.#lenient });
     return this.#message;
   }
 
   /** Reads a long request's message in turns. What does not fit is for `message` to say. */
   understood(): Soon<this> {
-    if (this.#message || this.#lenient) return this;
-    const keep = (message?: MessageShape<D>) => {
+    if (this.#message || this.#misfit || this.#lenient) return this;
+    const keep = (message?: MessageShape<D>, misfit?: unknown) => {
       this.#message ??= message;
+      this.#misfit = misfit;
       return this;
     };
-    return doInTurns(readLongMessage(this.desc, this.json())).then(keep, () => keep());
+    return doInTurns(readLongMessage(this.desc, this.json())).then(keep, (fault) => keep(undefined, fault));
   }
 
   /**
