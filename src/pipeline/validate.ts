@@ -17,7 +17,7 @@ import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/
 import { transparent, untagged, wire, word } from "../../gen/modelgateway/v1/wire_pb.ts";
 import { formatDecimal } from "../decimal.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../errors.ts";
-import { type Later, whenThere } from "../soon.ts";
+import type { Later } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
 import { doInTurns, nextTurn } from "../work.ts";
 import { isSureOfLong } from "./long-check.ts";
@@ -30,8 +30,10 @@ export type Validate = (request: Wire, isUnsure?: boolean) => void;
 /** Holds a long request to its contract in turns. Throws as `validate` does, later. */
 export function validateLong(request: Wire, validate: Validate): Later<void> {
   return doInTurns(isSureOfLong(request.desc, request.outline())).then((isSure) => {
+    if (isSure) return;
     // The reader makes of it what the validator looks at.
-    if (!isSure) return whenThere(request.understood(), () => nextTurn().then(() => validate(request, true)));
+    const understood = doInTurns(request.understand()).then(() => nextTurn());
+    return understood.then(() => validate(request, true));
   });
 }
 

@@ -10,9 +10,11 @@ import { cancelled, internal, requestTimeout, requestTooLarge, unsupportedMediaT
 import { ComingBody } from "../http1/coming-body.ts";
 import type { PlainRequest } from "../http1/served-request.ts";
 import type { Soon } from "../soon.ts";
-import type { JsonObject } from "../wire/json.ts";
+import { join } from "../wire/join.ts";
+import { type JsonObject, longJson } from "../wire/json.ts";
 import { jsonLength } from "../wire/json-length.ts";
 import { Wire } from "../wire/wire.ts";
+import { doInTurns, doNow } from "../work.ts";
 import type { BodyShare } from "./body-budget.ts";
 import { readForm, readMultipart } from "./form.ts";
 
@@ -102,7 +104,8 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
     };
     const onEnd = () => {
       leave();
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+      if (bytes < longJson) resolve(doNow(join(chunks)));
+      else doInTurns(join(chunks)).then(resolve, reject);
     };
     const onGone = () => stop(cancelled());
     req.on("data", onData).on("end", onEnd).on("error", onGone).on("close", onGone);

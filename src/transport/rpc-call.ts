@@ -14,13 +14,12 @@ import type { BodyRoom } from "../call.ts";
 import { asRefusal, type Refusal } from "../errors.ts";
 import { checkBinary } from "../wire/binary-bounds.ts";
 import { WireFault } from "../wire/fault.ts";
-import { join } from "../wire/join.ts";
 import { longJson, readLong } from "../wire/json.ts";
 import { jsonLength } from "../wire/json-length.ts";
 import { readBinary } from "../wire/read-binary.ts";
 import { readProtoJson } from "../wire/read-proto-json.ts";
 import { Wire } from "../wire/wire.ts";
-import { writeJson } from "../wire/write-json.ts";
+import { jsonBytes } from "../wire/write-json.ts";
 import { writeLongMessage } from "../wire/write-long.ts";
 import type { Work } from "../work.ts";
 
@@ -42,15 +41,7 @@ export function requestOfMessage({ input }: DescMethod, message: MessageShape<De
 export function* longRequest({ input }: DescMethod, bytes: Buffer, isBinary: boolean, body: BodyRoom): Work<Wire> {
   const message = yield* isBinary ? binaryMessage(input, bytes) : jsonMessage(input, bytes);
   const json = yield* writeLongMessage(input, message);
-  const parts: Buffer[] = [];
-  let length = 0;
-  yield* writeJson(json, (text) => {
-    const part = Buffer.from(text);
-    length += part.length;
-    body.growTo(length);
-    parts.push(part);
-  });
-  return Wire.ofRead(input, yield* join(parts), json);
+  return Wire.ofRead(input, yield* jsonBytes(json, (length) => body.growTo(length)), json);
 }
 
 function* binaryMessage(input: DescMessage, bytes: Buffer): Work<Message> {

@@ -224,14 +224,13 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /** Reads a long request's message in turns. What does not fit is for `message` to say. */
-  understood(): Soon<this> {
-    if (this.#message || this.#misfit || this.#lenient) return this;
-    const keep = (message?: MessageShape<D>, misfit?: unknown) => {
-      this.#message ??= message;
-      this.#misfit = misfit;
-      return this;
-    };
-    return doInTurns(readLongMessage(this.desc, this.json())).then(keep, (fault) => keep(undefined, fault));
+  *understand(): Work<void> {
+    if (this.#message || this.#misfit || this.#lenient) return;
+    try {
+      this.#message = yield* readLongMessage(this.desc, this.json());
+    } catch (fault) {
+      this.#misfit = fault;
+    }
   }
 
   /**

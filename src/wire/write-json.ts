@@ -22,10 +22,16 @@ export function* writeJson(value: JsonValue, take: TakeText, isSorted = false): 
   if (growing.text !== "") take(growing.text);
 }
 
-/** Returns the value in bytes. */
-export function* jsonBytes(value: JsonValue): Work<Buffer> {
+/** Returns the value in bytes. `count` is told how many they are, as they come to be. */
+export function* jsonBytes(value: JsonValue, count: (bytes: number) => void = () => {}): Work<Buffer> {
   const parts: Buffer[] = [];
-  yield* writeJson(value, (text) => void parts.push(Buffer.from(text)));
+  let length = 0;
+  yield* writeJson(value, (text) => {
+    const part = Buffer.from(text);
+    length += part.length;
+    count(length);
+    parts.push(part);
+  });
   return yield* join(parts);
 }
 
