@@ -66,6 +66,12 @@ export function unsupportedMediaType(accepted: string, remedy = "Set the headers
   return new Refusal(Reason.UNSUPPORTED_MEDIA_TYPE, `This path reads ${accepted}. ${remedy}`);
 }
 
+/** A form is read at once, as no JSON of its length is. */
+export function formTooLarge(maxBytes: number): Refusal {
+  const message = `A form may have ${maxBytes} bytes at most. Send the request as JSON.`;
+  return new Refusal(Reason.REQUEST_TOO_LARGE, message);
+}
+
 export function requestTooLarge(maxBytes: number): Refusal {
   return new Refusal(Reason.REQUEST_TOO_LARGE, `The request body is larger than the limit of ${maxBytes} bytes.`);
 }

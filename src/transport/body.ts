@@ -6,7 +6,7 @@
 import type { IncomingMessage } from "node:http";
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { BodyRoom } from "../call.ts";
-import { cancelled, internal, requestTimeout, requestTooLarge, unsupportedMediaType } from "../errors.ts";
+import { cancelled, formTooLarge, internal, requestTimeout, requestTooLarge, unsupportedMediaType } from "../errors.ts";
 import { ComingBody } from "../http1/coming-body.ts";
 import type { PlainRequest } from "../http1/served-request.ts";
 import type { Soon } from "../soon.ts";
@@ -151,11 +151,20 @@ export function requestOf(desc: DescMessage, contentType = "", body: Buffer, roo
   if (contentType === jsonType) return Wire.ofBytes(desc, json);
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (type === jsonType || type.endsWith("+json")) return Wire.ofBytes(desc, json);
-  if (type === "multipart/form-data") return ofForm(desc, readMultipart(desc, contentType, body), room);
+  if (type === "multipart/form-data") return ofForm(desc, readMultipart(desc, contentType, formIn(body)), room);
   const guessed = type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded";
   if (!guessed) throw unsupportedMediaType(accepted);
   const isJson = /^\s*\{/.test(json.toString("latin1", 0, 64));
-  return isJson ? Wire.ofBytes(desc, json) : ofForm(desc, readForm(desc, body), room);
+  return isJson ? Wire.ofBytes(desc, json) : ofForm(desc, readForm(desc, formIn(body)), room);
+}
+
+/** The most bytes of a form: each may cost more than one of JSON, and forms are read at once. They are texts that people type. */
+const maxFormBytes = 262_144;
+
+/** Returns the body, if it is no larger than a form may be. */
+function formIn(body: Buffer): Buffer {
+  if (body.length > maxFormBytes) throw formTooLarge(maxFormBytes);
+  return body;
 }
 
 /** What a form says is counted as the JSON that it becomes. */
