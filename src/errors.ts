@@ -50,15 +50,26 @@ export function missingField(param: string): Refusal {
   return new Refusal(Reason.MISSING_FIELD, `Missing required parameter: '${param}'.`, { param });
 }
 
+/** How many paths a message names. */
+const mostTold = 100;
+
 /** For callers who would rather be refused than have anything left out. */
 export function wouldBeDropped(paths: readonly string[]): Refusal {
   const them = paths.length === 1 ? "Leave it out." : "Leave them out.";
-  const message = `The upstream of this model cannot be told ${paths.map((path) => `'${path}'`).join(", ")}. ${them}`;
+  const told = paths.slice(0, mostTold).map((path) => `'${path}'`);
+  const more = paths.length > mostTold ? `, and ${paths.length - mostTold} more` : "";
+  const message = `The upstream of this model cannot be told ${told.join(", ")}${more}. ${them}`;
   return new Refusal(Reason.WOULD_BE_DROPPED, message, { param: paths[0] });
 }
 
 export function unsupportedMediaType(accepted: string, remedy = "Set the headers accordingly."): Refusal {
   return new Refusal(Reason.UNSUPPORTED_MEDIA_TYPE, `This path reads ${accepted}. ${remedy}`);
+}
+
+/** A form is read at once, as no JSON of its length is. */
+export function formTooLarge(maxBytes: number): Refusal {
+  const message = `A form may have ${maxBytes} bytes at most. Send the request as JSON.`;
+  return new Refusal(Reason.REQUEST_TOO_LARGE, message);
 }
 
 export function requestTooLarge(maxBytes: number): Refusal {

@@ -16,6 +16,9 @@ export function doNow<T>(work: Work<T>): T {
   }
 }
 
+/** How many items, each a message or a part of one, may be worked on between two interruptions. */
+export const aTurn = 64;
+
 interface Waiting {
   /** Does a turn. Returns whether there is more to do. */
   go(): boolean;

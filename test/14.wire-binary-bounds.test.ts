@@ -14,6 +14,7 @@ import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
 import { checkBinary } from "../src/wire/binary-bounds.ts";
 import { maxItems, maxParts } from "../src/wire/bounds.ts";
 import { binaryOptions } from "../src/wire/json.ts";
+import { doNow } from "../src/work.ts";
 import { anyMessage } from "./fuzz/messages.ts";
 import { mutatedBytes, randomOf } from "./fuzz/mutate.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
@@ -28,6 +29,7 @@ function written(times: number, write: (writer: BinaryWriter) => void): Uint8Arr
   return writer.finish();
 }
 
+const checkNow = (desc: DescMessage, bytes: Uint8Array) => doNow(checkBinary(desc, bytes));
 const empty = new Uint8Array();
 const tooMany = /more than \d+ (?:lists, objects and members|items of lists)/;
 
@@ -44,18 +46,18 @@ describe("counted are", () => {
     ["members of a map", maxParts, (writer) => writer.tag(metadata, WireType.LengthDelimited).bytes(empty)],
   ];
   test.each(cases)("%s", (_, most, write) => {
-    checkBinary(chat, written(most, write));
-    expect(() => checkBinary(chat, written(most + 1, write))).toThrow(tooMany);
+    checkNow(chat, written(most, write));
+    expect(() => checkNow(chat, written(most + 1, write))).toThrow(tooMany);
   });
 
   test("what stands in messages, however their lengths lie", () => {
     const inner = written(60_000, (writer) => writer.tag(5000, WireType.Varint).uint32(1));
     const one = (writer: BinaryWriter) => writer.tag(messages, WireType.LengthDelimited).bytes(inner);
-    checkBinary(chat, written(1, one));
-    expect(() => checkBinary(chat, written(2, one))).toThrow(tooMany);
+    checkNow(chat, written(1, one));
+    expect(() => checkNow(chat, written(2, one))).toThrow(tooMany);
     // The reader goes on behind the end that the message has told.
     const short = written(1, (writer) => writer.tag(messages, WireType.Varint).uint32(1));
-    expect(() => checkBinary(chat, Buffer.concat([short, inner, short, inner]))).toThrow(tooMany);
+    expect(() => checkNow(chat, Buffer.concat([short, inner, short, inner]))).toThrow(tooMany);
   });
 
   test("numbers that stand behind one another", () => {
@@ -63,13 +65,13 @@ describe("counted are", () => {
       const input = { case: "inputTokens", value: { tokens: Array(count).fill(1) } } as const;
       return toBinary(embeddings, create(embeddings, { model: "m", input }));
     };
-    checkBinary(embeddings, tokens(maxItems));
-    expect(() => checkBinary(embeddings, tokens(maxItems + 1))).toThrow(tooMany);
+    checkNow(embeddings, tokens(maxItems));
+    expect(() => checkNow(embeddings, tokens(maxItems + 1))).toThrow(tooMany);
   });
 
   test("groups not at all: they are refused, for what stands in them would be passed over", () => {
     const group = (writer: BinaryWriter) => writer.tag(5000, WireType.StartGroup).tag(5000, WireType.EndGroup);
-    expect(() => checkBinary(chat, written(maxParts, group))).toThrow(/a group/);
+    expect(() => checkNow(chat, written(maxParts, group))).toThrow(/a group/);
   });
 });
 
@@ -83,10 +85,10 @@ test("a message that is read and has little in it is not refused, and what break
     const sound = toBinary(chat, anyMessage(chat, 3, random) as MessageShape<typeof chat>);
     const long = Buffer.concat([sound, padding]);
     fromBinary(chat, long, binaryOptions);
-    checkBinary(chat, long);
+    checkNow(chat, long);
     const broken = Buffer.concat([mutatedBytes(sound, random), padding]);
     try {
-      checkBinary(chat, broken);
+      checkNow(chat, broken);
     } catch (fault) {
       expect(String(fault)).toMatch(/a group|more than/);
     }

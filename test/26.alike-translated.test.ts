@@ -16,6 +16,7 @@ import { operations } from "../src/providers/operations.ts";
 import type { Provider } from "../src/providers/provider.ts";
 import { framesOf } from "../src/transport/frames.ts";
 import { Wire } from "../src/wire/wire.ts";
+import { doNow } from "../src/work.ts";
 import { recordingMeter, unbounded } from "./support/meter.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
 import { chatChunk, done, openaiFrames, usageChunk } from "./support/vendors.ts";
@@ -75,9 +76,11 @@ async function outcomeOf({ translation, family, request }: Caller, bytes: string
   };
   const meter = recordingMeter();
   const asked = Wire.ofJson(operations[translation.from].input as DescMessage, request) as never;
-  const translated = translateAlong([translation], asked, {
-    ...{ form: "stream", maxOutputTokens: undefined, answerId: "1", now: 1, estimateTokens: () => 1 },
-  });
+  const translated = doNow(
+    translateAlong([translation], asked, {
+      ...{ form: "stream", maxOutputTokens: undefined, answerId: "1", now: 1, estimateTokens: () => 1 },
+    }),
+  );
   const spoken = await provider.speaks.chat?.({
     ...{ id: "req_1", operation: "chat", form: "stream", model: "far", header: () => undefined },
     ...{ request: translated.request as never, signal: new AbortController().signal, meter },

@@ -25,12 +25,21 @@ import { CreateMessageRequestSchema as messages } from "../gen/modelgateway/v1/m
 import { OperatorService } from "../gen/modelgateway/v1/operator_pb.ts";
 import { CreateResponseRequestSchema as responses } from "../gen/modelgateway/v1/responses_pb.ts";
 import { CreateSpeechRequestSchema as speech } from "../gen/modelgateway/v1/speech_pb.ts";
-import { isSurelySound } from "../src/pipeline/quick-check.ts";
+import { isSureOfLong } from "../src/pipeline/long-check.ts";
+import { isSurelySound as isSureAtOnce } from "../src/pipeline/quick-check.ts";
 import { WireFault } from "../src/wire/fault.ts";
 import { readMessage } from "../src/wire/read.ts";
 import { Wire } from "../src/wire/wire.ts";
+import { doNow } from "../src/work.ts";
 
 const validator = createValidator();
+
+/** It is as sure in turns. */
+function isSurelySound(desc: DescMessage, json: JsonObject): boolean {
+  const isSure = isSureAtOnce(desc, json);
+  strictEqual(doNow(isSureOfLong(desc, json)), isSure);
+  return isSure;
+}
 
 /** Whether it is read and keeps its bounds. */
 function isSound(desc: DescMessage, json: JsonObject): boolean {

@@ -14,6 +14,7 @@ import { createValidate } from "../src/pipeline/validate.ts";
 import type { JsonObject, JsonValue } from "../src/wire/json.ts";
 import { readMessage } from "../src/wire/read.ts";
 import { Wire } from "../src/wire/wire.ts";
+import { doNow } from "../src/work.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -218,7 +219,7 @@ function translate(request: JsonObject, maxOutputTokens: number | undefined): As
   validate(wire);
   try {
     const context = { form: "whole", maxOutputTokens, answerId: "a1", now: 1, estimateTokens: () => 0 } as const;
-    const { request, dropped } = chatToMessages.translate(wire, context);
+    const { request, dropped } = doNow(chatToMessages.translate(wire, context));
     return { json: JSON.parse(request.bytes().toString()) as JsonObject, dropped };
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 400) throw error;

@@ -19,6 +19,7 @@ import type { JsonObject } from "../src/wire/json.ts";
 import { readMessage } from "../src/wire/read.ts";
 import { SseReader } from "../src/wire/sse.ts";
 import { Wire } from "../src/wire/wire.ts";
+import { doNow } from "../src/work.ts";
 
 interface Case {
   readonly name: string;
@@ -54,13 +55,15 @@ function translate({ request, context }: Case, form: Form = "whole", typed = fal
   const json = Wire.ofJson(CreateChatCompletionRequestSchema, request);
   const wire = typed ? Wire.ofMessage(CreateChatCompletionRequestSchema, json.message()) : json;
   const maxOutputTokens = context?.maxOutputTokens;
-  return chatToMessages.translate(wire, {
-    form,
-    maxOutputTokens,
-    answerId: "a1",
-    now: created,
-    estimateTokens: () => 0,
-  });
+  return doNow(
+    chatToMessages.translate(wire, {
+      form,
+      maxOutputTokens,
+      answerId: "a1",
+      now: created,
+      estimateTokens: () => 0,
+    }),
+  );
 }
 
 describe("the request", () => {

@@ -18,6 +18,7 @@ import { readMessage } from "../src/wire/read.ts";
 import { SseReader } from "../src/wire/sse.ts";
 import { Wire } from "../src/wire/wire.ts";
 import { writeMessage } from "../src/wire/write.ts";
+import { doNow } from "../src/work.ts";
 
 // Every stream is cut at every byte.
 vi.setConfig({ testTimeout: 60_000 });
@@ -53,10 +54,12 @@ const estimateTokens = () => 20;
 function translate({ request, context }: Pick<Golden, "request" | "context">): Translated<"messages", "chat"> {
   const form = request.stream === true ? "stream" : "whole";
   const maxOutputTokens = context?.maxOutputTokens;
-  return messagesToChat.translate(Wire.ofJson(input, request), {
-    ...{ form, maxOutputTokens, answerId: "01x", now: 1 },
-    estimateTokens,
-  });
+  return doNow(
+    messagesToChat.translate(Wire.ofJson(input, request), {
+      ...{ form, maxOutputTokens, answerId: "01x", now: 1 },
+      estimateTokens,
+    }),
+  );
 }
 
 const plain = () => translate({ request: { model: "m", max_tokens: 9, messages: [{ role: "user", content: "hi" }] } });
@@ -292,11 +295,13 @@ describe("asks the model for", () => {
 
     test(`${golden.name}, over RPC alike`, () => {
       const message = readMessage(input, golden.request, { lenient: false });
-      const { request, dropped } = messagesToChat.translate(Wire.ofMessage(input, message), {
-        ...{ form: golden.request.stream === true ? "stream" : "whole", answerId: "01x", now: 1 },
-        maxOutputTokens: golden.context?.maxOutputTokens,
-        estimateTokens,
-      });
+      const { request, dropped } = doNow(
+        messagesToChat.translate(Wire.ofMessage(input, message), {
+          ...{ form: golden.request.stream === true ? "stream" : "whole", answerId: "01x", now: 1 },
+          maxOutputTokens: golden.context?.maxOutputTokens,
+          estimateTokens,
+        }),
+      );
       expect(request.json()).toEqual(golden.expectedRequest);
       expect(dropped.toSorted()).toEqual(golden.dropped.toSorted());
     });

@@ -628,6 +628,19 @@ describe("whatever comes, nothing but a Refusal is thrown:", () => {
   });
 });
 
+test("a form has 256 KiB at most, and JSON that came as one may have more", () => {
+  const types = ["application/x-www-form-urlencoded", "multipart/form-data; boundary=b"];
+  const ofLength = (length: number) => Buffer.from(`prompt=${"a".repeat(length - "prompt=".length)}`);
+  for (const type of types) {
+    const tooLong = refusalOf(() => requestOf(completion, type, ofLength(262_145), anyRoom));
+    expect(tooLong).toMatchObject({ reason: Reason.REQUEST_TOO_LARGE, status: 413 });
+  }
+  const [urlencoded] = types;
+  expect(requestOf(completion, urlencoded, ofLength(262_144), anyRoom).json().prompt).toHaveLength(262_137);
+  const json = Buffer.from(JSON.stringify({ prompt: "a".repeat(300_000) }));
+  expect(requestOf(completion, urlencoded, json, anyRoom).json().prompt).toHaveLength(300_000);
+});
+
 test("large forms are read in time in proportion to their size", () => {
   const started = performance.now();
   const text = `prompt=${"%41+".repeat(1_000_000)}`;

@@ -15,6 +15,7 @@ import type { TranslationContext } from "../src/families/translation.ts";
 import type { Form } from "../src/providers/operations.ts";
 import { readMessage } from "../src/wire/read.ts";
 import { Wire } from "../src/wire/wire.ts";
+import { doNow } from "../src/work.ts";
 
 interface Golden {
   readonly name: string;
@@ -45,7 +46,7 @@ function translate(request: JsonObject, form: Form, context: Partial<Translation
     estimateTokens: () => 0,
     ...context,
   };
-  return completionsToChat.translate(Wire.ofJson(CreateCompletionRequestSchema, request), whole);
+  return doNow(completionsToChat.translate(Wire.ofJson(CreateCompletionRequestSchema, request), whole));
 }
 
 type Batches = readonly (readonly JsonObject[])[];
@@ -218,7 +219,7 @@ test("a request that came as a message is asked alike", () => {
     const wire = Wire.ofJson(CreateCompletionRequestSchema, golden.request);
     const unset = { maxOutputTokens: undefined, answerId: "7qb", now: 0, estimateTokens: () => 0 };
     const context = { form: "stream", ...unset, ...golden.context } as const;
-    const { request, dropped } = completionsToChat.translate(Wire.ofMessage(wire.desc, wire.message()), context);
+    const { request, dropped } = doNow(completionsToChat.translate(Wire.ofMessage(wire.desc, wire.message()), context));
     expect(request.json(), golden.name).toEqual(golden.upstream);
     expect([...dropped].sort(), golden.name).toEqual([...golden.dropped].sort());
   }

@@ -22,6 +22,7 @@ import { readMessage } from "../src/wire/read.ts";
 import { SseReader } from "../src/wire/sse.ts";
 import { Wire } from "../src/wire/wire.ts";
 import { writeMessage } from "../src/wire/write.ts";
+import { doNow } from "../src/work.ts";
 
 interface Golden {
   readonly name: string;
@@ -52,7 +53,7 @@ function translate(request: JsonObject, form: Form, context: Partial<Translation
     estimateTokens: () => 0,
     ...context,
   };
-  return responsesToChat.translate(Wire.ofJson(CreateResponseRequestSchema, request), whole);
+  return doNow(responsesToChat.translate(Wire.ofJson(CreateResponseRequestSchema, request), whole));
 }
 
 type Batches = readonly (readonly JsonObject[])[];
@@ -121,7 +122,7 @@ for (const golden of goldens) {
         estimateTokens: () => 0,
         ...golden.context,
       } as const;
-      const { request, dropped } = responsesToChat.translate(typed, context);
+      const { request, dropped } = doNow(responsesToChat.translate(typed, context));
       expect(request.json()).toEqual(golden.upstream);
       expect([...dropped].sort()).toEqual([...golden.dropped].sort());
     });

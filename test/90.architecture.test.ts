@@ -79,7 +79,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   transport: ["http1", "call.ts", "errors.ts", "flow.ts", "ids.ts", "signal.ts", "soon.ts", "wire", "work.ts"],
   services: [
     ...["pipeline", "families", "limits", "storage"],
-    ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "ids.ts", "secrets.ts", "wire"],
+    ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "ids.ts", "secrets.ts", "wire", "work.ts"],
   ],
   pipeline: [
     ...["families", "providers/provider.ts", "providers/operations.ts", "providers/fault.ts"],
@@ -102,7 +102,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
       "work.ts",
     ],
   ],
-  families: ["providers/operations.ts", "call.ts", "errors.ts", "flow.ts", "wire"],
+  families: ["providers/operations.ts", "call.ts", "errors.ts", "flow.ts", "wire", "work.ts"],
   providers: [
     ...["http1", "config", "tokens"],
     ...["call.ts", "errors.ts", "facts.ts (types)", "flow.ts", "signal.ts", "soon.ts", "wire"],

@@ -6,6 +6,7 @@ import { type AlikeChunk, createAlikeReader } from "../../src/providers/openai-a
 import { operations } from "../../src/providers/operations.ts";
 import { dataFrame, SseReader } from "../../src/wire/sse.ts";
 import { Wire } from "../../src/wire/wire.ts";
+import { doNow } from "../../src/work.ts";
 import { chatRequest, chunkFrame, chunksPerStream, lastFrames } from "../payloads.ts";
 import { measure } from "./measure.ts";
 
@@ -29,9 +30,14 @@ const request = Wire.ofBytes(operations.messages.input, Buffer.from(chatRequest(
 const [finish = ""] = lastFrames(false).slice("data: ".length).split("\n");
 
 async function translateStream(isAlike: boolean): Promise<number> {
-  const { answer } = messagesToChat.translate(request, {
-    ...{ form: "stream", maxOutputTokens: undefined, answerId: "1", now: 1, estimateTokens: () => 1 },
-  });
+  const context = {
+    form: "stream",
+    maxOutputTokens: undefined,
+    answerId: "1",
+    now: 1,
+    estimateTokens: () => 1,
+  } as const;
+  const { answer } = doNow(messagesToChat.translate(request, context));
   const translated = answer({ kind: "stream", frames: chunks(isAlike) } as Answer<typeof stream>);
   if (translated.kind !== "stream") throw new Error("a whole answer");
   let bytes = 0;

@@ -2,6 +2,7 @@
  * All translations, and the way from what a caller asks to what an upstream speaks: through one, or through several.
  */
 import type { Operation } from "../providers/operations.ts";
+import type { Work } from "../work.ts";
 import { chatToMessages } from "./chat-to-messages/index.ts";
 import { completionsToChat } from "./completions-to-chat/index.ts";
 import { messagesToChat } from "./messages-to-chat/index.ts";
@@ -39,15 +40,16 @@ export function wayTo(
 }
 
 /** Applies translations in turn; the answer comes back through them in the other order. Throws a Refusal. */
-export function translateAlong(
+export function* translateAlong(
   way: readonly Translation[],
   request: Translated<Operation, Operation>["request"],
   context: TranslationContext,
-): Translated<Operation, Operation> {
+): Work<Translated<Operation, Operation>> {
   const steps: Translated<Operation, Operation>[] = [];
   let current = request;
   for (const translation of way) {
-    const step = translation.translate(current, context);
+    yield* current.understand();
+    const step = yield* translation.translate(current, context);
     steps.unshift(step);
     current = step.request;
   }

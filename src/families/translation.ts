@@ -8,6 +8,7 @@
 import type { Answer } from "../call.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
 import type { Wire } from "../wire/wire.ts";
+import type { Work } from "../work.ts";
 
 /** What a translation may know besides the request. */
 export interface TranslationContext {
@@ -35,6 +36,6 @@ export interface Translated<A extends Operation, B extends Operation> {
 export interface Translation<A extends Operation = Operation, B extends Operation = Operation> {
   readonly from: A;
   readonly to: B;
-  /** Throws a Refusal for what the other family cannot do at all. */
-  translate(request: Wire<Input<A>>, context: TranslationContext): Translated<A, B>;
+  /** Throws a Refusal for what the other family cannot do at all. A long request is done in turns. */
+  translate(request: Wire<Input<A>>, context: TranslationContext): Work<Translated<A, B>>;
 }

@@ -4,7 +4,7 @@
  */
 import type { Socket } from "node:net";
 
-/** In bytes. A longer one is put together at its end: it may be told of and never come. */
+/** In bytes. A longer one is put together once half of it has come: it may be told of and never come. */
 const longestAtOnce = 1_048_576;
 
 export class ComingBody {
@@ -82,7 +82,11 @@ export class ComingBody {
 
   #hold(piece: Buffer): void {
     if (this.#whole) this.#whole.set(piece, this.#bytes);
-    else this.#pieces.push(piece);
+    else {
+      this.#pieces.push(piece);
+      // To copy all of it at its end would hold others up.
+      if (this.#tell && 2 * (this.#bytes + piece.length) >= this.#length) this.#putTogether();
+    }
   }
 
   /** Not by `Buffer.concat`, which would fill with zeros what has not come. */

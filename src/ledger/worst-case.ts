@@ -74,7 +74,8 @@ function attachmentsOf(json: JsonObject): Attached {
 function addAttachments(value: JsonValue | undefined, inContent: boolean, found: Attached): void {
   if (typeof value !== "object" || value === null) return;
   if (Array.isArray(value)) {
-    for (const item of value) addAttachments(item, inContent, found);
+    // There may be a million numbers in it.
+    for (const item of value) if (typeof item === "object") addAttachments(item, inContent, found);
     return;
   }
   for (const key in value) {

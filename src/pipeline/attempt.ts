@@ -5,6 +5,7 @@
  * What a translation leaves out is named in the answer header `x-gateway-dropped`, and what a gateway behind this one
  * leaves out with it. A caller who sends `x-gateway-strict: true` is refused instead, before anything is sent.
  */
+
 import type { Answer, AnswerHeaders, Call } from "../call.ts";
 import { wouldBeDropped } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
@@ -16,6 +17,7 @@ import type { Timeouts } from "../providers/timeouts.ts";
 import type { Signal } from "../signal.ts";
 import { orElse, type Soon, whenThere } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
+import { doInTurns, doNow } from "../work.ts";
 import { endless } from "./deadline.ts";
 import type { CallStreams } from "./drain.ts";
 import { droppedHeaders } from "./dropped-headers.ts";
@@ -66,13 +68,13 @@ export function attemptAt<O extends Operation, F extends Form>(
   isHedge: boolean,
   options: AttemptOptions<F>,
 ): Soon<Answered<O, F>> {
-  // Who translates reads the message.
-  const isUnderstood = lead.way.length === 0 || !part.request.isLong;
-  if (isUnderstood) return attemptNow(lead, part, signal, isHedge, options);
-  return whenThere(part.request.understood(), () => attemptNow(lead, part, signal, isHedge, options));
+  const translating = translate(lead, part, options);
+  const translated = part.request.isLong ? doInTurns(translating) : doNow(translating);
+  return whenThere(translated, (asked) => attemptWith(asked, lead, part, signal, isHedge, options));
 }
 
-function attemptNow<O extends Operation, F extends Form>(
+function attemptWith<O extends Operation, F extends Form>(
+  translated: Translated<Operation, Operation>,
   lead: Lead,
   part: Call<Input<O>>,
   signal: Signal,
@@ -81,11 +83,9 @@ function attemptNow<O extends Operation, F extends Form>(
 ): Soon<Answered<O, F>> {
   const { form, meter, reservation, clock, onSent } = options;
   const { operation, model } = lead;
-  const translated = translate(lead, part, options);
   const { dropped } = translated;
   if (dropped.length > 0 && options.isStrict) throw wouldBeDropped(dropped);
-  const written = part.request.isLong ? translated.request.written() : translated.request;
-  const bounded = whenThere(written, (request) => reservation.bound(model, operation, request));
+  const bounded = reservation.bound(model, operation, translated.request);
   return whenThere(bounded, (request) => {
     const facts = factsOf(lead, clock(), isHedge);
     part.facts.attempts = [...part.facts.attempts, facts];

@@ -3,6 +3,7 @@
  * another vendor. What cannot be counted, or not in good time, is taken at four bytes a token: no call loses its settlement
  * by it.
  */
+
 import type { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import { Refusal } from "../errors.ts";
@@ -12,6 +13,7 @@ import type { Signal } from "../signal.ts";
 import { estimatePromptTokens, promptTokens } from "../tokens/prompt.ts";
 import type { TextCounter } from "../tokens/tokenizer.ts";
 import type { Wire } from "../wire/wire.ts";
+import { doNow } from "../work.ts";
 
 /** Never fails. */
 export interface Counting {
@@ -63,7 +65,7 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
   async function countInput(operation: Operation, request: Wire): Promise<number> {
     if (operation === "chat") return promptTokens(request as ChatRequest, counter, hurry);
     if (operation === "messages") {
-      const translated = messagesToChat.translate(request as Wire<typeof CreateMessageRequestSchema>, context);
+      const translated = doNow(messagesToChat.translate(request as Wire<typeof CreateMessageRequestSchema>, context));
       return promptTokens(translated.request, counter, hurry);
     }
     const { prompt, input } = request.json();

@@ -5,6 +5,7 @@
  * Chance decides between equal targets when a call is made, and may decide otherwise the next time. What upstreams would
  * say nobody knows.
  */
+
 import type { Call } from "../call.ts";
 import type { Model } from "../catalog.ts";
 import { asRefusal, Reason, type Refusal, upstreamResting, wouldBeDropped } from "../errors.ts";
@@ -13,6 +14,7 @@ import type { Translated } from "../families/translation.ts";
 import type { Form, Input, Operation } from "../providers/operations.ts";
 import type { LedgerStore } from "../storage/ledger.ts";
 import type { Targets } from "../targets/targets.ts";
+import { doNow } from "../work.ts";
 import { courseOf, shortestRest } from "./course.ts";
 import { timeoutsOf } from "./deadline.ts";
 import { firstPart } from "./each-prompt.ts";
@@ -120,7 +122,7 @@ function translator({ form, call, arrivedAt }: Explaining & { readonly call: Cal
   const done = new Map<string, Translated<Operation, Operation>>();
   const translateFor: Translator = (lead) => {
     const words = `${lead.operation} ${lead.model.maxOutputTokens}`;
-    const translated = done.get(words) ?? translate(lead, firstPart(lead.way, call), { form, arrivedAt });
+    const translated = done.get(words) ?? doNow(translate(lead, firstPart(lead.way, call), { form, arrivedAt }));
     done.set(words, translated);
     return translated;
   };

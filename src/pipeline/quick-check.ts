@@ -19,9 +19,9 @@ export function isSurelySound(desc: DescMessage, json: JsonObject): boolean {
 }
 
 /** Of what is nested deeper it is not sure: the reader counts exactly. */
-const deepest = maxDepth / 2;
+export const deepest = maxDepth / 2;
 
-function isSure(place: Place, value: JsonValue, depth: number): boolean {
+export function isSure(place: Place, value: JsonValue, depth: number): boolean {
   switch (typeof value) {
     case "string":
       return place.text !== undefined && isSureOfText(place.text, value);

@@ -4,7 +4,7 @@ import type { Handler, ServiceImplementation } from "../call.ts";
 import { internal } from "../errors.ts";
 import { planOf } from "../wire/plan.ts";
 import { nextTurn } from "../work.ts";
-import { createValidate } from "./validate.ts";
+import { createValidate, validateLong } from "./validate.ts";
 
 export interface ServedService {
   readonly service: DescService;
@@ -27,10 +27,14 @@ export function createHandle(services: readonly ServedService[], only?: readonly
   for (const { input, output } of methods) for (const desc of [input, output]) planOf(desc);
   const validate = createValidate(methods.map(({ input }) => input));
   return (call) => {
-    validate(call.request);
-    const handler = handlers.get(call.method);
-    if (!handler) throw internal(new Error(`no handler for ${call.method}`));
-    // To check what is long is a turn's work, and so is what comes then.
-    return call.request.isLong ? nextTurn().then(() => handler(call)) : handler(call);
+    const { method, request } = call;
+    const handler = handlers.get(method);
+    if (!handler) throw internal(new Error(`no handler for ${method}`));
+    if (request.isLong)
+      return validateLong(request, validate)
+        .then(() => nextTurn())
+        .then(() => handler(call));
+    validate(request);
+    return handler(call);
   };
 }

@@ -5,6 +5,9 @@ import type { Translated } from "../families/translation.ts";
 import type { Form, Operation } from "../providers/operations.ts";
 import { estimatePromptTokens } from "../tokens/prompt.ts";
 import { jsonLength } from "../wire/json-length.ts";
+import { Wire } from "../wire/wire.ts";
+import { jsonBytes } from "../wire/write-json.ts";
+import type { Work } from "../work.ts";
 import type { Lead } from "./leads.ts";
 
 /** How many times as long as its base64 a text may be as JSON, at most; nothing else grows so in a translation. */
@@ -17,25 +20,35 @@ export interface TranslateOptions {
 }
 
 /** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
-export function translate(
+export function* translate(
   { way, model }: Pick<Lead, "way" | "model">,
   part: Call,
   { form, arrivedAt }: TranslateOptions,
-): Translated<Operation, Operation> {
+): Work<Translated<Operation, Operation>> {
   // The models to fall back to are the gateway's business.
   const isNamed = "models" in part.request.desc.field && part.request.outline().models !== undefined;
   const asked = (isNamed ? part.request.with({ models: undefined }) : part.request) as TranslatedRequest;
   if (way.length === 0) return { request: asked, dropped: [], answer: (answer) => answer };
-  const translated = translateAlong(way, asked, {
+  const translated = yield* translateAlong(way, asked, {
     form,
     maxOutputTokens: model.maxOutputTokens,
     answerId: part.id.replace(/^req_/, ""),
     now: Math.floor(arrivedAt / 1000),
     estimateTokens: estimatePromptTokens,
   });
-  const { body } = part;
-  if (body.bytes * mostLonger > body.maxBytes) body.growTo(jsonLength(translated.request.json(), body.maxBytes));
-  return translated;
+  return { ...translated, request: yield* counted(translated.request, part) };
+}
+
+/** Counts what it has become where it may be too much. What was long is written for it, and sent as it is then. */
+function* counted(request: TranslatedRequest, { body, request: { isLong } }: Call): Work<TranslatedRequest> {
+  const mayBeTooMuch = body.bytes * mostLonger > body.maxBytes;
+  if (isLong) {
+    const json = request.json();
+    const bytes = yield* jsonBytes(json, (length) => mayBeTooMuch && body.growTo(length));
+    return Wire.ofRead(request.desc, bytes, json);
+  }
+  if (mayBeTooMuch) body.growTo(jsonLength(request.json(), body.maxBytes));
+  return request;
 }
 
 type TranslatedRequest = Translated<Operation, Operation>["request"];

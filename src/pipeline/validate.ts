@@ -17,12 +17,25 @@ import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/
 import { transparent, untagged, wire, word } from "../../gen/modelgateway/v1/wire_pb.ts";
 import { formatDecimal } from "../decimal.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../errors.ts";
+import type { Later } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
+import { doInTurns, nextTurn } from "../work.ts";
+import { isSureOfLong } from "./long-check.ts";
 import { isSurelySound } from "./quick-check.ts";
 import { placeOf } from "./quick-places.ts";
 
-/** Throws a Refusal, or the WireFault of JSON that does not fit. */
-export type Validate = (request: Wire) => void;
+/** Throws a Refusal, or the WireFault of JSON that does not fit. `isUnsure`: the quick check has been made, and is not sure. */
+export type Validate = (request: Wire, isUnsure?: boolean) => void;
+
+/** Holds a long request to its contract in turns. Throws as `validate` does, later. */
+export function validateLong(request: Wire, validate: Validate): Later<void> {
+  return doInTurns(isSureOfLong(request.desc, request.outline())).then((isSure) => {
+    if (isSure) return;
+    // The reader makes of it what the validator looks at.
+    const understood = doInTurns(request.understand()).then(() => nextTurn());
+    return understood.then(() => validate(request, true));
+  });
+}
 
 /** Compiles the rules of these messages at once: the first use of a rule takes milliseconds. */
 export function createValidate(messages: readonly DescMessage[]): Validate {
@@ -41,8 +54,8 @@ export function createValidate(messages: readonly DescMessage[]): Validate {
       if (!(error instanceof Refusal) || error.reason === Reason.INTERNAL) throw error;
     }
   }
-  return (request) => {
-    if (!request.isMessage() && isSurelySound(request.desc, request.outline())) return;
+  return (request, isUnsure) => {
+    if (!isUnsure && !request.isMessage() && isSurelySound(request.desc, request.outline())) return;
     decide(request);
   };
 }

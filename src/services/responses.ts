@@ -15,6 +15,7 @@ import type { Complete } from "../pipeline/complete.ts";
 import type { ResponseStore } from "../storage/responses.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
+import { doInTurns } from "../work.ts";
 import { type Resolved, resolve } from "./responses-input.ts";
 
 export interface ResponsesParts {
@@ -77,7 +78,7 @@ async function prepared(
   { request, caller, body }: CreateCall,
   { store, clock }: Pick<ResponsesParts, "store" | "clock">,
 ): Promise<Resolved> {
-  if (request.isLong) await request.understood();
+  if (request.isLong) await doInTurns(request.understand());
   const { conversation, background } = request.message();
   if (conversation.case !== undefined) {
     throw invalidValue("conversation", "the gateway keeps no conversations; use previous_response_id");

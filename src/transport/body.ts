@@ -6,13 +6,15 @@
 import type { IncomingMessage } from "node:http";
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { BodyRoom } from "../call.ts";
-import { cancelled, internal, requestTimeout, requestTooLarge, unsupportedMediaType } from "../errors.ts";
+import { cancelled, formTooLarge, internal, requestTimeout, requestTooLarge, unsupportedMediaType } from "../errors.ts";
 import { ComingBody } from "../http1/coming-body.ts";
 import type { PlainRequest } from "../http1/served-request.ts";
 import type { Soon } from "../soon.ts";
-import type { JsonObject } from "../wire/json.ts";
+import { join } from "../wire/join.ts";
+import { type JsonObject, longJson } from "../wire/json.ts";
 import { jsonLength } from "../wire/json-length.ts";
 import { Wire } from "../wire/wire.ts";
+import { doInTurns, doNow } from "../work.ts";
 import type { BodyShare } from "./body-budget.ts";
 import { readForm, readMultipart } from "./form.ts";
 
@@ -102,7 +104,8 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
     };
     const onEnd = () => {
       leave();
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+      if (bytes < longJson) resolve(doNow(join(chunks)));
+      else doInTurns(join(chunks)).then(resolve, reject);
     };
     const onGone = () => stop(cancelled());
     req.on("data", onData).on("end", onEnd).on("error", onGone).on("close", onGone);
@@ -148,11 +151,20 @@ export function requestOf(desc: DescMessage, contentType = "", body: Buffer, roo
   if (contentType === jsonType) return Wire.ofBytes(desc, json);
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (type === jsonType || type.endsWith("+json")) return Wire.ofBytes(desc, json);
-  if (type === "multipart/form-data") return ofForm(desc, readMultipart(desc, contentType, body), room);
+  if (type === "multipart/form-data") return ofForm(desc, readMultipart(desc, contentType, formIn(body)), room);
   const guessed = type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded";
   if (!guessed) throw unsupportedMediaType(accepted);
   const isJson = /^\s*\{/.test(json.toString("latin1", 0, 64));
-  return isJson ? Wire.ofBytes(desc, json) : ofForm(desc, readForm(desc, body), room);
+  return isJson ? Wire.ofBytes(desc, json) : ofForm(desc, readForm(desc, formIn(body)), room);
+}
+
+/** The most bytes of a form: each may cost more than one of JSON, and forms are read at once. They are texts that people type. */
+const maxFormBytes = 262_144;
+
+/** Returns the body, if it is no larger than a form may be. */
+function formIn(body: Buffer): Buffer {
+  if (body.length > maxFormBytes) throw formTooLarge(maxFormBytes);
+  return body;
 }
 
 /** What a form says is counted as the JSON that it becomes. */

@@ -12,13 +12,13 @@ import { type Compression, compressedFlag, compressionNegotiate } from "@connect
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import type { Answer, AnswerHeaders, Peer, Way } from "../call.ts";
 import { malformedBody } from "../errors.ts";
-import { checkBinary } from "../wire/binary-bounds.ts";
-import { binaryOptions } from "../wire/json.ts";
+import { binaryOptions, longJson } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
+import { doInTurns } from "../work.ts";
 import { drained, setHead, streamOf, wholeOf } from "./answers.ts";
 import { type BodyLimits, discard, headerText, readBody } from "./body.ts";
 import type { BodyBudget, BodyShare } from "./body-budget.ts";
-import { asConnectError, noMessage, requestOfMessage } from "./rpc-call.ts";
+import { asConnectError, longRequest, noMessage, requestOfMessage } from "./rpc-call.ts";
 
 export interface GrpcOptions {
   readonly way: Way;
@@ -103,14 +103,16 @@ interface Reading {
 async function readRequest(req: IncomingMessage, method: DescMethod, { limits, share, fault }: Reading) {
   const body = await readBody(req, limits, share);
   if (fault) throw fault;
-  return requestOfMessage(method, messageIn(body, method.input), share);
+  const message = messageIn(body);
+  if (message.length >= longJson) return doInTurns(longRequest(method, message, true, share));
+  return requestOfMessage(method, readNow(method.input, message), share);
 }
 
 /** Before each message stand a byte of flags and its length in four. */
 const prefixBytes = 5;
 
-/** Returns the only message of a body. Throws a ConnectError, by the codes that gRPC has for what is none; a WireFault for too much. */
-function messageIn<D extends DescMessage>(body: Buffer, desc: D): MessageShape<D> {
+/** Returns the only message of a body. Throws a ConnectError, by the codes that gRPC has for what is none. */
+function messageIn(body: Buffer): Buffer {
   const length = body.length < prefixBytes ? 0 : body.readUInt32BE(1);
   if (body.length === 0) throw new ConnectError("protocol error: no message", Code.Unimplemented);
   if (body.length < prefixBytes + length)
@@ -118,8 +120,10 @@ function messageIn<D extends DescMessage>(body: Buffer, desc: D): MessageShape<D
   if (body.length > prefixBytes + length)
     throw new ConnectError("protocol error: several messages", Code.Unimplemented);
   if (body[0] === compressedFlag) throw new ConnectError("compressed by a coding that it does not name", Code.Internal);
-  const message = body.subarray(prefixBytes);
-  checkBinary(desc, message);
+  return body.subarray(prefixBytes);
+}
+
+function readNow<D extends DescMessage>(desc: D, message: Buffer): MessageShape<D> {
   try {
     return fromBinary(desc, message, binaryOptions);
   } catch {

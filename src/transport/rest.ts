@@ -11,7 +11,7 @@ import { unsupportedMediaType } from "../errors.ts";
 import type { HttpAnswer } from "../http1/served-answer.ts";
 import { Leaving } from "../signal.ts";
 import { following, isLater, orElse, type Soon, whenThere } from "../soon.ts";
-import type { JsonObject } from "../wire/json.ts";
+import { type JsonObject, longJson } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { nextTurn } from "../work.ts";
 import { writeBytes, writeProblem, writeStream, writeWhole } from "./answers.ts";
@@ -129,15 +129,15 @@ function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, roo
     return { method: chooseMethod(route, json), request: Wire.ofJson(desc, json) };
   }
   const request = requestOf(desc, headerText(req, "content-type"), body, room);
-  return whenThere(prepared(request), (read) => {
+  return whenThere(prepared(request, body.length), (read) => {
     const named = Object.keys(variables).length === 0 ? read : read.with(variables);
     return { method: chooseMethod(route, named.outline()), request: named };
   });
 }
 
-/** What has been read in turns is checked in another. */
-function prepared(request: Wire): Soon<Wire> {
-  const reading = request.prepared();
+/** What has been read in turns is checked in another. A long form goes on as the JSON that it stands for, with its text. */
+function prepared(request: Wire, length: number): Soon<Wire> {
+  const reading = length < longJson ? request : whenThere(request.prepared(), () => request.written());
   return isLater(reading) ? reading.then(() => nextTurn()).then(() => request) : request;
 }
 

@@ -8,12 +8,14 @@
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import { asRefusal, Refusal, requestTooLarge } from "../errors.ts";
 import type { Soon } from "../soon.ts";
-import { checkBinary } from "../wire/binary-bounds.ts";
 import { WireFault } from "../wire/fault.ts";
-import { scannedInTurns } from "../wire/json.ts";
+import { join } from "../wire/join.ts";
+import { longJson } from "../wire/json.ts";
+import type { Wire } from "../wire/wire.ts";
+import { doInTurns, doNow } from "../work.ts";
 import type { BodyShare } from "./body-budget.ts";
 import { type Inflate, isKnownCoding } from "./inflate.ts";
-import { asConnectError, type RpcCall } from "./rpc-call.ts";
+import { asConnectError, longRequest, type RpcCall } from "./rpc-call.ts";
 
 /** How the messages of a body are written. */
 export interface Packing {
@@ -34,10 +36,10 @@ export function takePacking(headers: Headers): Packing {
   const isBinary = !/[/+]json\b/i.test(type);
   const name = isGrpc ? "grpc-encoding" : isEnveloped ? "connect-content-encoding" : "content-encoding";
   const coding = headers.get(name);
+  // What connect-node reads may be of another length.
+  headers.delete("content-length");
   if (coding === null || !isKnownCoding(coding)) return { coding: undefined, isEnveloped, isBinary };
   headers.delete(name);
-  // It is the length of what was compressed.
-  headers.delete("content-length");
   return { coding, isEnveloped, isBinary };
 }
 
@@ -48,6 +50,8 @@ export interface BodyReading {
   /** Returns where the bytes are counted: it is there once the body is read. */
   readonly shareOf: () => BodyShare;
   readonly onRefused: (refusal: Refusal) => void;
+  /** Told of a long message, once it is read: connect-node reads an empty one in its place. */
+  readonly onRead: (request: Wire) => void;
 }
 
 /** Yields the bytes to be read. Throws a ConnectError. */
@@ -85,13 +89,12 @@ async function* checked(
   { coding, isEnveloped, isBinary }: Packing,
   reading: BodyReading,
 ): AsyncGenerator<Uint8Array> {
-  const bytes = joined(await Array.fromAsync(body));
-  const check: Check = isBinary ? (message: Buffer) => checkBinary(reading.call.method.input, message) : scannedInTurns;
-  const inflated = inflater(coding, check, reading);
+  const bytes = await joined(await Array.fromAsync(body));
+  const read = reader(isBinary, reading);
+  const inflated = inflater(coding, read, reading);
   if (!isEnveloped) {
     if (inflated) return yield* inflated(bytes, () => []);
-    await check(bytes);
-    return yield bytes;
+    return yield await read(bytes);
   }
   for (let at = 0; at < bytes.length; ) {
     const start = at + prefixBytes;
@@ -102,34 +105,47 @@ async function* checked(
     const isWhole = end <= bytes.length;
     if (isCompressed && isWhole && inflated) {
       yield* inflated(bytes.subarray(start, end), (length) => [prefixOf(flags & ~compressedFlag, length)]);
-    } else {
-      if (isWhole) await check(bytes.subarray(start, end));
-      yield bytes.subarray(at, end);
-    }
+    } else if (isWhole && end - start >= longJson) {
+      const message = await read(bytes.subarray(start, end));
+      yield prefixOf(flags, message.length);
+      yield message;
+    } else yield bytes.subarray(at, end);
     at = end;
   }
 }
 
-/** Throws a WireFault where there is more in a message than is read, now or later. */
-type Check = (message: Buffer) => Soon<void>;
+/** Returns what connect-node is to read. */
+type Read = (message: Buffer) => Soon<Buffer>;
+
+/** Reads what is long, and leaves an empty message in its place. */
+function reader(isBinary: boolean, { call, shareOf, onRead }: BodyReading): Read {
+  const empty = Buffer.from(isBinary ? "" : "{}");
+  return (message) => {
+    if (message.length < longJson) return message;
+    return doInTurns(longRequest(call.method, message, isBinary, shareOf())).then((request) => {
+      onRead(request);
+      return empty;
+    });
+  };
+}
 
 /** Returns what decompresses the messages of a body. `before` makes what stands before one, by its length. */
-function inflater(coding: string | undefined, check: Check, reading: BodyReading) {
+function inflater(coding: string | undefined, read: Read, reading: BodyReading) {
   const { inflate, maxBytes, shareOf, call } = reading;
   let room = maxBytes;
   if (coding === undefined) return undefined;
   return async function* (packed: Uint8Array, before: (length: number) => Uint8Array[]) {
     const share = shareOf();
     const { pieces, done } = await inflate(packed, { coding, maxBytes: room, share, signal: call.signal });
-    const message = joined(pieces);
+    const message = await joined(pieces);
     room -= message.length;
     share.remove(packed.length);
     let readAt = performance.now();
     try {
-      await check(message);
+      const plain = await read(message);
       readAt = performance.now();
-      yield* before(message.length);
-      yield message;
+      yield* before(plain.length);
+      yield plain;
     } finally {
       // What is read is worked on before anybody else has a turn; then they have as long as that took, before the next is made.
       setImmediate(() => setTimeout(done, performance.now() - readAt));
@@ -137,8 +153,9 @@ function inflater(coding: string | undefined, check: Check, reading: BodyReading
   };
 }
 
-function joined(pieces: readonly Uint8Array[]): Buffer {
-  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+function joined(pieces: readonly Uint8Array[]): Soon<Buffer> {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  return length < longJson ? doNow(join(pieces)) : doInTurns(join(pieces));
 }
 
 function prefixOf(flags: number, length: number): Buffer {

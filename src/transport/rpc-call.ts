@@ -1,15 +1,27 @@
 /** What an RPC is, whichever protocol carries it: its message as a request, and its failure as an error. */
-import { create, type DescMessage, type DescMethod, getOption, type MessageShape } from "@bufbuild/protobuf";
-import { ConnectError } from "@connectrpc/connect";
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  getOption,
+  type Message,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { access } from "../../gen/modelgateway/v1/access_pb.ts";
 import { ErrorDetailSchema } from "../../gen/modelgateway/v1/errors_pb.ts";
 import type { BodyRoom } from "../call.ts";
 import { asRefusal, type Refusal } from "../errors.ts";
+import { checkBinary } from "../wire/binary-bounds.ts";
+import { WireFault } from "../wire/fault.ts";
+import { longJson, readLong } from "../wire/json.ts";
 import { jsonLength } from "../wire/json-length.ts";
+import { readBinary } from "../wire/read-binary.ts";
+import { readProtoJson } from "../wire/read-proto-json.ts";
 import { Wire } from "../wire/wire.ts";
-
-/** A message that came in fewer bytes is not much longer as JSON. */
-const longMessage = 65_536;
+import { jsonBytes } from "../wire/write-json.ts";
+import { writeLongMessage } from "../wire/write-long.ts";
+import type { Work } from "../work.ts";
 
 /**
  * What `extra` brings is held to the contract, too: the request is read as the JSON that it becomes upstream, and counted as that.
@@ -17,8 +29,38 @@ const longMessage = 65_536;
  */
 export function requestOfMessage({ input }: DescMethod, message: MessageShape<DescMessage>, body: BodyRoom): Wire {
   const json = Wire.ofMessage(input, message).json();
-  if (body.bytes >= longMessage) body.growTo(jsonLength(json, body.maxBytes));
+  // What came in fewer bytes is not much longer as JSON.
+  if (body.bytes >= longJson) body.growTo(jsonLength(json, body.maxBytes));
   return Wire.ofJson(input, json);
+}
+
+/**
+ * Reads a long message in turns, and makes of it what REST would have sent: JSON text, and what it says. Its length is counted as
+ * it is written. Throws a Refusal or a WireFault for what is refused, and a ConnectError for what is no such message.
+ */
+export function* longRequest({ input }: DescMethod, bytes: Buffer, isBinary: boolean, body: BodyRoom): Work<Wire> {
+  const message = yield* isBinary ? binaryMessage(input, bytes) : jsonMessage(input, bytes);
+  const json = yield* writeLongMessage(input, message);
+  return Wire.ofRead(input, yield* jsonBytes(json, (length) => body.growTo(length)), json);
+}
+
+function* binaryMessage(input: DescMessage, bytes: Buffer): Work<Message> {
+  yield* checkBinary(input, bytes);
+  return yield* orNoMessage(readBinary(input, bytes), () => noMessage);
+}
+
+function* jsonMessage(input: DescMessage, bytes: Buffer): Work<Message> {
+  const json = yield* readLong(bytes, undefined);
+  // connect-node says so of a short one.
+  return yield* orNoMessage(readProtoJson(input, json), (error) => ConnectError.from(error).rawMessage);
+}
+
+function* orNoMessage(reading: Work<Message>, words: (error: unknown) => string): Work<Message> {
+  try {
+    return yield* reading;
+  } catch (error) {
+    throw error instanceof WireFault ? error : new ConnectError(words(error), Code.InvalidArgument);
+  }
 }
 
 /** What is said of a body that cannot be read as one. */

@@ -26,6 +26,7 @@ import { access, Caller as Least } from "../../gen/modelgateway/v1/access_pb.ts"
 import { type Admission, type Answer, type AnswerHeaders, type Arrival, here, type Peer, type Way } from "../call.ts";
 import { internal, malformedBody, type Refusal } from "../errors.ts";
 import { binaryOptions } from "../wire/json.ts";
+import type { Wire } from "../wire/wire.ts";
 import { streamOf, wholeOf } from "./answers.ts";
 import { discard } from "./body.ts";
 import type { BodyBudget, BodyShare } from "./body-budget.ts";
@@ -67,6 +68,8 @@ const admittedKey = createContextKey<Admission | undefined>(undefined);
 /** The call, once its message has been read. */
 const beganKey = createContextKey(false);
 const shareKey = createContextKey<BodyShare | undefined>(undefined);
+/** A long request, which was read before connect-node reads an empty one in its place. */
+const requestKey = createContextKey<Wire | undefined>(undefined);
 /** What the caller is told instead of what connect-node made of its message. */
 const insteadKey = createContextKey<ConnectError | undefined>(undefined);
 /** What connect-node has of the call. Its signal fires with whatever the call fails by. */
@@ -136,6 +139,7 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
         ...{ inflate, shareOf: () => values.get(shareKey) as BodyShare },
         call: { id, method: handler.method, signal: request.signal },
         onRefused: (refusal: Refusal) => (refused = refusal),
+        onRead: (read: Wire) => values.set(requestKey, read),
       };
       const body = visit ? rpcBody(came, takePacking(request.header), { ...reading, maxBytes: visit.maxBytes }) : came;
       // A bidirectional stream, as reflection is, has no end of its body to wait for.
@@ -181,7 +185,7 @@ function implement(service: DescService, way: Way): ServiceImpl<DescService> {
     const share = context.values.get(shareKey);
     if (!caller || !share) throw internal(new Error("a call without a caller"));
     context.values.set(beganKey, true);
-    const request = requestOfMessage(method, message, share);
+    const request = context.values.get(requestKey) ?? requestOfMessage(method, message, share);
     const answered = await way.handle({ ...arrivalOf(context), caller, request, body: share, signal });
     share.release();
     setAll(context.responseHeader, answered.headers);

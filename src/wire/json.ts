@@ -7,8 +7,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Soon } from "../soon.ts";
-import { doInTurns, doNow, type Work } from "../work.ts";
+import { doNow, type Work } from "../work.ts";
 import { maxDepth } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
 import { build, type LeftOut, Pieces } from "./pieces.ts";
@@ -41,16 +40,6 @@ const scan = new Scan();
 /** Throws a WireFault where a text is refused before it is parsed. It need not be JSON else. */
 export function scanned(bytes: Uint8Array): void {
   scan.begin(bytes).advance(Number.POSITIVE_INFINITY);
-}
-
-/** Does the same in turns for a long text that somebody else parses; a short one is for that reader alone. Throws now or later. */
-export function scannedInTurns(bytes: Uint8Array): Soon<void> {
-  return bytes.length < longJson ? undefined : doInTurns(scanOf(bytes));
-}
-
-function* scanOf(bytes: Uint8Array): Work<void> {
-  const scan = new Scan().begin(bytes);
-  while (!scan.advance(scanSteps)) yield;
 }
 
 function notUtf8(): WireFault {
@@ -92,6 +81,13 @@ export function jsonType(value: JsonValue): "null" | "string" | "number" | "bool
   return typeof value as "string" | "number" | "boolean" | "object";
 }
 
+/** Throws a WireFault where a body is no object. */
+export function asObject(json: JsonValue): JsonObject {
+  const type = jsonType(json);
+  if (type === "object") return json as JsonObject;
+  throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
+}
+
 /** Throws unless a value that no schema describes can be kept as it is. */
 export function checkRaw(value: JsonValue, depth: number): void {
   if (typeof value === "string") checkText(value);
@@ -107,6 +103,31 @@ export function checkRaw(value: JsonValue, depth: number): void {
   for (const key of keys) {
     checkKey(key);
     checkRaw(value[key] as JsonValue, depth + 1);
+  }
+}
+
+/** Counts the values that are looked at. */
+export interface Walked {
+  values: number;
+}
+
+/** How many values are looked at before it may be interrupted: some tenths of a millisecond. */
+const valuesATurn = 4096;
+
+/** Checks in turns. Throws as `checkRaw` does. */
+export function* checkRawInTurns(value: JsonValue, depth: number, walked: Walked): Work<void> {
+  if (++walked.values % valuesATurn === 0) yield;
+  if (typeof value !== "object" || value === null) return checkRaw(value, depth);
+  if (depth > maxDepth) throw new WireFault("type", `nested deeper than ${maxDepth} levels`);
+  const keys = Array.isArray(value) ? undefined : Object.keys(value);
+  checkCount(keys?.length ?? 0);
+  for (const key of keys ?? []) checkKey(key);
+  for (const item of Array.isArray(value) ? value : Object.values(value)) {
+    if (typeof item === "object") yield* checkRawInTurns(item as JsonValue, depth + 1, walked);
+    else {
+      if (++walked.values % valuesATurn === 0) yield;
+      checkRaw(item as JsonValue, depth + 1);
+    }
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
 import type { Work } from "../work.ts";
+import { WireFault } from "./fault.ts";
 import { checkCount } from "./json.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "./plan.ts";
 import { readItem, readMessage } from "./read.ts";
@@ -21,22 +22,30 @@ interface LongList {
   hold(items: unknown[]): unknown;
 }
 
-/** Throws a WireFault where the JSON does not fit; which one of several, and where, `readMessage` says. */
+/** Throws a WireFault where the JSON does not fit: of several faults one that is in no long list, if there is any. */
 export function* readLongMessage<D extends DescMessage>(desc: D, json: JsonObject): Work<MessageShape<D>> {
   const rest: JsonObject = { ...json };
   const lists = longListsOf(planOf(desc), json);
   for (const { key } of lists) delete rest[key];
   const message = readMessage(desc, rest, { lenient: false }) as Record<string, unknown>;
-  for (const { list, item, name, hold } of lists) {
+  for (const long of lists) message[long.name] = long.hold(yield* readItems(long));
+  return message as MessageShape<D>;
+}
+
+function* readItems({ key, list, item }: LongList): Work<unknown[]> {
+  const items: unknown[] = [];
+  let at: number | undefined;
+  try {
     checkCount(list.length);
-    const items: unknown[] = [];
-    for (const value of list) {
-      items.push(readItem(item, value));
+    for (at = 0; at < list.length; at++) {
+      items.push(readItem(item, list[at] as JsonValue));
       if (items.length % itemsATurn === 0) yield;
     }
-    message[name] = hold(items);
+  } catch (fault) {
+    if (!(fault instanceof WireFault)) throw fault;
+    throw (at === undefined ? fault : fault.under(at)).under(key);
   }
-  return message as MessageShape<D>;
+  return items;
 }
 
 function longListsOf({ byKey }: MessagePlan, json: JsonObject): LongList[] {

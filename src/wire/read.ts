@@ -21,7 +21,7 @@ export function readMessage<D extends DescMessage>(desc: D, json: JsonValue, opt
   return readPlanned(planOf(desc), json, 1, options) as MessageShape<D>;
 }
 
-/** Reads an item of a list that stands in a request's own object. Throws a WireFault. */
+/** Reads an item of a request's own list. Throws a WireFault. */
 export function readItem(plan: ValuePlan, item: JsonValue): unknown {
   return readValue(plan, item, 2, { lenient: false });
 }
@@ -62,15 +62,19 @@ function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options:
 }
 
 /** Throws unless a request's message at this depth may keep a value under a key that none of its members reads. */
-export function checkUnnamed({ byKey, byLowerKey }: MessagePlan, key: string, value: JsonValue, depth: number): void {
+export function checkUnnamed(plan: MessagePlan, key: string, value: JsonValue, depth: number): void {
+  checkSpelling(plan, key);
+  checkRaw(value, depth + 1);
+}
+
+/** Throws unless a request's message may keep anything under a key that none of its members reads. */
+export function checkSpelling({ byKey, byLowerKey }: MessagePlan, key: string): void {
   checkKey(key);
   // Some upstreams read keys in any case: what is not held to the contract here would be obeyed there.
   const known = byKey.has(key) ? undefined : byLowerKey.get(key.toLowerCase());
   if (known !== undefined) throw new WireFault("value", `expected the spelling ${known}`);
-  checkRaw(value, depth + 1);
 }
 
-/** Throws unless a message at this depth may keep such a member. */
 function checkKept(key: string, value: JsonValue, depth: number): void {
   checkKey(key);
   checkRaw(value, depth + 1);

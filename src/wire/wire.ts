@@ -17,8 +17,7 @@ import {
 import type { Soon } from "../soon.ts";
 import { doInTurns, doNow, type Work } from "../work.ts";
 import type { PlainText } from "./around.ts";
-import { WireFault } from "./fault.ts";
-import { binaryOptions, jsonType, longJson, parseJson, readAnswer, readLong } from "./json.ts";
+import { asObject, binaryOptions, longJson, parseJson, readAnswer, readLong } from "./json.ts";
 import { readOutline } from "./outline.ts";
 import { type LeftOut, putIn } from "./pieces.ts";
 import { readMessage } from "./read.ts";
@@ -42,6 +41,8 @@ export class Wire<D extends DescMessage = DescMessage> {
   #frame: Buffer | undefined;
   #json: JsonObject | undefined;
   #message: MessageShape<D> | undefined;
+  /** Why it is no message, where that has been found out. */
+  #misfit: unknown;
   /** As `outline` returns it, where that is not all. */
   #outline: JsonObject | undefined;
   /** What a request's outline lacks, and the text that has it. */
@@ -64,6 +65,14 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** Takes a parsed JSON object. */
   static ofJson<D extends DescMessage>(desc: D, json: JsonObject, lenient = false): Wire<D> {
     const wire = new Wire(desc, lenient);
+    wire.#json = json;
+    return wire;
+  }
+
+  /** Takes JSON text, and what it says. */
+  static ofRead<D extends DescMessage>(desc: D, bytes: Buffer, json: JsonObject): Wire<D> {
+    const wire = new Wire(desc, false);
+    wire.#bytes = bytes;
     wire.#json = json;
     return wire;
   }
@@ -102,8 +111,7 @@ export class Wire<D extends DescMessage = DescMessage> {
 
   /** Returns it in bytes, by the shortest way. */
   encoded(): Encoded {
-    const isJson = this.#text() !== undefined || this.#json !== undefined;
-    return isJson || !this.#message
+    return !this.isMessage() || !this.#message
       ? { isJson: true, bytes: this.bytes() }
       : { isJson: false, bytes: toBinary(this.desc, this.#message) };
   }
@@ -123,8 +131,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** Writes the JSON text in turns, where it is not there: it is for what is known to be long. */
   written(): Soon<this> {
     if (this.#text() !== undefined) return this;
-    const writing = doInTurns(jsonBytes(this.json()));
-    return writing.then((bytes) => {
+    return doInTurns(jsonBytes(this.json())).then((bytes) => {
       this.#bytes = bytes;
       return this;
     });
@@ -211,18 +218,19 @@ export class Wire<D extends DescMessage = DescMessage> {
 
   /** Returns the message; not to be changed. Throws a WireFault where the JSON does not fit it. */
   message(): MessageShape<D> {
+    if (this.#misfit) throw this.#misfit;
     this.#message ??= readMessage(this.desc, this.json(), { lenient: this.#lenient });
     return this.#message;
   }
 
   /** Reads a long request's message in turns. What does not fit is for `message` to say. */
-  understood(): Soon<this> {
-    if (this.#message || this.#lenient) return this;
-    const keep = (message?: MessageShape<D>) => {
-      this.#message ??= message;
-      return this;
-    };
-    return doInTurns(readLongMessage(this.desc, this.json())).then(keep, () => keep());
+  *understand(): Work<void> {
+    if (this.#message || this.#misfit || this.#lenient) return;
+    try {
+      this.#message = yield* readLongMessage(this.desc, this.json());
+    } catch (fault) {
+      this.#misfit = fault;
+    }
   }
 
   /**
@@ -238,10 +246,4 @@ export class Wire<D extends DescMessage = DescMessage> {
     else copy.#json = withMembers(this.json(), changes);
     return copy;
   }
-}
-
-function asObject(json: JsonValue): JsonObject {
-  const type = jsonType(json);
-  if (type === "object") return json as JsonObject;
-  throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
 }

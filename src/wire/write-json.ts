@@ -1,5 +1,6 @@
 /** Writes JSON in turns, as `JSON.stringify` writes it: nobody waits for what is long. */
 import type { Work } from "../work.ts";
+import { join } from "./join.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 
 /** In characters: so much is put together before it is handed on. A long text is written in parts of this. */
@@ -21,11 +22,17 @@ export function* writeJson(value: JsonValue, take: TakeText, isSorted = false): 
   if (growing.text !== "") take(growing.text);
 }
 
-/** Returns the value in bytes. */
-export function* jsonBytes(value: JsonValue): Work<Buffer> {
+/** Returns the value in bytes. `count` is told how many they are, as they come to be. */
+export function* jsonBytes(value: JsonValue, count: (bytes: number) => void = () => {}): Work<Buffer> {
   const parts: Buffer[] = [];
-  yield* writeJson(value, (text) => void parts.push(Buffer.from(text)));
-  return Buffer.concat(parts);
+  let length = 0;
+  yield* writeJson(value, (text) => {
+    const part = Buffer.from(text);
+    length += part.length;
+    count(length);
+    parts.push(part);
+  });
+  return yield* join(parts);
 }
 
 function* write(value: JsonValue, growing: Growing, isSorted: boolean): Work<void> {

@@ -12,6 +12,11 @@ export function writeMessage<D extends DescMessage>(desc: D, message: MessageSha
   return writePlanned(planOf(desc), message as unknown as Source);
 }
 
+/** Writes an item of a list. */
+export function writeItem(plan: ValuePlan, item: unknown): JsonValue {
+  return writeValue(plan, item) ?? null;
+}
+
 type Source = Record<string, unknown>;
 
 function writePlanned(plan: MessagePlan, source: Source): JsonValue {
@@ -53,10 +58,16 @@ function isZero(value: unknown): boolean {
 
 function writeShape(field: FieldPlan, value: unknown): JsonValue | undefined {
   if (field.shape === "one") return writeValue(field.value, value);
-  if (field.shape === "list") return (value as unknown[]).map((item) => writeValue(field.value, item) ?? null);
+  // Nothing changes what a message holds, and a long list of numbers need not be there twice.
+  if (field.shape === "list" && isWrittenAsItIs(field.value)) return value as JsonValue[];
+  if (field.shape === "list") return (value as unknown[]).map((item) => writeItem(field.value, item));
   const map: JsonObject = {};
   for (const [key, item] of Object.entries(value as object)) put(map, key, writeValue(field.value, item) ?? null);
   return map;
+}
+
+function isWrittenAsItIs(plan: ValuePlan): boolean {
+  return plan.kind === "string" || plan.kind === "double" || (plan.kind === "integer" && !plan.big);
 }
 
 /** Sets a key of the caller's choice. `__proto__`, which an RPC may bring, is left out: it would set the prototype. */

@@ -6,7 +6,8 @@
  */
 import type { ChatMessage, ToolCall } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { WireFault } from "../../wire/fault.ts";
-import { checkRaw, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { checkRawInTurns, type JsonObject, type JsonValue, longJson, readLong } from "../../wire/json.ts";
+import { aTurn, type Work } from "../../work.ts";
 import type { Calls } from "./calls.ts";
 import { contentBlocks, textBlocks } from "./content.ts";
 import type { Dropped } from "./dropped.ts";
@@ -15,12 +16,17 @@ import { upstreamName } from "./names.ts";
 /** The deepest nesting of arguments: the blocks around them take the rest of what a reader allows. */
 const argumentsDepth = 10;
 
-export function assistantBlocks(message: ChatMessage, path: string, calls: Calls, dropped: Dropped): JsonObject[] {
-  const content = contentBlocks(message, path, "assistant", dropped);
+export function* assistantBlocks(
+  message: ChatMessage,
+  path: string,
+  calls: Calls,
+  dropped: Dropped,
+): Work<JsonObject[]> {
+  const content = yield* contentBlocks(message, path, "assistant", dropped);
   const said = [
     ...content.filter((block) => !isThinking(block)),
     ...textBlocks(message.refusal),
-    ...callBlocks(message, path, calls, dropped),
+    ...(yield* callBlocks(message, path, calls, dropped)),
   ];
   const thought = [...thinkingBlocks(message, path, dropped), ...content.filter(isThinking)];
   if (message.reasoningContent && thought.length === 0) dropped.add(`${path}.reasoning_content`);
@@ -59,20 +65,24 @@ function signedThinking(value: JsonValue): JsonObject | undefined {
   return typeof signature === "string" && signature !== "" ? { type, thinking, signature } : undefined;
 }
 
-function callBlocks(message: ChatMessage, path: string, calls: Calls, dropped: Dropped): JsonObject[] {
-  const blocks = message.toolCalls.map((call, i) => callBlock(call, `${path}.tool_calls[${i}]`, calls, dropped));
+function* callBlocks(message: ChatMessage, path: string, calls: Calls, dropped: Dropped): Work<JsonObject[]> {
+  const blocks: (JsonObject | undefined)[] = [];
+  for (const [i, call] of message.toolCalls.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
+    blocks.push(yield* callBlock(call, `${path}.tool_calls[${i}]`, calls, dropped));
+  }
   const { functionCall } = message;
   if (functionCall) {
     const { name = "", arguments: text = "" } = functionCall;
     const functionPath = `${path}.function_call`;
     dropped.addExtra(functionCall.extra, functionPath);
-    const input = argumentsOf(text, `${functionPath}.arguments`, dropped);
+    const input = yield* argumentsOf(text, `${functionPath}.arguments`, dropped);
     blocks.push(toolUse({ callerId: "", name, input }, functionPath, calls, dropped));
   }
   return blocks.filter((block) => block !== undefined);
 }
 
-function callBlock(call: ToolCall, path: string, calls: Calls, dropped: Dropped): JsonObject | undefined {
+function* callBlock(call: ToolCall, path: string, calls: Calls, dropped: Dropped): Work<JsonObject | undefined> {
   const { id: callerId = "", function: called, custom, extra } = call;
   const definition = called ?? custom;
   if (!definition) {
@@ -82,7 +92,7 @@ function callBlock(call: ToolCall, path: string, calls: Calls, dropped: Dropped)
   dropped.addExtra(extra, path);
   dropped.addExtra(definition.extra, `${path}.${called ? "function" : "custom"}`);
   const input = called
-    ? argumentsOf(called.arguments ?? "", `${path}.function.arguments`, dropped)
+    ? yield* argumentsOf(called.arguments ?? "", `${path}.function.arguments`, dropped)
     : { input: custom?.input ?? "" };
   return toolUse({ callerId, name: definition.name ?? "", input }, path, calls, dropped);
 }
@@ -100,11 +110,12 @@ function toolUse({ callerId, name, input }: Use, path: string, calls: Calls, dro
   return undefined;
 }
 
-function argumentsOf(text: string, path: string, dropped: Dropped): JsonObject {
+function* argumentsOf(text: string, path: string, dropped: Dropped): Work<JsonObject> {
   if (text.trim() === "") return {};
   try {
-    const value = JSON.parse(text) as JsonValue;
-    checkRaw(value, argumentsDepth);
+    const value =
+      text.length < longJson ? (JSON.parse(text) as JsonValue) : yield* readLong(Buffer.from(text), undefined);
+    yield* checkRawInTurns(value, argumentsDepth, { values: 0 });
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch (error) {
     if (!(error instanceof SyntaxError) && !(error instanceof WireFault)) throw error;

@@ -8,6 +8,7 @@ import { type ChatMessage, type ContentPart, ContentPartType } from "../../../ge
 import { CacheControlSchema, ContentBlockSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../errors.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { aTurn, type Work } from "../../work.ts";
 import type { Dropped } from "./dropped.ts";
 import { fileBlock, imageBlock } from "./media.ts";
 import { reads } from "./reads.ts";
@@ -22,12 +23,13 @@ export const sides = {
 export type Side = keyof typeof sides;
 
 /** Returns the blocks of a message's `content`, in reading order. `path` is the message's. */
-export function contentBlocks(message: ChatMessage, path: string, side: Side, dropped: Dropped): JsonObject[] {
+export function* contentBlocks(message: ChatMessage, path: string, side: Side, dropped: Dropped): Work<JsonObject[]> {
   const { content } = message;
   if (content.case === "text") return textBlocks(content.value);
   const blocks: JsonObject[] = [];
   for (const [i, part] of (content.value?.parts ?? []).entries()) {
     const partPath = `${path}.content[${i}]`;
+    if (i % aTurn === aTurn - 1) yield;
     const block = blockOf(part, partPath, dropped);
     if (block === "blank") continue;
     if (block && sides[side].some((type) => type === block.type)) blocks.push(block);

@@ -8,6 +8,7 @@
 import { type ChatMessage, Role } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { missingField } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
+import { aTurn, type Work } from "../../work.ts";
 import { assistantBlocks } from "./assistant.ts";
 import { Calls } from "./calls.ts";
 import { cacheMark, contentBlocks } from "./content.ts";
@@ -23,9 +24,12 @@ export interface Conversation {
 const marks = ["cache_control"];
 const interrupted = "The tool call was interrupted: there is no result.";
 
-export function conversationOf(messages: readonly ChatMessage[], dropped: Dropped): Conversation {
+export function* conversationOf(messages: readonly ChatMessage[], dropped: Dropped): Work<Conversation> {
   const builder = new ConversationBuilder(dropped);
-  for (const [i, message] of messages.entries()) builder.add(message, `messages[${i}]`);
+  for (const [i, message] of messages.entries()) {
+    yield* builder.add(message, `messages[${i}]`);
+    if (i % aTurn === aTurn - 1) yield;
+  }
   return builder.end();
 }
 
@@ -39,27 +43,27 @@ class ConversationBuilder {
     this.#dropped = dropped;
   }
 
-  add(message: ChatMessage, path: string): void {
+  *add(message: ChatMessage, path: string): Work<void> {
     switch (message.role) {
       case Role.SYSTEM:
       case Role.DEVELOPER:
         this.#nameRest(message, path, marks);
-        this.#system.push(...this.#marked(contentBlocks(message, path, "system", this.#dropped), message, path));
+        this.#system.push(...this.#marked(yield* contentBlocks(message, path, "system", this.#dropped), message, path));
         return;
       case Role.USER:
         this.#nameRest(message, path, marks);
         this.#turn("user").blocks.push(
-          ...this.#marked(contentBlocks(message, path, "user", this.#dropped), message, path),
+          ...this.#marked(yield* contentBlocks(message, path, "user", this.#dropped), message, path),
         );
         return;
       case Role.ASSISTANT:
         this.#nameRest(message, path, [...marks, "thinking_blocks"]);
-        this.#assistant(message, path);
+        yield* this.#assistant(message, path);
         return;
       case Role.TOOL:
       case Role.FUNCTION:
         this.#dropped.addExtra(message.extra, path, isErrorOf(message) === undefined ? marks : [...marks, "is_error"]);
-        this.#result(message, path);
+        yield* this.#result(message, path);
         return;
     }
     throw missingField(`${path}.role`);
@@ -71,17 +75,17 @@ class ConversationBuilder {
     return { system: this.#system, turns: this.#turns };
   }
 
-  #assistant(message: ChatMessage, path: string): void {
+  *#assistant(message: ChatMessage, path: string): Work<void> {
     if (this.#turns.at(-1)?.role === "user") this.#answerOpenCalls();
-    const blocks = this.#marked(assistantBlocks(message, path, this.#calls, this.#dropped), message, path);
+    const blocks = this.#marked(yield* assistantBlocks(message, path, this.#calls, this.#dropped), message, path);
     // An empty one is no turn: what stands around it is one.
     if (blocks.length > 0) this.#turn("assistant").blocks.push(...blocks);
   }
 
-  #result(message: ChatMessage, path: string): void {
+  *#result(message: ChatMessage, path: string): Work<void> {
     const { toolCallId = "", name, content, extra } = message;
     const id = this.#calls.answer(toolCallId, name);
-    const blocks = contentBlocks(message, path, "user", this.#dropped);
+    const blocks = yield* contentBlocks(message, path, "user", this.#dropped);
     if (id === undefined) {
       this.#dropped.add(toolCallId ? `${path}.tool_call_id` : name ? `${path}.name` : path);
       this.#turn("user").blocks.push(...this.#marked(blocks, message, path));

@@ -5,6 +5,7 @@
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
+import { aTurn, type Work } from "../../work.ts";
 
 export class Dropped {
   readonly #paths = new Set<string>();
@@ -21,11 +22,18 @@ export class Dropped {
   }
 
   /** Returns the paths in the order of the request's members; within one, in the order in which they were found. */
-  inOrderOf(request: Wire): string[] {
+  *inOrderOf(request: Wire): Work<string[]> {
     if (this.#paths.size < 2) return [...this.#paths];
-    const keys = Object.keys(request.json());
-    const place = (path: string) => keys.indexOf(path.replace(/[.[].*/s, ""));
-    return [...this.#paths].sort((a, b) => place(a) - place(b));
+    // Of what is no member of the request, all stands first.
+    const byMember = new Map<string | undefined, string[]>([[undefined, []]]);
+    for (const key of Object.keys(request.json())) byMember.set(key, []);
+    let count = 0;
+    for (const path of this.#paths) {
+      const member = path.replace(/[.[].*/s, "");
+      byMember.get(byMember.has(member) ? member : undefined)?.push(path);
+      if (++count % aTurn === 0) yield;
+    }
+    return [...byMember.values()].flat();
   }
 }
 

@@ -25,10 +25,10 @@ import { chunksOf } from "./stream.ts";
 export const chatToMessages: Translation<"chat", "messages"> = {
   from: "chat",
   to: "messages",
-  translate(request, context) {
+  *translate(request, context) {
     const chat = request.message();
     const dropped = new Dropped();
-    const { json, called } = messageRequest(chat, context, dropped);
+    const { json, called } = yield* messageRequest(chat, context, dropped);
     const reading: Reading = {
       id: `chatcmpl-${context.answerId}`,
       created: context.now,
@@ -38,7 +38,7 @@ export const chatToMessages: Translation<"chat", "messages"> = {
     };
     return {
       request: Wire.ofJson(CreateMessageRequestSchema, json),
-      dropped: dropped.inOrderOf(request),
+      dropped: yield* dropped.inOrderOf(request),
       answer: (answer) => translateAnswer(answer, reading),
     };
   },

@@ -6,6 +6,7 @@
 import type { CreateChatCompletionRequest } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { OutputConfigSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../wire/json.ts";
+import type { Work } from "../../work.ts";
 import type { TranslationContext } from "../translation.ts";
 import { type Choice, choiceOf, isForced } from "./choice.ts";
 import { conversationOf } from "./conversation.ts";
@@ -33,17 +34,18 @@ export interface MessageRequest {
 }
 
 /** Throws a Refusal for what the Messages API cannot do at all. */
-export function messageRequest(
+export function* messageRequest(
   request: CreateChatCompletionRequest,
   { form, maxOutputTokens }: TranslationContext,
   dropped: Dropped,
-): MessageRequest {
+): Work<MessageRequest> {
   refuseImpossible(request);
   nameWordless(request, dropped);
   const { top_k: topK, ...shared } = sharedSettings(request, dropped);
-  const conversation = conversationOf(request.messages, dropped);
+  const conversation = yield* conversationOf(request.messages, dropped);
   const thinking = thinkingOf(request, maxOutputTokens, continuesWithoutThinking(conversation.turns), dropped);
   const thinks = isThinkingOn(thinking.json);
+  yield;
   const format = formatOf(request, thinks, dropped);
   const box = toolboxOf(request, dropped);
   const called = new Map(box.called);
@@ -53,6 +55,7 @@ export function messageRequest(
     const tools = rebuiltTools(conversation.turns);
     if (tools.length > 0) choice = { tools, json: { type: "none" } };
   }
+  yield;
   if (format.tool) {
     const name = answerToolName(new Set(choice.tools.map((tool) => tool.name)));
     choice = offerAnswerTool(choice, { name, ...format.tool });

@@ -18,8 +18,8 @@ import { wholeCompletion } from "./whole.ts";
 export const completionsToChat: Translation<"completions", "chat"> = {
   from: "completions",
   to: "chat",
-  translate(request, context) {
-    const { chat, dropped, reading } = chatRequest(request, context);
+  *translate(request, context) {
+    const { chat, dropped, reading } = yield* chatRequest(request, context);
     return {
       request: chat,
       dropped,

@@ -12,6 +12,7 @@ import type {
 import { asRefusal } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import type { Work } from "../../work.ts";
 import type { TranslationContext } from "../translation.ts";
 import { onlyPrompt } from "./prompt.ts";
 
@@ -56,10 +57,10 @@ const foreign = new Set([
 ]);
 
 /** Throws a Refusal for a prompt that no chat call can serve. The prompt is one. */
-export function chatRequest(
+export function* chatRequest(
   request: Wire<typeof CreateCompletionRequestSchema>,
   context: TranslationContext,
-): ChatRequest {
+): Work<ChatRequest> {
   const message = request.message();
   const prompt = onlyPrompt(message.prompt);
   const chat: JsonObject = {};
@@ -74,7 +75,7 @@ export function chatRequest(
   // Upstreams refuse the options of a stream where none is asked for.
   const { stream_options } = request.json();
   if (context.form === "stream" && stream_options) chat.stream_options = stream_options;
-  return { chat: checked(chat), dropped, reading: readingOf(message, prompt, context) };
+  return { chat: yield* checked(chat), dropped, reading: readingOf(message, prompt, context) };
 }
 
 function typedKeys({ maxTokens, logprobs }: CreateCompletionRequest, prompt: string, context: TranslationContext) {
@@ -98,8 +99,9 @@ function readingOf(request: CreateCompletionRequest, prompt: string, context: Tr
 }
 
 /** A key that the completion's schema does not name may be one of chat's, and wrong. */
-function checked(chat: JsonObject): ChatRequest["chat"] {
+function* checked(chat: JsonObject): Work<ChatRequest["chat"]> {
   const wire = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
+  yield* wire.understand();
   try {
     wire.message();
   } catch (fault) {

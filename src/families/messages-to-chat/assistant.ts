@@ -9,16 +9,22 @@
 import { ContentBlockType } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { missingField } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
+import { aTurn, type Work } from "../../work.ts";
 import type { PlacedBlock } from "./content.ts";
 import { fieldsSet } from "./fields.ts";
 import type { ToolNames } from "./names.ts";
 
 /** Puts the paths of what it leaves out into `unsaid`. */
-export function assistantMessage(blocks: readonly PlacedBlock[], names: ToolNames, unsaid: Set<string>): JsonObject {
+export function* assistantMessage(
+  blocks: readonly PlacedBlock[],
+  names: ToolNames,
+  unsaid: Set<string>,
+): Work<JsonObject> {
   let text = "";
   let reasoning = "";
   const calls: JsonObject[] = [];
-  for (const placed of blocks) {
+  for (const [i, placed] of blocks.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
     const { block, path } = placed;
     if (block.type === ContentBlockType.TEXT) text += block.text ?? "";
     else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names));

@@ -16,20 +16,27 @@ import {
 } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
+import { aTurn, type Work } from "../../work.ts";
 import { assistantMessage } from "./assistant.ts";
 import { contentOf, type PlacedBlock, paragraphs, partsOf, placed } from "./content.ts";
 import type { ToolNames } from "./names.ts";
 import { toolResultOf } from "./tool-results.ts";
 
 /** Puts the paths of what it leaves out into `unsaid`. */
-export function conversationOf(request: CreateMessageRequest, names: ToolNames, unsaid: Set<string>): JsonObject[] {
+export function* conversationOf(
+  request: CreateMessageRequest,
+  names: ToolNames,
+  unsaid: Set<string>,
+): Work<JsonObject[]> {
   const messages: JsonObject[] = [];
   const instructions = systemPrompt(request, unsaid);
   if (instructions) messages.push({ role: "system", content: instructions });
-  for (const { role, blocks } of turnsOf(request.messages)) {
+  let count = 0;
+  for (const { role, blocks } of yield* turnsOf(request.messages)) {
+    if (++count % aTurn === 0) yield;
     if (role === Role.SYSTEM) messages.push({ role: "system", content: instructionsIn(blocks) });
-    else if (role === Role.ASSISTANT) messages.push(assistantMessage(blocks, names, unsaid));
-    else messages.push(...userMessages(blocks));
+    else if (role === Role.ASSISTANT) messages.push(yield* assistantMessage(blocks, names, unsaid));
+    else messages.push(...(yield* userMessages(blocks)));
   }
   return messages;
 }
@@ -57,9 +64,10 @@ interface Turn {
   readonly blocks: PlacedBlock[];
 }
 
-function turnsOf(messages: readonly InputMessage[]): Turn[] {
+function* turnsOf(messages: readonly InputMessage[]): Work<Turn[]> {
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
     const blocks = blocksOf(message, `messages[${i}].content`);
     const last = turns.at(-1);
     if (last && last.role === message.role) last.blocks.push(...blocks);
@@ -78,12 +86,19 @@ function textBlock(text: string): ContentBlock {
 }
 
 /** A tool message holds text only: the images and files of results open the user's message, each with its call's id. */
-function userMessages(blocks: readonly PlacedBlock[]): JsonObject[] {
-  const isResult = ({ block }: PlacedBlock) => block.type === ContentBlockType.TOOL_RESULT;
-  const results = blocks.filter(isResult).map(toolResultOf);
-  const own = blocks.filter((block) => !isResult(block)).flatMap(partsOf);
-  const parts = [...results.flatMap(({ attached }) => attached), ...own];
-  const messages = results.map(({ message }) => message);
+function* userMessages(blocks: readonly PlacedBlock[]): Work<JsonObject[]> {
+  const messages: JsonObject[] = [];
+  const attached: JsonObject[] = [];
+  const own: JsonObject[] = [];
+  for (const [i, placed] of blocks.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
+    if (placed.block.type === ContentBlockType.TOOL_RESULT) {
+      const result = toolResultOf(placed);
+      messages.push(result.message);
+      attached.push(...result.attached);
+    } else own.push(...partsOf(placed));
+  }
+  const parts = [...attached, ...own];
   if (parts.length > 0 || messages.length === 0) messages.push({ role: "user", content: contentOf(parts) });
   return messages;
 }

@@ -5,13 +5,25 @@
  * path, in the order of the request, together with what the translation left out for reasons of its own. So a key
  * that nobody thought of is named too. Null and the empty list say nothing, and are not named.
  */
+
 import { type JsonObject, type JsonValue, jsonType } from "../../wire/json.ts";
+import { aTurn, type Work } from "../../work.ts";
 
 /** Returns the paths of what is left out. `unsaid` are those that the translation left out knowingly. */
-export function droppedOf(request: JsonObject, unsaid: ReadonlySet<string>): string[] {
+export function* droppedOf(request: JsonObject, unsaid: ReadonlySet<string>): Work<string[]> {
   const walk: Walk = { unsaid, dropped: [] };
-  wholeRequest(request, "", walk);
+  for (const [key, value] of Object.entries(request)) {
+    if (key === "messages" && Array.isArray(value)) yield* inMessages(value, walk);
+    else visit(members.get(key) ?? lost, value, key, walk);
+  }
   return walk.dropped;
+}
+
+function* inMessages(messages: readonly JsonValue[], walk: Walk): Work<void> {
+  for (const [i, message] of messages.entries()) {
+    visit(inMessage, message, `messages[${i}]`, walk);
+    if (i % aTurn === aTurn - 1) yield;
+  }
 }
 
 interface Walk {
@@ -96,18 +108,22 @@ const metadata: Shape = (value, path, walk) => {
   keys({ user_id: said, ...Object.fromEntries(simulated.map((key) => [key, said])) })(value, path, walk);
 };
 
-const wholeRequest = keys({
-  model: said,
-  messages: each(keys({ role: said, content: blocks })),
-  max_tokens: said,
-  system: blocks,
-  tools: each(tool),
-  tool_choice: keys({ type: said, name: said, disable_parallel_tool_use: said }),
-  thinking: keys({ type: said, budget_tokens: said }),
-  output_config: keys({ effort: said, format: keys({ type: said, schema: said }) }),
-  stop_sequences: each(said),
-  stream: said,
-  metadata,
-  temperature: said,
-  top_p: said,
-});
+const inMessage = keys({ role: said, content: blocks });
+
+/** Of the request, but for its messages. */
+const members: ReadonlyMap<string, Shape> = new Map(
+  Object.entries({
+    model: said,
+    max_tokens: said,
+    system: blocks,
+    tools: each(tool),
+    tool_choice: keys({ type: said, name: said, disable_parallel_tool_use: said }),
+    thinking: keys({ type: said, budget_tokens: said }),
+    output_config: keys({ effort: said, format: keys({ type: said, schema: said }) }),
+    stop_sequences: each(said),
+    stream: said,
+    metadata,
+    temperature: said,
+    top_p: said,
+  }),
+);

@@ -21,16 +21,16 @@ import { eventsOf } from "./stream.ts";
 export const messagesToChat: Translation<"messages", "chat"> = {
   from: "messages",
   to: "chat",
-  translate(request, context) {
+  *translate(request, context) {
     const asked = request.message();
     const names = new ToolNames();
     const unsaid = new Set<string>();
-    const chat = chatRequestOf(asked, context, names, unsaid);
+    const chat = yield* chatRequestOf(asked, context, names, unsaid);
     const asks = Wire.ofJson(operations.chat.input, chat);
     const origin = { answerId: context.answerId, model: asked.model ?? "", stops: stopsOf(asked), names };
     return {
       request: asks,
-      dropped: droppedOf(request.json(), unsaid),
+      dropped: yield* droppedOf(request.json(), unsaid),
       answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
         translated(answer, origin, () => context.estimateTokens(asks)) as Answer<Output<"messages", F>>,
     };

@@ -9,6 +9,7 @@
 import type { CreateMessageRequest, MessageMetadata } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../errors.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import type { Work } from "../../work.ts";
 import type { TranslationContext } from "../translation.ts";
 import { conversationOf } from "./conversation.ts";
 import { reasoningEffortOf } from "./effort.ts";
@@ -19,12 +20,12 @@ import { refuseLostThread } from "./thread.ts";
 import { toolChoiceOf, toolsOf } from "./tools.ts";
 
 /** Throws a Refusal. Puts the paths of what it leaves out into `unsaid`, where no table can tell. */
-export function chatRequestOf(
+export function* chatRequestOf(
   request: CreateMessageRequest,
   context: TranslationContext,
   names: ToolNames,
   unsaid: Set<string>,
-): JsonObject {
+): Work<JsonObject> {
   refuseLostThread(request);
   for (let i = maxStops; i < request.stopSequences.length; i++) unsaid.add(`stop_sequences[${i}]`);
   const stops = stopsOf(request);
@@ -32,7 +33,7 @@ export function chatRequestOf(
   const streamed = context.form === "stream";
   return fieldsSet({
     model: request.model,
-    messages: conversationOf(request, names, unsaid),
+    messages: yield* conversationOf(request, names, unsaid),
     max_tokens: maxTokensOf(request, context),
     temperature: request.temperature,
     top_p: request.topP,

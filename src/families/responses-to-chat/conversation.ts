@@ -13,17 +13,21 @@ import {
 } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue, itemNotFound, missingField } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
+import { aTurn, type Work } from "../../work.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { chatPart, contentOf, isText } from "./content.ts";
 import { Turn } from "./turn.ts";
 
 /** Throws a Refusal for what a chat model must not do without. */
-export function conversationOf({ instructions, input }: CreateResponseRequest, dropped: Dropped): JsonObject[] {
+export function* conversationOf({ instructions, input }: CreateResponseRequest, dropped: Dropped): Work<JsonObject[]> {
   const conversation = new Conversation(dropped);
   if (instructions) conversation.add({ role: "system", content: instructions });
   if (input.case === "inputText") conversation.add({ role: "user", content: input.value });
   const items = input.case === "inputItems" ? input.value.items : [];
-  for (const [i, item] of items.entries()) conversation.take(item, `input[${i}]`);
+  for (const [i, item] of items.entries()) {
+    conversation.take(item, `input[${i}]`);
+    if (i % aTurn === aTurn - 1) yield;
+  }
   return conversation.end();
 }
 

@@ -20,13 +20,13 @@ import { customToolsOf } from "./tools.ts";
 export const responsesToChat: Translation<"responses", "chat"> = {
   from: "responses",
   to: "chat",
-  translate(request, context) {
+  *translate(request, context) {
     const dropped = new Dropped();
-    const chat = chatRequestOf(request, context, dropped);
+    const chat = yield* chatRequestOf(request, context, dropped);
     const origin = originOf(request, context, customToolsOf(request.message()));
     return {
       request: chat,
-      dropped: dropped.inOrderOf(request),
+      dropped: yield* dropped.inOrderOf(request),
       answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
         translated(answer, origin) as Answer<Output<"responses", F>>,
     };

@@ -13,6 +13,7 @@ import {
 import { asRefusal, invalidValue, missingField } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import type { Work } from "../../work.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import type { TranslationContext } from "../translation.ts";
@@ -30,18 +31,18 @@ const named = new Set(CreateResponseRequestSchema.members.map(({ name }) => name
 const included = new Set(["message.output_text.logprobs", "reasoning.encrypted_content"]);
 
 /** Throws a Refusal. */
-export function chatRequestOf(
+export function* chatRequestOf(
   asked: Wire<typeof CreateResponseRequestSchema>,
   context: TranslationContext,
   dropped: Dropped,
-): Wire<typeof CreateChatCompletionRequestSchema> {
+): Work<Wire<typeof CreateChatCompletionRequestSchema>> {
   const request = asked.message();
   if (request.prompt) throw invalidValue("prompt", "the gateway keeps no prompt templates; send the prompt itself");
   const isStream = context.form === "stream";
   const chat = fieldsSet({
     ...vendorKeys(request, dropped),
     model: request.model,
-    messages: conversationOf(request, dropped),
+    messages: yield* conversationOf(request, dropped),
     ...toolsOf(request, dropped),
     max_completion_tokens: bounded(request.maxOutputTokens, context),
     temperature: request.temperature,
@@ -59,7 +60,7 @@ export function chatRequestOf(
     stream_options: isStream ? { include_usage: true } : undefined,
   });
   nameUnsaid(request, dropped);
-  return checked(chat);
+  return yield* checked(chat);
 }
 
 function vendorKeys({ extra }: CreateResponseRequest, dropped: Dropped): JsonObject {
@@ -113,8 +114,9 @@ function nameUnsaid(request: CreateResponseRequest, dropped: Dropped): void {
 }
 
 /** A key that the schema of responses does not name may be one of chat's, and wrong. */
-function checked(chat: JsonObject): Wire<typeof CreateChatCompletionRequestSchema> {
+function* checked(chat: JsonObject): Work<Wire<typeof CreateChatCompletionRequestSchema>> {
   const wire = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
+  yield* wire.understand();
   try {
     wire.message();
   } catch (fault) {

@@ -17,7 +17,7 @@ import { SessionService } from "../../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { asRefusal, Reason } from "../../../src/errors.ts";
 import { isSurelySound } from "../../../src/pipeline/quick-check.ts";
-import { createValidate } from "../../../src/pipeline/validate.ts";
+import { createValidate, validateLong } from "../../../src/pipeline/validate.ts";
 import { WireFault } from "../../../src/wire/fault.ts";
 import { parseJson, readLong } from "../../../src/wire/json.ts";
 import { type LeftOut, putIn } from "../../../src/wire/pieces.ts";
@@ -156,7 +156,11 @@ async function checkDifference(tried: Case, isSure: typeof isSurelySound): Promi
   const plain = plainVerdict(tried);
   const ways = {
     "at once": () => checked(Wire.ofBytes(desc, bytes)),
-    "in turns": async () => checked(await Wire.ofBytes(desc, bytes).prepared()),
+    "in turns": async () => {
+      const request = await Wire.ofBytes(desc, bytes).prepared();
+      await validateLong(request, validate);
+      return saidBy(request);
+    },
   };
   for (const [name, way] of Object.entries(ways)) {
     const verdict = await verdictOf(way);
@@ -183,6 +187,10 @@ function plainVerdict({ desc, bytes }: Case): Verdict {
 /** Throws what a request is refused by. */
 function checked(request: Wire): Verdict {
   validate(request);
+  return saidBy(request);
+}
+
+function saidBy(request: Wire): Verdict {
   return { says: toBinary(request.desc, request.message()), json: request.json() };
 }
 
