@@ -14,6 +14,7 @@ import { checkReferences } from "./references.ts";
 import { defaultMaxBodyBytes, type FileConfig, fileSchema, type TierConfig } from "./schema.ts";
 import { catalogueSchema, type ModelConfig, servedBy, type UpstreamConfig, vendorsSchema } from "./schema-models.ts";
 import type { CacheConfig, Config } from "./shape.ts";
+import { withVendor } from "./vendors.ts";
 
 export type { CacheConfig, Config, Environment, ModelConfig, UpstreamConfig };
 
@@ -38,7 +39,8 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
   const nothing: FileConfig = { upstreams: [], models: [] };
   const written = (file ? load(file, fileSchema, environment, faults, checkReferences) : undefined) ?? nothing;
   const settings = settingsOf(environment, faults);
-  const upstreams = file ? written.upstreams : upstreamsOf(vendors, environment, faults);
+  const named = file ? written.upstreams : upstreamsOf(vendors, environment, faults);
+  const upstreams = named.map((upstream) => withVendor(upstream, vendors));
   const [port, metrics] = [settings.port ?? written.port ?? 8080, metricsOf(written.metrics, settings.metricsPort)];
   if (port !== 0 && metrics?.isAsked && metrics.port === port) {
     faults.push({ file: file ?? "environment", message: `the port ${port} is given twice: for calls and for metrics` });

@@ -1,7 +1,9 @@
 /** The form of upstreams and models: in gateway.yaml, and in the built-in catalogue. */
 import { z } from "zod";
+import { profileSchema } from "./schema-profile.ts";
 import {
   credentialSchema,
+  headerNameSchema,
   modelIdSchema,
   modelNameSchema,
   moneySchema,
@@ -24,7 +26,13 @@ export const upstreamSchema = z.strictObject({
   name: nameSchema,
   kind: upstreamKind,
   base_url: urlSchema,
+  vendor: nameSchema.optional(),
+  profile: profileSchema.optional(),
   api_key: credentialSchema.optional(),
+  api_keys: z.array(credentialSchema).min(1, "expected at least one key").optional(),
+  credential: headerNameSchema.optional(),
+  headers: z.record(headerNameSchema, credentialSchema).optional(),
+  query: z.record(z.string().regex(/^[\w.-]{1,100}$/, "expected a name of the query"), credentialSchema).optional(),
   discover: z.boolean().optional(),
   timeouts: z
     .strictObject({
@@ -90,10 +98,13 @@ export const vendorsSchema = z.strictObject({
     z.strictObject({
       name: nameSchema,
       kind: upstreamKind.default("openai"),
-      base_url: urlSchema,
+      base_url: urlSchema.optional(),
       key_variable: z.string(),
       url_variable: z.string().optional(),
       url_suffix: z.string().optional(),
+      credential: headerNameSchema.optional(),
+      like: nameSchema.optional(),
+      profile: profileSchema.optional(),
       discover_elsewhere: z.boolean().optional(),
     }),
   ),
