@@ -51,6 +51,27 @@ export function doInTurns<T>(work: Work<T>): Later<T> {
   return done;
 }
 
+const once: Work<undefined> = {
+  next: () => ({ done: true, value: undefined }),
+} as Work<undefined>;
+
+/** Is there when it is its turn: for work that waits in between. It is to do about a turn's work then. */
+export function nextTurn(): Later<void> {
+  return doInTurns<void>(once);
+}
+
+let isTaken = false;
+
+/** Whether a turn's work may be done at once: where nothing waits in line, and once in each round of the event loop. */
+export function mayGoFirst(): boolean {
+  if (isTaken || line.length > 0) return false;
+  isTaken = true;
+  setImmediate(() => {
+    isTaken = false;
+  });
+  return true;
+}
+
 function goOn(): void {
   const first = line.shift();
   try {

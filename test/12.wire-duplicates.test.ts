@@ -110,6 +110,8 @@ test("a member put into any object a second time, in any spelling, is refused by
       fc.nat(),
       fc.infiniteStream(fc.nat(2)),
       (value, at, spelling) => {
+        // It is refused once already.
+        if (JSON.stringify(value).includes('"__proto__"')) return;
         deepStrictEqual(read(JSON.stringify(value)), JSON.parse(JSON.stringify(value)));
         const members = membersOf(value, "");
         const chosen = members[at % members.length];

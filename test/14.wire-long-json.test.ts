@@ -3,13 +3,17 @@
  * them: others of their length stand in what is read.
  */
 import { deepStrictEqual, strictEqual, throws } from "node:assert";
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../gen/modelgateway/v1/chat_pb.ts";
+import { CreateEmbeddingsRequestSchema } from "../gen/modelgateway/v1/embeddings_pb.ts";
+import { CreateResponseRequestSchema } from "../gen/modelgateway/v1/responses_pb.ts";
 import { createValidate } from "../src/pipeline/validate.ts";
 import { readLong } from "../src/wire/json.ts";
 import { type LeftOut, putIn } from "../src/wire/pieces.ts";
+import { readMessage } from "../src/wire/read.ts";
+import { readLongMessage } from "../src/wire/read-long.ts";
 import { Wire } from "../src/wire/wire.ts";
 import { doNow } from "../src/work.ts";
 
@@ -125,6 +129,33 @@ describe("refused is", () => {
 
   test("what is no UTF-8", () => {
     throws(() => doNow(readLong(Buffer.from(`{"a":"${image}","b":"é"}`, "latin1"), undefined)), /not UTF-8/);
+  });
+});
+
+describe("a message with long lists", () => {
+  const many = Array.from({ length: 1_000 }, (_, i) => ({
+    role: i % 2 ? "assistant" : "user",
+    content: `${i}`,
+    odd: i,
+  }));
+  test.each<[string, DescMessage, JsonObject]>([
+    ["of messages", CreateChatCompletionRequestSchema, { model: "m", messages: many, more: { a: [1] } }],
+    ["of items where a text may stand", CreateResponseRequestSchema, { model: "m", input: many }],
+    [
+      "of texts",
+      CreateChatCompletionRequestSchema,
+      { model: "m", messages: [], stop: many.map(({ content }) => content) },
+    ],
+    ["of numbers", CreateEmbeddingsRequestSchema, { model: "m", input: many.map(({ odd }) => odd) }],
+  ])("%s is read in turns as at once", (_, desc, json) => {
+    deepStrictEqual(doNow(readLongMessage(desc, json)), readMessage(desc, json, { lenient: false }));
+  });
+
+  test("is refused as ever where an item does not fit", async () => {
+    const faulty = { model: "m", messages: [...many, { role: 7 }] };
+    const request = Wire.ofJson(CreateChatCompletionRequestSchema, faulty);
+    await request.understood();
+    throws(() => request.message(), /expected/);
   });
 });
 

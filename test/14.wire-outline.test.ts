@@ -9,8 +9,9 @@ import { EmbeddingListSchema } from "../gen/modelgateway/v1/embeddings_pb.ts";
 import { encodeVectors } from "../src/families/embeddings-encoding.ts";
 import { readOutline } from "../src/wire/outline.ts";
 import { Wire } from "../src/wire/wire.ts";
+import { doNow } from "../src/work.ts";
 
-const outline = (text: string) => readOutline(Buffer.from(text));
+const outline = (text: string) => doNow(readOutline(Buffer.from(text)));
 
 describe("vectors stand empty", () => {
   const cases: [name: string, text: string, expected: JsonValue][] = [
@@ -48,7 +49,7 @@ describe("left to the parser is", () => {
   ])("%s", (_, text) => strictEqual(outline(text), undefined));
 
   test("what is no UTF-8", () => {
-    strictEqual(readOutline(Buffer.from('{"é":1,"embedding":[1]}', "latin1")), undefined);
+    strictEqual(doNow(readOutline(Buffer.from('{"é":1,"embedding":[1]}', "latin1"))), undefined);
   });
 });
 

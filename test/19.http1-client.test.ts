@@ -361,8 +361,11 @@ describe("a connection", () => {
       setDefaultCACertificates([readFileSync(cert, "utf8")]);
       undo.push(() => setDefaultCACertificates(defaults));
       const named = createConnectionPool(`https://localhost:${port}`, usual);
-      for (let i = 0; i < 2; i++) expect(await ask(named)).toMatchObject({ body: "ok", end: "ended" });
-      expect(seen.at(-1)).toBe("localhost");
+      const before = seen.length;
+      // Not even where the process is busy when a request has gone out, and its answer is there first.
+      const busy = () => void setImmediate(() => execFileSync("sleep", ["0.01"]));
+      for (let i = 0; i < 8; i++) expect(await ask(named, busy)).toMatchObject({ body: "ok", end: "ended" });
+      expect(seen.slice(before)).toEqual(["localhost"]);
       const unnamed = createConnectionPool(`https://127.0.0.1:${port}`, usual);
       expect(await ask(unnamed)).toMatchObject({ end: { code: "ERR_TLS_CERT_ALTNAME_INVALID" } });
       await Promise.all([unproved.close(), named.close(), unnamed.close()]);

@@ -4,7 +4,9 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -12,12 +14,14 @@ import { Health, HealthCheckResponse_ServingStatus as Status } from "../gen/grpc
 import { createPatience, mostWaitMs } from "../src/storage/when-free.ts";
 import { root } from "./support/command.ts";
 import { eventually } from "./support/eventually.ts";
-import { startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { now, startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { hear } from "./support/hear.ts";
-import { ledgersOfTests, unlimited, wish } from "./support/ledger.ts";
+import { ledgersOfTests, over, type TestLedger, unlimited, wish } from "./support/ledger.ts";
 import { paidModels } from "./support/paid-models.ts";
 import { openAccount, openBooks, type Payer } from "./support/payer.ts";
+import { scrape } from "./support/scrape.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
+import { makeUser, minutes, signedIn, stoppedClock } from "./support/sign-in.ts";
 import { answerAsOpenAi } from "./support/vendors.ts";
 
 const lockers: ChildProcess[] = [];
@@ -45,9 +49,15 @@ describe("a gateway that serves", () => {
   let ample: Payer;
   let scarce: Payer;
 
+  let clock: ReturnType<typeof stoppedClock>;
+
   beforeEach(async () => {
+    clock = stoppedClock(now);
     upstream = await startScriptedUpstream(answerAsOpenAi);
-    gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), operatorKey: "the operator's" });
+    gateway = await startTestGateway(
+      { ...paidModels(upstream.baseUrl), failedCredentials: { perMinute: 3 } },
+      { clock: clock.read },
+    );
     ample = openAccount(gateway, { recharge: 1_000_000_000, admin: true });
     // Enough for a call, and too little to be leased.
     scarce = openAccount(gateway, { recharge: 5_000, admin: true });
@@ -92,9 +102,9 @@ describe("a gateway that serves", () => {
     const free = await lock(gateway.databasePath);
     const isDone: string[] = [];
     const created = ask("KeyService/CreateKey", ample.apiKey, { name: "new" }).finally(() => isDone.push("created"));
-    // A refusal of a wrong key is no write; its act is.
-    const refused = await ask("OperatorService/CreateAccount", "wrong", { name: "new" });
-    expect(refused.status).toBe(401);
+    // Who guesses is refused at once; that it was is written behind the answer.
+    const guesses = await Promise.all(["a", "b", "c", "d"].map((key) => ask("KeyService/ListKeys", `sk-${key}`)));
+    expect(guesses.map(({ status }) => status)).toContain(429);
     const repeated = hear(gateway, {
       ...{ path: "/v1/chat/completions", apiKey: ample.apiKey, body, headers: { "idempotency-key": "one" } },
     }).answer.finally(() => isDone.push("repeated"));
@@ -105,7 +115,20 @@ describe("a gateway that serves", () => {
     expect((await repeated).status).toBe(200);
     await eventually(() => {
       const acts = gateway.storage.acts.page({ limit: 10 });
-      expect(acts.map(({ action, refused }) => [action, refused])).toContainEqual(["KeyService.CreateKey", ""]);
+      expect(acts.map(({ action }) => action).sort()).toEqual(["Credentials.Throttled", "KeyService.CreateKey"]);
+    });
+  });
+
+  test("knows who is signed in, and remembers when the session was used once the lock is free", async () => {
+    await makeUser(gateway);
+    const browser = await signedIn(gateway);
+    clock.pass(5 * minutes);
+    const free = await lock(gateway.databasePath);
+    expect((await browser.session.listSessions({})).sessions).toMatchObject([{ current: true }]);
+    await free();
+    await eventually(async () => {
+      const [session] = (await browser.session.listSessions({})).sessions;
+      expect(session?.lastSeenAt && timestampMs(session.lastSeenAt)).toBe(clock.read());
     });
   });
 
@@ -133,6 +156,7 @@ describe("a gateway that serves", () => {
     });
     expect(told.connection).not.toBe("close");
     expect((await health.check({})).status).toBe(Status.NOT_SERVING);
+    expect((await scrape(gateway.metricsPort)).value("model_gateway_storage_writable")).toBe(0);
     expect((await call(ample)).status).toBe(200);
     const [chat, key, message] = await refused;
     // Anthropic's clients know the trouble by another status.
@@ -145,6 +169,7 @@ describe("a gateway that serves", () => {
     watching.abort();
     await watch;
     expect((await call(scarce)).status).toBe(200);
+    expect((await scrape(gateway.metricsPort)).value("model_gateway_storage_writable")).toBe(1);
     expect(gateway.logged()).toContain("the storage cannot be written");
     expect(gateway.logged()).toContain("the storage can be written again");
   });
@@ -190,6 +215,59 @@ describe("a ledger", () => {
     await free();
     await closing;
     expect(await held).toMatchObject({ kind: "held" });
+  });
+});
+
+describe("what else keeps writes from arriving is told at once, and when it is over", () => {
+  const ledgerOf = ledgersOfTests();
+
+  /** Returns what is told at each change. */
+  function listen({ engine: { writable } }: TestLedger): (string | undefined)[] {
+    const told: (string | undefined)[] = [];
+    writable.onChange(() => told.push(writable.trouble()));
+    return told;
+  }
+
+  test("a database that is read-only", async () => {
+    const t = await ledgerOf({ balance: 100 });
+    const told = listen(t);
+    const touch = () => t.store.transact(() => t.store.touch("key_1", 1));
+    t.engine.books.prepare<[]>("PRAGMA query_only = ON").run();
+    expect(touch).toThrow("readonly");
+    expect(told).toEqual(["the database cannot be written: it is read-only, for 0 s"]);
+    t.engine.books.prepare<[]>("PRAGMA query_only = OFF").run();
+    await eventually(() => expect(told.slice(1)).toEqual([undefined]));
+    touch();
+  });
+
+  test("a full disk", async () => {
+    const t = await ledgerOf({ balance: 100 });
+    const told = listen(t);
+    const [{ page_count: pages = 0 } = {}] = t.engine.books
+      .prepare<[], { page_count: number }>("PRAGMA page_count")
+      .all();
+    t.engine.books.prepare<[]>(`PRAGMA max_page_count = ${pages}`).all();
+    const grow = t.engine.prepare<[number]>("UPDATE accounts SET name = hex(zeroblob(?))");
+    expect(() => grow.run(1_000_000)).toThrow("full");
+    expect(told[0]).toBe("the database cannot be written: the disk is full, for 0 s");
+    t.engine.books.prepare<[]>("PRAGMA max_page_count = 1000000").all();
+    grow.run(1_000_000);
+    expect(told.at(-1)).toBeUndefined();
+  });
+
+  test("notes that cannot be written, which the charge of a call waits for", async () => {
+    const t = await ledgerOf({ balance: 1_000_000 });
+    const told = listen(t);
+    const reserved = await t.ledger.hold(unlimited("r1", 10, t.now()));
+    expect(reserved.kind).toBe("held");
+    writeFileSync(`${t.path}.notes`, "no folder");
+    const charged = t.ledger.settle(over("r1", 4, t.now()));
+    await eventually(() =>
+      expect(told).toEqual(["notes beside the database cannot be written: the disk fails, for 0 s"]),
+    );
+    rmSync(`${t.path}.notes`);
+    expect(await charged).toEqual({ cost: 4, waived: 0 });
+    await eventually(() => expect(told.slice(1)).toEqual([undefined]));
   });
 });
 

@@ -76,7 +76,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["transport", "pipeline", "services", "providers", "targets", "telemetry", "ledger", "limits", "config"],
     ...["tokens", "storage (types)", "call.ts (types)", "catalog.ts", "ids.ts", "signal.ts"],
   ],
-  transport: ["http1", "call.ts", "errors.ts", "flow.ts", "ids.ts", "signal.ts", "soon.ts", "wire"],
+  transport: ["http1", "call.ts", "errors.ts", "flow.ts", "ids.ts", "signal.ts", "soon.ts", "wire", "work.ts"],
   services: [
     ...["pipeline", "families", "limits", "storage"],
     ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "ids.ts", "secrets.ts", "wire"],
@@ -99,12 +99,14 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
       "soon.ts",
       "secrets.ts",
       "wire",
+      "work.ts",
     ],
   ],
   families: ["providers/operations.ts", "call.ts", "errors.ts", "flow.ts", "wire"],
   providers: [
     ...["http1", "config", "tokens"],
     ...["call.ts", "errors.ts", "facts.ts (types)", "flow.ts", "signal.ts", "soon.ts", "wire"],
+    ...["work.ts"],
   ],
   http1: ["clock.ts"],
   tokens: ["background.ts", "errors.ts", "signal.ts (types)", "wire"],

@@ -28,6 +28,12 @@ export class ChunkedReader {
   /** The beginning of a line whose end has not come. */
   #line = "";
   #trailers = 0;
+  /** Counts the bytes that are looked at between chunks. */
+  readonly #steps: { count: number } | undefined;
+
+  constructor(steps?: { count: number }) {
+    this.#steps = steps;
+  }
 
   get isOver(): boolean {
     return this.#state === "over";
@@ -62,6 +68,7 @@ export class ChunkedReader {
       size = size * 16 + digit;
     }
     if (size === 0 || bytes[at] !== cr || bytes[at + 1] !== lf) return undefined;
+    if (this.#steps) this.#steps.count += at + 2 - from;
     this.#left = size;
     this.#state = "data";
     return at + 2;
@@ -70,6 +77,7 @@ export class ChunkedReader {
   #readLine(bytes: Buffer, from: number): number {
     const end = bytes.indexOf(lf, from);
     const to = end === -1 ? bytes.length : end;
+    if (this.#steps) this.#steps.count += to - from + 1;
     const line = this.#line + bytes.toString("latin1", from, to);
     if (line.length + this.#trailers > longestLine) throw new RangeError("a line between chunks is too long");
     if (end === -1) {
@@ -77,6 +85,7 @@ export class ChunkedReader {
       return to;
     }
     this.#line = "";
+    if (this.#steps) this.#steps.count += line.length;
     if (line.charCodeAt(line.length - 1) !== cr) throw new RangeError("a line between chunks does not end as lines do");
     this.#takeLine(line);
     return end + 1;

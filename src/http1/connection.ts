@@ -10,15 +10,16 @@ import type { Deadlines } from "./deadlines.ts";
 import { ClosedError, type PartTimeouts, type Replies } from "./replies.ts";
 import {
   announcesBody,
+  checkInterim,
   type Framing,
   framingOf,
   hasNoBody,
   notUnderstood,
-  type ReplyHead,
   usuallyKeptMs,
 } from "./reply.ts";
 import { ReplyHeads } from "./reply-heads.ts";
 import { reusableForMs } from "./reuse.ts";
+import { afterReads } from "./together.ts";
 import { writeMessage } from "./write.ts";
 
 /** Connects to the server, and has what it sends called back with. */
@@ -39,9 +40,6 @@ export interface ConnectionOptions {
 
 const empty = Buffer.alloc(0);
 
-/** How many interim answers (103) may come before an answer: nobody waits for them, and some servers send one or two. */
-const mostInterim = 32;
-
 export class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
@@ -58,6 +56,7 @@ export class Connection {
   #keptMs = usuallyKeptMs;
   #isBodyInDoubt = false;
   #isEarly = false;
+  readonly #isEncrypted: boolean;
   /** How many interim answers have come before it. */
   #interim = 0;
   /** When what is waited for is late, or the server no longer keeps it, by `performance.now()`. */
@@ -67,6 +66,7 @@ export class Connection {
     this.#options = options;
     const { socket, connected } = options.open(this.#onData);
     this.#socket = socket;
+    this.#isEncrypted = connected === "secureConnect";
     socket.once(connected, () => afterReads(this.#begin));
     socket.once("end", () => this.#leave(new ClosedError("it closed the connection")));
     socket.on("error", (error) => this.#leave(error));
@@ -102,6 +102,11 @@ export class Connection {
   /** Whether its server still keeps it at this moment, while nothing runs. */
   isKeptAt(now: number): boolean {
     return now < this.deadline;
+  }
+
+  /** Whether all has gone out that was sent. Of an encrypted connection that is known at the end of a turn. */
+  get isWritten(): boolean {
+    return this.#socket.writableLength === 0;
   }
 
   get isPaused(): boolean {
@@ -161,9 +166,9 @@ export class Connection {
     if (!beginning) return undefined;
     const { head, length, from } = beginning;
     const rest = all.subarray(from);
-    if (this.#socket.writableLength > 0) this.#isEarly = true;
+    if (!this.isWritten) this.#noteEarly();
     if (head.status < 200) {
-      this.#passInterim(head);
+      checkInterim(head, ++this.#interim);
       return rest.length > 0 ? this.#readHead(rest, now) : undefined;
     }
     this.#keptMs = head.keptMs;
@@ -174,12 +179,11 @@ export class Connection {
     return rest;
   }
 
-  /** What comes before the answer itself says nothing that anybody waits for, and buys the server no time. */
-  #passInterim(head: ReplyHead): void {
-    if (head.status === 101) throw notUnderstood("it changed to another protocol");
-    // Its body would be taken for the answer.
-    if (announcesBody(head)) throw notUnderstood("an interim answer announces a body");
-    if (++this.#interim > mostInterim) throw notUnderstood("too many interim answers come before it");
+  /** What is encrypted counts as written at the end of the turn, and no sooner: until then a quick answer is no early one. */
+  #noteEarly(): void {
+    const replies = this.#replies;
+    if (!this.#isEncrypted) this.#isEarly = true;
+    else setImmediate(() => (this.#isEarly ||= this.#replies === replies && !this.isWritten));
   }
 
   #readBody(bytes: Buffer, now: number): void {
@@ -209,7 +213,7 @@ export class Connection {
   #finish(isMoreBehind: boolean, now: number): void {
     const replies = this.#replies;
     const [keptMs, isBodyInDoubt, isEarly] = [this.#keptMs, this.#isBodyInDoubt, this.#isEarly];
-    const isWriting = this.#socket.writableLength > 0;
+    const isWriting = !this.isWritten && !this.#isEncrypted;
     const ms = reusableForMs({ keptMs, isBodyInDoubt, isEarly, isMoreBehind, isWriting });
     if (replies && ms > 0) this.#becomeIdle(now, ms);
     else this.#letGo();
@@ -242,9 +246,4 @@ export class Connection {
     this.#options.onClosed(this);
     this.#socket.destroy();
   }
-}
-
-/** Calls back when the sockets have been read once more: a server that says something before it is asked shows until then. */
-function afterReads(then: () => void): void {
-  setImmediate(setImmediate, then);
 }

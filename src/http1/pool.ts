@@ -85,8 +85,12 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
       else if (queued.length < resting.length) queued.push(one);
       else make().send(one.head, one.body, one.replies);
     }
-    idle.push(...resting);
+    const rested = resting;
     resting = [];
+    for (const connection of rested) {
+      if (connection.isWritten) idle.push(connection);
+      else connection.abort();
+    }
     if (queued.length > 0) awaitTurnEnd();
     endIfOver();
   }

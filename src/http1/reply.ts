@@ -92,6 +92,20 @@ export function framingOf({ status, fields, isOld }: ReplyHead, readLength?: num
   return new ChunkedReader();
 }
 
+/** How many interim answers (103) may come before an answer: nobody waits for them, and some servers send one or two. */
+const mostInterim = 32;
+
+/**
+ * Throws an Error for an interim answer that is not passed over, the `count`th before its answer. What it says nobody waits
+ * for, and it buys the server no time.
+ */
+export function checkInterim(head: ReplyHead, count: number): void {
+  if (head.status === 101) throw notUnderstood("it changed to another protocol");
+  // Its body would be taken for the answer.
+  if (announcesBody(head)) throw notUnderstood("an interim answer announces a body");
+  if (count > mostInterim) throw notUnderstood("too many interim answers come before it");
+}
+
 export function notUnderstood(words: string): Error {
   return new Error(`the answer is not understood: ${words}`);
 }

@@ -57,3 +57,8 @@ export function sendMessages(): void {
   messages = [];
   for (const { socket, head, body } of sending) if (socket.writable) writeMessage(socket, head, body);
 }
+
+/** Calls back when the sockets have been read once more: a server that says something before it is asked shows until then. */
+export function afterReads(then: () => void): void {
+  setImmediate(setImmediate, then);
+}

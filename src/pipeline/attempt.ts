@@ -18,6 +18,7 @@ import { orElse, type Soon, whenThere } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
 import { endless } from "./deadline.ts";
 import type { CallStreams } from "./drain.ts";
+import { droppedHeaders } from "./dropped-headers.ts";
 import { holdHead } from "./hold-head.ts";
 import type { Lead } from "./leads.ts";
 import type { AttemptMeter, CallMeter } from "./meter.ts";
@@ -65,22 +66,40 @@ export function attemptAt<O extends Operation, F extends Form>(
   isHedge: boolean,
   options: AttemptOptions<F>,
 ): Soon<Answered<O, F>> {
+  // Who translates reads the message.
+  const isUnderstood = lead.way.length === 0 || !part.request.isLong;
+  if (isUnderstood) return attemptNow(lead, part, signal, isHedge, options);
+  return whenThere(part.request.understood(), () => attemptNow(lead, part, signal, isHedge, options));
+}
+
+function attemptNow<O extends Operation, F extends Form>(
+  lead: Lead,
+  part: Call<Input<O>>,
+  signal: Signal,
+  isHedge: boolean,
+  options: AttemptOptions<F>,
+): Soon<Answered<O, F>> {
   const { form, meter, reservation, clock, onSent } = options;
   const { operation, model } = lead;
   const translated = translate(lead, part, options);
   const { dropped } = translated;
   if (dropped.length > 0 && options.isStrict) throw wouldBeDropped(dropped);
-  return whenThere(reservation.bound(model, operation, translated.request), (request) => {
+  const written = part.request.isLong ? translated.request.written() : translated.request;
+  const bounded = whenThere(written, (request) => reservation.bound(model, operation, request));
+  return whenThere(bounded, (request) => {
     const facts = factsOf(lead, clock(), isHedge);
     part.facts.attempts = [...part.facts.attempts, facts];
     onSent(lead, facts);
     const attempted = meter.attempt(operation, request);
     const failedFirst = followOvertaking(signal, part.signal, attempted, facts);
     const stream = options.streams && streamOf(lead, signal, attempted, request, facts, options.streams);
-    const told = (answer: Answer): Answered<O, F> => {
+    const told = (answer: Answer): Soon<Answered<O, F>> => {
       // A stream may last for long, and asks for no text of its request any more.
       if (form === "stream") for (const sent of [request, part.request]) sent.letGoOfText();
-      return { answer: toldBack(answer, translated) as Answered<O, F>["answer"], lead, facts };
+      const answered = { answer: toldBack(answer, translated) as Answered<O, F>["answer"], lead, facts };
+      if (answer.kind !== "whole" || answered.answer.kind !== "whole" || !answer.body.isLong) return answered;
+      // What was long is long in other words, too.
+      return whenThere((answered.answer.body as Wire).written(), () => answered);
     };
     /** Who has no sockets waits for itself. */
     const waited = () => {
@@ -206,17 +225,4 @@ function passedTrace(header: Call["header"]): AnswerHeaders {
   if (traceparent === undefined) return {};
   const tracestate = header("tracestate");
   return tracestate === undefined ? { traceparent } : { traceparent, tracestate };
-}
-
-/** The longest value of the header, in characters: some proxies refuse longer heads. */
-const longestHeader = 2048;
-
-/** Names what was left out on the way to the upstream, and then what the upstream, another gateway, left out itself. */
-function droppedHeaders(dropped: readonly string[], further = ""): AnswerHeaders {
-  const inner = further.split(",").map((path) => path.trim());
-  const paths = new Set([...dropped, ...inner].filter((path) => path !== ""));
-  if (paths.size === 0) return {};
-  // A path holds the caller's own keys, which may be any text.
-  const value = [...paths].map((path) => path.replace(/[^\x21-\x2b\x2d-\x7e]/g, "?")).join(", ");
-  return { "x-gateway-dropped": value.length > longestHeader ? `${value.slice(0, longestHeader)}...` : value };
 }

@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Call } from "../call.ts";
 import type { Operation } from "../providers/operations.ts";
+import { writeJson } from "../wire/write-json.ts";
 
 /** In characters: what is longer tells no more. */
 const longest = 8192;
@@ -16,10 +17,20 @@ export function conversationOf(asked: Operation, { caller, request }: Call): str
 }
 
 function beginningOf(asked: Operation, json: JsonObject): string | undefined {
-  if (asked === "chat") return JSON.stringify(leading(json.messages));
-  if (asked === "messages") return JSON.stringify([json.system ?? null, leading(json.messages)]);
-  if (asked === "responses") return JSON.stringify([json.instructions ?? null, leading(json.input)]);
+  if (asked === "chat") return beginningIn(leading(json.messages));
+  if (asked === "messages") return beginningIn([json.system ?? null, leading(json.messages)]);
+  if (asked === "responses") return beginningIn([json.instructions ?? null, leading(json.input)]);
   return undefined;
+}
+
+/** Writes no more than is needed: what comes first may be megabytes. */
+function beginningIn(value: JsonValue): string {
+  let text = "";
+  const work = writeJson(value, (part) => {
+    text += part;
+  });
+  while (text.length < longest && !work.next().done);
+  return text;
 }
 
 /** Returns all up to the first message of the user's; a text is the user's own. */

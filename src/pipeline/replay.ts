@@ -5,13 +5,15 @@
  * under it is refused, for one of the two is a mistake. A call that failed, broke off or was left is no answer: its
  * repetition is made anew. The answer is written down before the last of it is handed over, right after it was charged.
  */
-import { hash } from "node:crypto";
+import { createHash, type Hash, hash } from "node:crypto";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames, Handler } from "../call.ts";
 import type { Catalog } from "../catalog.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type Form, type Operation, operations } from "../providers/operations.ts";
-import { canonicalText } from "../wire/canonical.ts";
+import type { Soon } from "../soon.ts";
+import { canonicalParts, canonicalText } from "../wire/canonical.ts";
+import { doInTurns } from "../work.ts";
 import { authorizeModel } from "./authorize.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { createRecording, type Recording } from "./packed.ts";
@@ -38,7 +40,7 @@ interface Same {
 export function createReplays(options: ReplayOptions): Replays {
   const takeTurn = createClaims(options);
   const repeatable = async (key: string, asked: Operation, form: Form, handler: Handler, call: Call) => {
-    const same = sameOf(key, asked, form, call);
+    const same = await sameOf(key, asked, form, call);
     const { keyHash, requestHash } = same;
     const asking = { accountId: call.caller.accountId, keyHash, requestHash, requestId: call.id };
     const turn = await takeTurn(asking, call.signal);
@@ -52,14 +54,22 @@ export function createReplays(options: ReplayOptions): Replays {
   };
 }
 
-function sameOf(key: string, asked: Operation, form: Form, { request }: Call): Same {
-  // The form is said by the RPC; the request may say it once more.
-  const text = `${key}\n${asked} ${form}\n${canonicalText(request.desc, request.message(), ["stream"])}`;
-  return {
-    keyHash: hash("sha256", `replay key\n${asked}\n${key}`, "hex"),
-    requestHash: hash("sha256", `replay request\n${text}`, "hex"),
-    secret: hash("sha256", `replay secret\n${text}`, "buffer"),
+function sameOf(key: string, asked: Operation, form: Form, { request }: Call): Soon<Same> {
+  const hashes = [createHash("sha256").update("replay request\n"), createHash("sha256").update("replay secret\n")];
+  const take = (text: string) => {
+    for (const each of hashes) each.update(text);
   };
+  take(`${key}\n${asked} ${form}\n`);
+  const told = (): Same => ({
+    keyHash: hash("sha256", `replay key\n${asked}\n${key}`, "hex"),
+    requestHash: (hashes[0] as Hash).digest("hex"),
+    secret: (hashes[1] as Hash).digest(),
+  });
+  // The form is said by the RPC; the request may say it once more.
+  const without = ["stream"];
+  if (request.isLong) return doInTurns(canonicalParts(request.desc, request.message(), without, take)).then(told);
+  take(canonicalText(request.desc, request.message(), without));
+  return told();
 }
 
 /** A call that is made under a key. */

@@ -3,6 +3,7 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Handler, ServiceImplementation } from "../call.ts";
 import { internal } from "../errors.ts";
 import { planOf } from "../wire/plan.ts";
+import { nextTurn } from "../work.ts";
 import { createValidate } from "./validate.ts";
 
 export interface ServedService {
@@ -29,6 +30,7 @@ export function createHandle(services: readonly ServedService[], only?: readonly
     validate(call.request);
     const handler = handlers.get(call.method);
     if (!handler) throw internal(new Error(`no handler for ${call.method}`));
-    return handler(call);
+    // To check what is long is a turn's work, and so is what comes then.
+    return call.request.isLong ? nextTurn().then(() => handler(call)) : handler(call);
   };
 }

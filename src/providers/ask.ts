@@ -42,7 +42,7 @@ export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => Soon<A
 export function askWhole<A>(
   asking: ToAsk,
   maxBytes: number,
-  answerOf: (bytes: Buffer, reply: UpstreamReply) => A,
+  answerOf: (bytes: Buffer, reply: UpstreamReply) => Soon<A>,
 ): Soon<A> {
   let reply: UpstreamReply | undefined;
   const read = (head: UpstreamReply) => {

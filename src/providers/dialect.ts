@@ -6,18 +6,17 @@
  * (`skim`). The upstream may be another gateway: it is told how strict the caller is, and what it leaves out is passed on.
  */
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
-import type { Answer, AnswerHeaders, Frames } from "../call.ts";
+import type { Answer, AnswerHeaders } from "../call.ts";
 import { type Refusal, upstreamFailed } from "../errors.ts";
-import { each, failAfter, flow, noMore } from "../flow.ts";
 import { type Fields, writeFields } from "../http1/fields.ts";
-import { type Soon, whenThere } from "../soon.ts";
-import { type SseFrame, SseReader } from "../wire/sse.ts";
+import { isLater, type Soon, whenThere } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
 import { ask, askWhole, maxErrorBytes } from "./ask.ts";
 import type { UpstreamReply } from "./exchange.ts";
 import { asFailure, understood } from "./fault.ts";
 import { type Form, type Operation, type Output, operations } from "./operations.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
+import { readFrames, readJson } from "./read-frames.ts";
 import type { Upstream } from "./upstream.ts";
 import type { UpstreamError } from "./upstream-error.ts";
 import { readWhole } from "./whole-body.ts";
@@ -97,12 +96,20 @@ function wholeAnswer<O extends DescMessage>(
   desc: O,
   dialect: Dialect,
   { operation, meter }: Attempt,
-): Answer<O> {
-  const answer = Wire.ofBytes(desc, bytes, true);
-  const json = readJson(answer, dialect, operation === "embeddings");
-  understood(() => dialect.measure(json, meter));
-  const { headers } = passedOn(reply);
-  return headers ? { kind: "whole", body: answer, headers } : { kind: "whole", body: answer };
+): Soon<Answer<O>> {
+  // Vectors need not be read: they say nothing of errors or usage.
+  const isOfVectors = operation === "embeddings";
+  const reading = understood(() => Wire.ofBytes(desc, bytes, true).prepared(isOfVectors));
+  const read = (answer: Wire<O>): Answer<O> => {
+    const json = readJson(answer, dialect, isOfVectors);
+    understood(() => dialect.measure(json, meter));
+    const { headers } = passedOn(reply);
+    return headers ? { kind: "whole", body: answer, headers } : { kind: "whole", body: answer };
+  };
+  if (!isLater(reading)) return read(reading);
+  return reading.then(read, (error: unknown): never => {
+    throw asFailure(error);
+  });
 }
 
 /** Returns the media type of an answer; undefined where it names none, or several. */
@@ -122,77 +129,5 @@ function streamAnswer<O extends DescMessage>(
   return whenThere(readWhole(reply, maxErrorBytes), (bytes): never => {
     readJson(Wire.ofBytes(desc, bytes, true), dialect);
     throw upstreamFailed("it did not answer with a stream");
-  });
-}
-
-function readFrames<O extends DescMessage>(
-  body: UpstreamReply["body"],
-  desc: O,
-  dialect: Dialect,
-  attempt: Attempt,
-): Frames<O> {
-  // Nothing here keeps the attempt: a stream lasts longer than what is known of it is needed.
-  const follower = dialect.follow(attempt);
-  const { meter } = attempt;
-  return flow((take) => {
-    const reader = new SseReader();
-    const handOver = (frames: readonly SseFrame[]) => {
-      const batch: Wire<O>[] = [];
-      const failure = takeFrames(frames, batch, desc, dialect, follower);
-      const ended = follower.isOver();
-      if (ended) meter.ended();
-      const taken = batch.length > 0 ? take(batch) : undefined;
-      // What came before a failure is the caller's.
-      return failure || ended ? failAfter(taken, failure ?? noMore) : taken;
-    };
-    const read = each(body, (chunks) => handOver(framesIn(chunks, reader))).then(() => handOver(reader.end()));
-    return read.then(
-      () => {
-        if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
-        meter.ended();
-      },
-      (error: unknown) => {
-        if (error !== noMore || !follower.isOver()) throw error;
-      },
-    );
-  });
-}
-
-/** Returns the frames that a read has completed. */
-function framesIn(chunks: readonly Buffer[], reader: SseReader): readonly SseFrame[] {
-  return understood(() =>
-    chunks.length === 1 ? reader.push(chunks[0] as Buffer) : chunks.flatMap((chunk) => reader.push(chunk)),
-  );
-}
-
-/** Takes frames up to the one that ends the stream or fails, and puts what the caller sees into the batch. Returns the failure. */
-function takeFrames<O extends DescMessage>(
-  frames: readonly SseFrame[],
-  batch: Wire<O>[],
-  desc: O,
-  dialect: Dialect,
-  follower: Follower,
-): Refusal | undefined {
-  for (const { data, whole } of frames) {
-    try {
-      if (follower.isEnd(data)) return undefined;
-      const frame = whole ? Wire.ofFrame(desc, whole, data) : Wire.ofBytes(desc, data, true);
-      const seen = follower.skim?.(frame) ?? follower.take(frame, readJson(frame, dialect));
-      if (seen) batch.push(seen);
-      if (follower.isOver()) return undefined;
-    } catch (error) {
-      return asFailure(error);
-    }
-  }
-  return undefined;
-}
-
-/** Vectors need not be read: they say nothing of errors or usage. */
-function readJson(answer: Wire, dialect: Dialect, isOfVectors = false): JsonObject {
-  return understood(() => {
-    const json = isOfVectors ? answer.outline() : answer.json();
-    const refusal = dialect.errorIn(json, answer.bytes());
-    if (refusal) throw refusal;
-    return json;
   });
 }

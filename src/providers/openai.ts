@@ -5,6 +5,7 @@
  * did not ask. What the upstream refuses reaches the caller as `upstream-error.ts` says.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { longJson } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { checkOver, commonFields, type Dialect, type Follower, speakOver } from "./dialect.ts";
 import { createAlikeReader } from "./openai-alike.ts";
@@ -117,7 +118,8 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
       }
       if (json.usage) tellUsage(json.usage, meter);
       const seen = see(frame, json);
-      if (seen) reader.learn(json, frame.bytes(), seen.bytes());
+      // A long one is hardly like another.
+      if (seen && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), seen.bytes());
       return seen;
     },
     isComplete: () => choicesSeen.size > 0 && [...choicesSeen.values()].every((hasFinished) => hasFinished),

@@ -73,8 +73,13 @@ export function named(model: string | undefined): string {
 function isAboutModel(status: number, json: JsonObject | undefined): boolean {
   const { code, param, message } = (json?.error ?? {}) as JsonObject;
   if (code === "model_not_found") return true;
-  const says = typeof message === "string" && /\bmodel\b.*\bnot (?:found|exist)/is.test(message);
-  return status === 404 && (param === "model" || says);
+  return status === 404 && (param === "model" || (typeof message === "string" && saysNoModel(message)));
+}
+
+/** The first name of a model is looked for, and what is said behind it: to begin anew at each takes the square of their number. */
+function saysNoModel(message: string): boolean {
+  const at = message.search(/\bmodel\b/i);
+  return at !== -1 && /\bnot (?:found|exist)/i.test(message.slice(at));
 }
 
 /** What the codes and types of the OpenAI family mean, its own and those of servers like it. */

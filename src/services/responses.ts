@@ -45,8 +45,10 @@ export function responseMethods(
       const keep = keeperOf(call, resolved, parts);
       const answer = await complete("responses", "whole", { ...call, request: resolved.request });
       if (answer.kind !== "whole") return answer;
-      const json = await keep(answer.body.json());
-      return { ...answer, body: Wire.ofJson(ModelResponseSchema, json) };
+      const json = answer.body.json();
+      const told = await keep(json);
+      const body = told === json ? answer.body : Wire.ofJson(ModelResponseSchema, told);
+      return { ...answer, body: answer.body.isLong ? await body.written() : body };
     },
     async streamResponse(call) {
       const resolved = await prepared(call, parts);
@@ -75,6 +77,7 @@ async function prepared(
   { request, caller, body }: CreateCall,
   { store, clock }: Pick<ResponsesParts, "store" | "clock">,
 ): Promise<Resolved> {
+  if (request.isLong) await request.understood();
   const { conversation, background } = request.message();
   if (conversation.case !== undefined) {
     throw invalidValue("conversation", "the gateway keeps no conversations; use previous_response_id");

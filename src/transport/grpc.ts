@@ -12,6 +12,7 @@ import { type Compression, compressedFlag, compressionNegotiate } from "@connect
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import type { Answer, AnswerHeaders, Peer, Way } from "../call.ts";
 import { malformedBody } from "../errors.ts";
+import { checkBinary } from "../wire/binary-bounds.ts";
 import { binaryOptions } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 import { drained, setHead, streamOf, wholeOf } from "./answers.ts";
@@ -108,7 +109,7 @@ async function readRequest(req: IncomingMessage, method: DescMethod, { limits, s
 /** Before each message stand a byte of flags and its length in four. */
 const prefixBytes = 5;
 
-/** Returns the only message of a body. Throws a ConnectError, by the codes that gRPC has for what is none. */
+/** Returns the only message of a body. Throws a ConnectError, by the codes that gRPC has for what is none; a WireFault for too much. */
 function messageIn<D extends DescMessage>(body: Buffer, desc: D): MessageShape<D> {
   const length = body.length < prefixBytes ? 0 : body.readUInt32BE(1);
   if (body.length === 0) throw new ConnectError("protocol error: no message", Code.Unimplemented);
@@ -117,8 +118,10 @@ function messageIn<D extends DescMessage>(body: Buffer, desc: D): MessageShape<D
   if (body.length > prefixBytes + length)
     throw new ConnectError("protocol error: several messages", Code.Unimplemented);
   if (body[0] === compressedFlag) throw new ConnectError("compressed by a coding that it does not name", Code.Internal);
+  const message = body.subarray(prefixBytes);
+  checkBinary(desc, message);
   try {
-    return fromBinary(desc, body.subarray(prefixBytes), binaryOptions);
+    return fromBinary(desc, message, binaryOptions);
   } catch {
     throw new ConnectError(noMessage, Code.InvalidArgument);
   }

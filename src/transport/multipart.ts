@@ -5,23 +5,24 @@
  */
 import { isUtf8 } from "node:buffer";
 import { malformedBody, unsupportedMediaType } from "../errors.ts";
+import type { Steps } from "../wire/steps.ts";
 import type { Pair } from "./form-tree.ts";
 
 const maxHeaderBytes = 16 * 1024;
 const accepted = "application/json, and forms without files";
 
 /** Yields the text fields in their order. Throws a Refusal. */
-export function* multipartPairs(contentType: string, body: Buffer): Generator<Pair> {
+export function* multipartPairs(contentType: string, body: Buffer, steps: Steps = { count: 0 }): Generator<Pair> {
   if (body.length === 0) return;
   const boundary = Buffer.from(`\r\n--${boundaryOf(contentType)}`, "latin1");
   // The first boundary may stand at the very start, where no line ends before it.
   const opening = boundary.subarray(2);
   const isFirst = body.subarray(0, opening.length).equals(opening);
-  let at = isFirst ? opening.length : after(body, boundary, 0);
+  let at = isFirst ? opening.length : after(body, boundary, 0, steps);
   while (body.toString("latin1", at, at + 2) !== "--") {
-    const headersEnd = after(body, blankLine, at);
+    const headersEnd = after(body, blankLine, at, steps);
     if (headersEnd - at > maxHeaderBytes) throw broken();
-    const next = after(body, boundary, headersEnd);
+    const next = after(body, boundary, headersEnd, steps);
     const name = fieldName(textOf(body.subarray(at, headersEnd - blankLine.length)));
     yield [name, textOf(body.subarray(headersEnd, next - boundary.length))];
     at = next;
@@ -31,8 +32,9 @@ export function* multipartPairs(contentType: string, body: Buffer): Generator<Pa
 const blankLine = Buffer.from("\r\n\r\n");
 
 /** Returns where these bytes end, the next time that they come. */
-function after(body: Buffer, bytes: Buffer, from: number): number {
+function after(body: Buffer, bytes: Buffer, from: number, steps: Steps): number {
   const at = body.indexOf(bytes, from);
+  steps.count += (at === -1 ? body.length : at) - from + bytes.length;
   if (at === -1) throw broken();
   return at + bytes.length;
 }

@@ -10,9 +10,10 @@ import type { Admission, BodyRoom, Caller, Peer, Way } from "../call.ts";
 import { unsupportedMediaType } from "../errors.ts";
 import type { HttpAnswer } from "../http1/served-answer.ts";
 import { Leaving } from "../signal.ts";
-import { following, orElse, type Soon, whenThere } from "../soon.ts";
+import { following, isLater, orElse, type Soon, whenThere } from "../soon.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
+import { nextTurn } from "../work.ts";
 import { writeBytes, writeProblem, writeStream, writeWhole } from "./answers.ts";
 import { type BodyLimits, discard, type HttpRequest, headerText, readBody, requestOf } from "./body.ts";
 import type { BodyBudget, BodyShare } from "./body-budget.ts";
@@ -121,15 +122,23 @@ function readCall(req: HttpRequest, visit: Visit, limits: BodyLimits, share: Bod
   return whenThere(readBody(req, limits, share), (body) => callOf(req, visit, body, share));
 }
 
-function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, room: BodyRoom): ReadCall {
+function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, room: BodyRoom): Soon<ReadCall> {
   const desc = ((route.unary ?? route.stream) as DescMethod).input;
   if (route.httpMethod === "GET" || route.httpMethod === "DELETE") {
     const json: JsonObject = { ...readForm(desc, queryOf(req)), ...variables };
     return { method: chooseMethod(route, json), request: Wire.ofJson(desc, json) };
   }
   const request = requestOf(desc, headerText(req, "content-type"), body, room);
-  const named = Object.keys(variables).length === 0 ? request : request.with(variables);
-  return { method: chooseMethod(route, named.outline()), request: named };
+  return whenThere(prepared(request), (read) => {
+    const named = Object.keys(variables).length === 0 ? read : read.with(variables);
+    return { method: chooseMethod(route, named.outline()), request: named };
+  });
+}
+
+/** What has been read in turns is checked in another. */
+function prepared(request: Wire): Soon<Wire> {
+  const reading = request.prepared();
+  return isLater(reading) ? reading.then(() => nextTurn()).then(() => request) : request;
 }
 
 /** Whether who asks for bytes would rather have the stream's messages. */

@@ -1,37 +1,44 @@
 /**
- * The body of an RPC as connect-node reads it: counted as it comes, and plain. What is compressed becomes what it was before, and
- * the headers say so.
+ * The body of an RPC as connect-node reads it: counted as it comes, plain, and with no more in it than is read. What is compressed
+ * becomes what it was before, and the headers say so.
  *
  * Connect compresses the body of a unary call. All else has messages in envelopes, of which each says whether it is compressed.
  * A body that is too large, or finds no room, ends in the error that its caller is told.
  */
 import { compressedFlag } from "@connectrpc/connect/protocol";
-import { internal, Refusal, requestTooLarge } from "../errors.ts";
+import { asRefusal, Refusal, requestTooLarge } from "../errors.ts";
+import type { Soon } from "../soon.ts";
+import { checkBinary } from "../wire/binary-bounds.ts";
+import { WireFault } from "../wire/fault.ts";
+import { scannedInTurns } from "../wire/json.ts";
 import type { BodyShare } from "./body-budget.ts";
 import { type Inflate, isKnownCoding } from "./inflate.ts";
 import { asConnectError, type RpcCall } from "./rpc-call.ts";
 
-/** How the messages of a body are compressed. */
+/** How the messages of a body are written. */
 export interface Packing {
-  readonly coding: string;
+  /** What they are compressed by; undefined where they are not, or in a way that is not known. */
+  readonly coding: string | undefined;
   readonly isEnveloped: boolean;
+  readonly isBinary: boolean;
 }
 
 /**
- * Returns how a body is compressed, and takes that out of its headers. Undefined where it is not, or in a way that is not known,
- * which is for whoever reads the headers to refuse.
+ * Returns how a body is written, and takes what says that it is compressed out of its headers. A way that is not known stays there,
+ * for whoever reads the headers to refuse.
  */
-export function takePacking(headers: Headers): Packing | undefined {
+export function takePacking(headers: Headers): Packing {
   const type = headers.get("content-type") ?? "";
   const isGrpc = /^application\/grpc/i.test(type);
   const isEnveloped = isGrpc || /^application\/connect\+/i.test(type);
+  const isBinary = !/[/+]json\b/i.test(type);
   const name = isGrpc ? "grpc-encoding" : isEnveloped ? "connect-content-encoding" : "content-encoding";
   const coding = headers.get(name);
-  if (coding === null || !isKnownCoding(coding)) return undefined;
+  if (coding === null || !isKnownCoding(coding)) return { coding: undefined, isEnveloped, isBinary };
   headers.delete(name);
   // It is the length of what was compressed.
   headers.delete("content-length");
-  return { coding, isEnveloped };
+  return { coding, isEnveloped, isBinary };
 }
 
 export interface BodyReading {
@@ -39,71 +46,99 @@ export interface BodyReading {
   readonly maxBytes: number;
   readonly call: RpcCall;
   /** Returns where the bytes are counted: it is there once the body is read. */
-  readonly shareOf: () => BodyShare | undefined;
+  readonly shareOf: () => BodyShare;
   readonly onRefused: (refusal: Refusal) => void;
 }
 
 /** Yields the bytes to be read. Throws a ConnectError. */
 export async function* rpcBody(
   body: AsyncIterable<Uint8Array>,
-  packing: Packing | undefined,
+  packing: Packing,
   reading: BodyReading,
 ): AsyncGenerator<Uint8Array> {
   try {
-    const came = counted(body, reading);
-    yield* packing ? plain(came, packing, reading) : came;
+    yield* checked(counted(body, reading), packing, reading);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    reading.onRefused(error);
-    throw asConnectError(error, reading.call);
+    const refusal = error instanceof WireFault ? asRefusal(error) : error;
+    if (!(refusal instanceof Refusal)) throw error;
+    reading.onRefused(refusal);
+    throw asConnectError(refusal, reading.call);
   }
 }
 
 /** Before each message in an envelope stand a byte of flags and its length in four. */
 const prefixBytes = 5;
 
-/** The open services have no share: their messages are short. */
 async function* counted(body: AsyncIterable<Uint8Array>, { maxBytes, shareOf }: BodyReading) {
   let total = 0;
   for await (const bytes of body) {
     total += bytes.length;
     if (total > maxBytes + prefixBytes) throw requestTooLarge(maxBytes);
-    shareOf()?.add(bytes.length);
+    shareOf().add(bytes.length);
     yield bytes;
   }
 }
 
-async function* plain(
+/** Each message is as it was before it was compressed, and is looked at before it is read. */
+async function* checked(
   body: AsyncIterable<Uint8Array>,
-  { coding, isEnveloped }: Packing,
-  { inflate, maxBytes, shareOf, call: { signal } }: BodyReading,
+  { coding, isEnveloped, isBinary }: Packing,
+  reading: BodyReading,
 ): AsyncGenerator<Uint8Array> {
-  const bytes = Buffer.concat(await Array.fromAsync(body));
-  const share = shareOf();
-  if (!share) throw internal(new Error("a body is read before its caller was admitted"));
-  let room = maxBytes;
-  const inflated = async function* (packed: Uint8Array, flags?: number) {
-    const { pieces, done } = await inflate(packed, { coding, maxBytes: room, share, signal });
-    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    room -= length;
-    share.remove(packed.length);
-    if (flags !== undefined) yield prefixOf(flags, length);
-    yield* pieces;
-    // What is read is worked on before anybody else has a turn.
-    setImmediate(() => setImmediate(done));
-  };
-  if (!isEnveloped) return yield* inflated(bytes);
+  const bytes = joined(await Array.fromAsync(body));
+  const check: Check = isBinary ? (message: Buffer) => checkBinary(reading.call.method.input, message) : scannedInTurns;
+  const inflated = inflater(coding, check, reading);
+  if (!isEnveloped) {
+    if (inflated) return yield* inflated(bytes, () => []);
+    await check(bytes);
+    return yield bytes;
+  }
   for (let at = 0; at < bytes.length; ) {
     const start = at + prefixBytes;
     const end = start + (bytes.length < start ? 0 : bytes.readUInt32BE(at + 1));
     const flags = bytes[at] as number;
     const isCompressed = (flags & compressedFlag) !== 0;
     // Half a message is for the reader to refuse.
-    if (isCompressed && end <= bytes.length) {
-      yield* inflated(bytes.subarray(start, end), flags & ~compressedFlag);
-    } else yield bytes.subarray(at, end);
+    const isWhole = end <= bytes.length;
+    if (isCompressed && isWhole && inflated) {
+      yield* inflated(bytes.subarray(start, end), (length) => [prefixOf(flags & ~compressedFlag, length)]);
+    } else {
+      if (isWhole) await check(bytes.subarray(start, end));
+      yield bytes.subarray(at, end);
+    }
     at = end;
   }
+}
+
+/** Throws a WireFault where there is more in a message than is read, now or later. */
+type Check = (message: Buffer) => Soon<void>;
+
+/** Returns what decompresses the messages of a body. `before` makes what stands before one, by its length. */
+function inflater(coding: string | undefined, check: Check, reading: BodyReading) {
+  const { inflate, maxBytes, shareOf, call } = reading;
+  let room = maxBytes;
+  if (coding === undefined) return undefined;
+  return async function* (packed: Uint8Array, before: (length: number) => Uint8Array[]) {
+    const share = shareOf();
+    const { pieces, done } = await inflate(packed, { coding, maxBytes: room, share, signal: call.signal });
+    const message = joined(pieces);
+    room -= message.length;
+    share.remove(packed.length);
+    let readAt = performance.now();
+    try {
+      await check(message);
+      readAt = performance.now();
+      yield* before(message.length);
+      yield message;
+    } finally {
+      // What is read is worked on before anybody else has a turn; then they have as long as that took, before the next is made.
+      setImmediate(() => setTimeout(done, performance.now() - readAt));
+    }
+  };
+}
+
+function joined(pieces: readonly Uint8Array[]): Buffer {
+  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
 }
 
 function prefixOf(flags: number, length: number): Buffer {

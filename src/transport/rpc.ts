@@ -132,11 +132,12 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       // could not be read any more, and the connection would hang.
       const came = req.iterator({ destroyOnReturn: false });
       let refused: Refusal | undefined;
-      const body = rpcBody(came, visit && takePacking(request.header), {
-        ...{ inflate, maxBytes: visit?.maxBytes ?? openMaxBytes, shareOf: () => values.get(shareKey) },
+      const reading = {
+        ...{ inflate, shareOf: () => values.get(shareKey) as BodyShare },
         call: { id, method: handler.method, signal: request.signal },
-        onRefused: (refusal) => (refused = refusal),
-      });
+        onRefused: (refusal: Refusal) => (refused = refusal),
+      };
+      const body = visit ? rpcBody(came, takePacking(request.header), { ...reading, maxBytes: visit.maxBytes }) : came;
       // A bidirectional stream, as reflection is, has no end of its body to wait for.
       const ends = handler.method.methodKind !== "bidi_streaming";
       const late = ends ? setTimeout(() => req.complete || req.destroy(), bodyTimeoutMs) : undefined;

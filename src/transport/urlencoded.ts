@@ -6,6 +6,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { malformedBody } from "../errors.ts";
+import type { Steps } from "../wire/steps.ts";
 import type { Pair } from "./form-tree.ts";
 
 const ampersand = 0x26;
@@ -15,12 +16,13 @@ const plus = 0x2b;
 const space = 0x20;
 
 /** Yields the pairs in their order, empty ones too: they are counted as any other. Throws a Refusal. */
-export function* urlencodedPairs(body: Buffer): Generator<Pair> {
+export function* urlencodedPairs(body: Buffer, steps: Steps = { count: 0 }): Generator<Pair> {
   for (let from = 0; from < body.length; ) {
     const found = body.indexOf(ampersand, from);
     const to = found === -1 ? body.length : found;
     const pair = body.subarray(from, to);
     const middle = pair.indexOf(equals);
+    steps.count += to - from + 1 + (middle === -1 ? pair.length : middle) + pair.length;
     const keyEnd = middle === -1 ? pair.length : middle;
     yield [decoded(pair.subarray(0, keyEnd)), decoded(pair.subarray(keyEnd + 1))];
     from = to + 1;

@@ -18,6 +18,13 @@ export const maxWordBytes = 4096;
 export class Counts {
   #parts = 0;
   #items = 0;
+  readonly #mostParts: number;
+  readonly #mostItems: number;
+
+  constructor(mostParts = maxParts, mostItems = maxItems) {
+    this.#mostParts = mostParts;
+    this.#mostItems = mostItems;
+  }
 
   clear(): void {
     this.#parts = this.#items = 0;
@@ -25,12 +32,12 @@ export class Counts {
 
   /** A list, an object or a member. */
   part(): void {
-    if (++this.#parts > maxParts) throw tooMany("lists, objects and members", maxParts);
+    if (++this.#parts > this.#mostParts) throw tooMany("lists, objects and members", this.#mostParts);
   }
 
   /** An item of a list. */
   item(): void {
-    if (++this.#items > maxItems) throw tooMany("items of lists", maxItems);
+    if (++this.#items > this.#mostItems) throw tooMany("items of lists", this.#mostItems);
   }
 }
 

@@ -3,8 +3,10 @@
  * same text.
  */
 import type { DescMessage, JsonObject, MessageShape } from "@bufbuild/protobuf";
+import type { Work } from "../work.ts";
 import type { JsonValue } from "./json.ts";
 import { Wire } from "./wire.ts";
+import { type TakeText, writeJson } from "./write-json.ts";
 
 /** Reads the message, not the bytes. `without` names members that do not count. */
 export function canonicalText<D extends DescMessage>(
@@ -12,9 +14,23 @@ export function canonicalText<D extends DescMessage>(
   message: MessageShape<D>,
   without: readonly string[] = [],
 ): string {
+  return JSON.stringify(sorted(jsonOf(desc, message, without)));
+}
+
+/** Tells the same text part by part, in turns: it is for what is long. */
+export function* canonicalParts<D extends DescMessage>(
+  desc: D,
+  message: MessageShape<D>,
+  without: readonly string[],
+  take: TakeText,
+): Work<void> {
+  yield* writeJson(jsonOf(desc, message, without), take, true);
+}
+
+function jsonOf<D extends DescMessage>(desc: D, message: MessageShape<D>, without: readonly string[]): JsonObject {
   const json: JsonObject = { ...Wire.ofMessage(desc, message).json() };
   for (const key of without) delete json[key];
-  return JSON.stringify(sorted(json));
+  return json;
 }
 
 function sorted(value: JsonValue): JsonValue {

@@ -7,11 +7,13 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { doNow, type Work } from "../work.ts";
+import type { Soon } from "../soon.ts";
+import { doInTurns, doNow, type Work } from "../work.ts";
 import { maxDepth } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
 import { build, type LeftOut, Pieces } from "./pieces.ts";
 import { Scan } from "./scan.ts";
+import type { Steps } from "./steps.ts";
 import { parsed } from "./texts.ts";
 
 export type { JsonObject, JsonValue };
@@ -28,7 +30,7 @@ export const longJson = 64 * 1024;
 
 /** Parses bytes. Throws a WireFault. `lenient` is for what upstreams say. */
 export function parseJson(bytes: Buffer, lenient: boolean): JsonValue {
-  if (!lenient && bytes.length >= longJson) return doNow(readLong(bytes, undefined));
+  if (bytes.length >= longJson) return doNow(lenient ? readAnswer(bytes) : readLong(bytes, undefined));
   if (!isUtf8(bytes)) throw notUtf8();
   if (!lenient) scanned(bytes);
   return parsed(bytes.toString());
@@ -39,6 +41,16 @@ const scan = new Scan();
 /** Throws a WireFault where a text is refused before it is parsed. It need not be JSON else. */
 export function scanned(bytes: Uint8Array): void {
   scan.begin(bytes).advance(Number.POSITIVE_INFINITY);
+}
+
+/** Does the same in turns for a long text that somebody else parses; a short one is for that reader alone. Throws now or later. */
+export function scannedInTurns(bytes: Uint8Array): Soon<void> {
+  return bytes.length < longJson ? undefined : doInTurns(scanOf(bytes));
+}
+
+function* scanOf(bytes: Uint8Array): Work<void> {
+  const scan = new Scan().begin(bytes);
+  while (!scan.advance(scanSteps)) yield;
 }
 
 function notUtf8(): WireFault {
@@ -52,12 +64,25 @@ const scanSteps = 50_000;
  * Reads a long text of a caller's in turns. `leftOut` takes up the long plain texts, in whose places others of their length stand
  * then. Throws a WireFault.
  */
-export function* readLong(bytes: Buffer, leftOut: LeftOut[] | undefined): Work<JsonValue> {
+export function* readLong(bytes: Buffer, leftOut: LeftOut[] | undefined, steps?: Steps): Work<JsonValue> {
   if (!isUtf8(bytes)) throw notUtf8();
   const pieces = new Pieces();
   const scan = new Scan(pieces).begin(bytes);
   while (!scan.advance(scanSteps)) yield;
-  return pieces.whole ? yield* build(pieces.whole, { bytes, leftOut }) : parsed(bytes.toString());
+  return pieces.whole ? yield* build(pieces.whole, { bytes, leftOut, steps }) : parsed(bytes.toString());
+}
+
+/**
+ * Reads a long text of an upstream's in turns, as `JSON.parse` reads it. Throws a WireFault, also where it is nested deeper than
+ * any answer, or has a number longer than any.
+ */
+export function* readAnswer(bytes: Buffer): Work<JsonValue> {
+  if (!isUtf8(bytes)) throw notUtf8();
+  if (bytes.length < longJson) return parsed(bytes.toString());
+  const pieces = new Pieces();
+  const scan = new Scan(pieces, true).begin(bytes);
+  while (!scan.advance(scanSteps)) yield;
+  return pieces.whole ? yield* build(pieces.whole, { bytes, leftOut: undefined }) : parsed(bytes.toString());
 }
 
 /** Returns how a value is called in faults and chosen by unions. */

@@ -7,7 +7,7 @@
 
 import { maxNameBytes } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
-import { endOfText } from "./text-ends.ts";
+import { endOfText, TextEnds } from "./text-ends.ts";
 import { notJson, readText } from "./texts.ts";
 
 const quote = 0x22;
@@ -36,6 +36,7 @@ export class MemberNames {
   #count = 0;
   /** How many bytes were looked at more than once by the last `take`. */
   again = 0;
+  readonly #ends = new TextEnds();
 
   constructor(deepest: number) {
     this.#first = new Int32Array(deepest + 1);
@@ -43,6 +44,11 @@ export class MemberNames {
 
   clear(): void {
     this.#count = 0;
+  }
+
+  /** How many bytes were searched for the ends of names. */
+  get searched(): number {
+    return this.#ends.steps;
   }
 
   open(depth: number): void {
@@ -69,7 +75,8 @@ export class MemberNames {
         return at + 1;
       }
       if (byte === backslash) {
-        const end = endOfText(bytes, at - 1);
+        this.#ends.begin(bytes);
+        const end = endOfText(bytes, at - 1, this.#ends);
         if (end > bytes.length) throw notJson();
         if (end - from > maxNameBytes) throw tooLong();
         this.#add(bytes, depth, from, end, hash, false);

@@ -6,6 +6,7 @@
  */
 import type { Work } from "../work.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
+import type { Steps } from "./steps.ts";
 import { filler, isPlain, parsed } from "./texts.ts";
 
 /** In bytes: what is as long is read by itself. A piece is less than twice as long. */
@@ -126,17 +127,18 @@ export interface LeftOut {
 export interface BuildOptions {
   readonly bytes: Buffer;
   readonly leftOut: LeftOut[] | undefined;
+  readonly steps?: Steps | undefined;
 }
 
 /** Makes the value. Throws a WireFault. */
 export function* build(piece: Holder, options: BuildOptions): Work<JsonObject | JsonValue[]> {
   const made: JsonObject | JsonValue[] = piece.isObject ? {} : [];
   for (const part of piece.pieces) {
-    if (part.kind === "range") addRange(made, options.bytes, part);
+    if (part.kind === "range") addRange(made, options, part);
     else {
       const key = Array.isArray(made) ? made.length : nameOf(part, options.bytes);
       const value = part.kind === "text" ? yield* textOf(part, key, made, options) : yield* build(part, options);
-      (made as Record<string | number, JsonValue>)[key] = value;
+      put(made as Record<string | number, JsonValue>, key, value);
     }
     yield;
   }
@@ -147,31 +149,39 @@ function nameOf({ name }: Text | Holder, bytes: Buffer): string {
   return parsed(bytes.toString("utf8", name?.from, name?.to)) as string;
 }
 
-function addRange(made: JsonObject | JsonValue[], bytes: Buffer, { from, to }: Range): void {
+function addRange(made: JsonObject | JsonValue[], { bytes, steps }: BuildOptions, { from, to }: Range): void {
+  if (steps) steps.count += to - from;
   const text = bytes.toString("utf8", from, to);
   if (Array.isArray(made)) {
     for (const item of parsed(`[${text}]`) as JsonValue[]) made.push(item);
     return;
   }
   const members = parsed(`{${text}}`) as JsonObject;
-  for (const key in members) made[key] = members[key] as JsonValue;
+  for (const key of Object.keys(members)) put(made, key, members[key] as JsonValue);
+}
+
+/** As the parser does: what is only set under this name becomes the prototype. */
+function put(made: Record<string | number, JsonValue>, key: string | number, value: JsonValue): void {
+  if (key !== "__proto__") made[key] = value;
+  else Object.defineProperty(made, key, { value, configurable: true, enumerable: true, writable: true });
 }
 
 function* textOf(
   { from, to }: Text,
   key: string | number,
   holder: JsonObject | JsonValue[],
-  { bytes, leftOut }: BuildOptions,
+  { bytes, leftOut, steps = { count: 0 } }: BuildOptions,
 ): Work<string> {
   const text = bytes.subarray(from + 1, to - 1);
-  if (yield* isPlainText(text)) {
+  if (yield* isPlainText(text, steps)) {
     if (!leftOut) return text.toString("latin1");
     leftOut.push({ holder, key, from: from + 1, to: to - 1 });
     return filler(text.length);
   }
   let read = "";
   for (let at = 0; at < text.length; ) {
-    const end = endOfPart(text, at);
+    const end = endOfPart(text, at, steps);
+    steps.count += end - at;
     read += parsed(`"${text.toString("utf8", at, end)}"`) as string;
     at = end;
     yield;
@@ -179,8 +189,9 @@ function* textOf(
   return read;
 }
 
-function* isPlainText(text: Buffer): Work<boolean> {
+function* isPlainText(text: Buffer, steps: Steps): Work<boolean> {
   for (let at = 0; at < text.length; at += partBytes) {
+    steps.count += Math.min(partBytes, text.length - at);
     if (!isPlain(text.subarray(at, at + partBytes))) return false;
     yield;
   }
@@ -190,19 +201,20 @@ function* isPlainText(text: Buffer): Work<boolean> {
 const backslash = 0x5c;
 
 /** Returns where a part of a text ends that begins here: within no character and no escape. */
-function endOfPart(text: Buffer, from: number): number {
+function endOfPart(text: Buffer, from: number, steps: Steps): number {
   let end = from + partBytes;
   if (end >= text.length) return text.length;
   while (((text[end] as number) & 0xc0) === 0x80) end--;
-  return behindEscape(text, from, end);
+  return behindEscape(text, from, end, steps);
 }
 
 /** Of an escape the longest has six bytes. */
-function behindEscape(text: Buffer, from: number, end: number): number {
+function behindEscape(text: Buffer, from: number, end: number, steps: Steps): number {
   for (let at = Math.max(from, end - 6); at < end; at++) {
     if (text[at] !== backslash) continue;
     let slashes = 1;
     while (at - slashes >= from && text[at - slashes] === backslash) slashes++;
+    steps.count += slashes;
     // Whether this one begins an escape: those before it are pairs.
     if (slashes % 2 === 0) continue;
     const length = text[at + 1] === 0x75 ? 6 : 2;

@@ -21,6 +21,11 @@ export function readMessage<D extends DescMessage>(desc: D, json: JsonValue, opt
   return readPlanned(planOf(desc), json, 1, options) as MessageShape<D>;
 }
 
+/** Reads an item of a list that stands in a request's own object. Throws a WireFault. */
+export function readItem(plan: ValuePlan, item: JsonValue): unknown {
+  return readValue(plan, item, 2, { lenient: false });
+}
+
 type Target = Record<string, unknown>;
 
 function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options: ReadOptions): Target {

@@ -11,7 +11,7 @@ import { Counts, deepest, maxDepth, maxWordBytes } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
 import { MemberNames } from "./member-names.ts";
 import type { Pieces } from "./pieces.ts";
-import { TextEnds } from "./text-ends.ts";
+import { endOfText, TextEnds } from "./text-ends.ts";
 import { notJson } from "./texts.ts";
 
 /** What may come next. */
@@ -47,18 +47,27 @@ export class Scan {
   readonly #isObject = new Uint8Array(deepest + 1);
   readonly #index = new Int32Array(deepest + 1);
   readonly #names = new MemberNames(deepest);
-  readonly #counts = new Counts();
+  readonly #counts: Counts;
   readonly #ends = new TextEnds();
   /** What a long text is cut into, to be made a value piece by piece. */
   readonly #pieces: Pieces | undefined;
+  /** Whether it is what an upstream says: a member may be there twice, by any name, and parts and items are not counted. */
+  readonly #lenient: boolean;
 
-  constructor(pieces?: Pieces) {
+  constructor(pieces?: Pieces, lenient = false) {
     this.#pieces = pieces;
+    this.#lenient = lenient;
+    this.#counts = lenient ? new Counts(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY) : new Counts();
   }
 
   /** How many steps were done. */
   get steps(): number {
     return this.#steps;
+  }
+
+  /** How many bytes were searched besides, and not looked at one by one. */
+  get searched(): number {
+    return this.#ends.steps + this.#names.searched;
   }
 
   /** Begins with another text. */
@@ -198,7 +207,7 @@ export class Scan {
     const bytes = this.#bytes;
     if (bytes[from] !== quote) throw notJson();
     this.#counts.part();
-    const end = this.#endOfName(from);
+    const end = this.#lenient ? this.#endOfAnyName(from) : this.#endOfName(from);
     let separator = end;
     while (bytes[separator] !== colon) {
       const byte = bytes[separator++];
@@ -207,6 +216,12 @@ export class Scan {
     this.#expects = aValue;
     this.#pieces?.name(this.#depth, from, end);
     return separator + 1;
+  }
+
+  #endOfAnyName(from: number): number {
+    const end = endOfText(this.#bytes, from, this.#ends);
+    if (end > this.#bytes.length) throw notJson();
+    return end;
   }
 
   #endOfName(from: number): number {

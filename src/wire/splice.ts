@@ -2,8 +2,9 @@
  * Replaces top-level members of a JSON object in its text, and leaves every other byte as it came: numbers of any
  * length, key order, white space and signatures over the text survive. And takes one out, as it came.
  */
-import type { JsonValue } from "@bufbuild/protobuf";
-import { endOfText } from "./text-ends.ts";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Steps } from "./steps.ts";
+import { endOfText, TextEnds } from "./text-ends.ts";
 
 const quote = 0x22;
 const openBrace = 0x7b;
@@ -20,8 +21,9 @@ const comma = 0x2c;
 export function spliceMembers(
   bytes: Buffer,
   changes: Readonly<Record<string, JsonValue | undefined>>,
+  steps?: Steps,
 ): Buffer | undefined {
-  const written = membersOf(bytes);
+  const written = membersOf(bytes, steps);
   if (!written) return undefined;
   const pieces: Buffer[] = [];
   /** From here on the bytes stay as they are, up to the `end` of the last member that was looked at. */
@@ -53,6 +55,16 @@ export function spliceMembers(
   return Buffer.concat(pieces);
 }
 
+/** Returns a copy of the parsed object with these members set; a member of value undefined is left out. */
+export function withMembers(json: JsonObject, changes: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  const copy: JsonObject = { ...json };
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === undefined) delete copy[key];
+    else copy[key] = value;
+  }
+  return copy;
+}
+
 /**
  * Returns the text of one member's value as it came. The bytes must be a valid JSON object. Returns undefined where there is
  * no such member, or a key is written twice or with escapes.
@@ -70,19 +82,22 @@ interface Member {
 }
 
 /** Returns the members by their keys, in their order; undefined where a key is written twice or with escapes. */
-function membersOf(bytes: Buffer): Map<string, Member> | undefined {
+function membersOf(bytes: Buffer, steps: Steps = { count: 0 }): Map<string, Member> | undefined {
   const members = new Map<string, Member>();
+  const ends = new TextEnds();
+  ends.begin(bytes);
   let from = bytes.indexOf(openBrace) + 1;
   for (let at = skipSpace(bytes, from); bytes[at] !== closeBrace; at = skipSpace(bytes, from)) {
-    const keyEnd = endOfText(bytes, at);
+    const keyEnd = endOfText(bytes, at, ends);
     const key = bytes.toString("utf8", at + 1, keyEnd - 1);
     if (key.includes("\\") || members.has(key)) return undefined;
     const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
-    const valueEnd = endOfValue(bytes, valueStart);
+    const valueEnd = endOfValue(bytes, valueStart, ends);
     const to = skipSpace(bytes, valueEnd);
     members.set(key, { valueStart, valueEnd, to });
     from = bytes[to] === comma ? to + 1 : to;
   }
+  steps.count += from + ends.steps;
   return members;
 }
 
@@ -97,12 +112,12 @@ export function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-function endOfValue(bytes: Buffer, from: number): number {
+function endOfValue(bytes: Buffer, from: number, ends: TextEnds): number {
   let depth = 0;
   for (let at = from; ; at++) {
     switch (bytes[at]) {
       case quote:
-        at = endOfText(bytes, at) - 1;
+        at = endOfText(bytes, at, ends) - 1;
         if (depth === 0) return at + 1;
         break;
       case openBrace:

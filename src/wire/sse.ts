@@ -6,6 +6,8 @@
  * frame without its blank line. A frame's bytes are handed on as they came, without a copy where the upstream writes
  * LF and does not cut the frame.
  */
+import type { Steps } from "./steps.ts";
+
 const lf = 0x0a;
 const cr = 0x0d;
 const space = 0x20;
@@ -19,6 +21,8 @@ const frameEnd = Buffer.from("\n\n");
 
 /** The largest frame that is read, in bytes of its data. */
 export const maxFrameBytes = 16 * 1024 * 1024;
+/** The most lines of data of a frame: each costs far more than its bytes while the frame lasts. */
+export const maxDataLines = 65_536;
 
 export interface SseFrame {
   /** The `event:` line, or undefined. */
@@ -38,13 +42,19 @@ export class SseReader {
   #event: string | undefined;
   #data: Buffer[] = [];
   #dataBytes = 0;
+  readonly #steps: Steps | undefined;
 
-  /** Takes the next bytes and returns the frames that they complete. Throws RangeError over `maxFrameBytes`. */
+  constructor(steps?: Steps) {
+    this.#steps = steps;
+  }
+
+  /** Takes the next bytes and returns the frames that they complete. Throws RangeError over `maxFrameBytes` and `maxDataLines`. */
   push(chunk: Buffer): SseFrame[] {
     const bytes = this.#withoutCr(chunk);
     const frames: SseFrame[] = [];
     let from = 0;
     for (let to = bytes.indexOf(lf); to !== -1; to = bytes.indexOf(lf, from)) {
+      if (this.#steps) this.#steps.count += to - from + 1;
       if (this.#isFrame(bytes, from, to)) {
         this.#checkSize(to - from);
         const end = to + frameEnd.length;
@@ -79,7 +89,9 @@ export class SseReader {
   /** The buffer doubles, so that a long line in many small chunks is copied a few times in all, not at each chunk. */
   #hold(piece: Buffer): void {
     const length = this.#held + piece.length;
+    if (this.#steps) this.#steps.count += 2 * piece.length;
     if (length > this.#buffer.length) {
+      if (this.#steps) this.#steps.count += length + this.#held;
       const larger = Buffer.allocUnsafe(2 * length);
       this.#buffer.copy(larger, 0, 0, this.#held);
       this.#buffer = larger;
@@ -104,6 +116,7 @@ export class SseReader {
   /** Writes CR and CRLF as LF, also where they are cut between chunks. */
   #withoutCr(chunk: Buffer): Buffer {
     if (!this.#afterCr && !chunk.includes(cr)) return chunk;
+    if (this.#steps) this.#steps.count += chunk.length;
     const out = Buffer.allocUnsafe(chunk.length);
     let length = 0;
     for (const byte of chunk) {
@@ -134,12 +147,14 @@ export class SseReader {
       this.#event = value.toString();
       return;
     }
-    this.#data.push(value);
+    if (this.#data.push(value) > maxDataLines)
+      throw new RangeError(`a frame of more than ${maxDataLines} lines of data`);
     this.#dataBytes += value.length + 1;
     this.#checkSize(0);
   }
 
   #endFrame(frames: SseFrame[]): void {
+    if (this.#steps) this.#steps.count += 2 * this.#dataBytes;
     const data = this.#data.length === 1 ? (this.#data[0] as Buffer) : joinLines(this.#data);
     if (data.length > 0) frames.push({ event: this.#event, data, whole: undefined });
     this.#event = undefined;

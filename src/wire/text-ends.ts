@@ -7,8 +7,11 @@ const backslash = 0x5c;
 const { indexOf, latin1Slice } = Buffer.prototype;
 /** How far an end is looked for byte by byte before it is searched for: a search costs as much at once. */
 const nearBytes = 12;
-/** So much of the bytes is made a string at a time: in a string a search begins much sooner. */
-const windowBytes = 65_536;
+/**
+ * So much of the bytes is made a string at a time: in a string a search begins much sooner. The first time it is little, for a
+ * text may be all that is asked for, and then twice as much each time.
+ */
+const [firstWindow, largestWindow] = [512, 65_536];
 /** How many bytes a search passes in the time of a step. */
 const searchedPerStep = 16;
 
@@ -17,12 +20,16 @@ export class TextEnds {
   /** A part of the bytes as a string, a character each, and where it begins. */
   #window = "";
   #windowFrom = 0;
+  #windowBytes = firstWindow;
+  /** How many bytes were looked at, searched or made a string, since it was made. */
+  steps = 0;
   /** How many bytes were searched and not looked at, as steps: to be taken from the distance. */
   spared = 0;
 
   begin(bytes: Uint8Array): void {
     this.#bytes = bytes;
     this.#window = "";
+    this.#windowBytes = firstWindow;
     this.spared = 0;
   }
 
@@ -34,16 +41,22 @@ export class TextEnds {
     const bytes = this.#bytes;
     let at = from;
     while (at < bytes.length && at < until + this.spared) {
+      const looked = at;
       const near = Math.min(at + nearBytes, bytes.length);
       for (; at < near; at++) {
         const byte = bytes[at];
-        if (byte === quote) return at + 1;
+        if (byte === quote) {
+          this.steps += at - looked + 1;
+          return at + 1;
+        }
         if (byte === backslash) at++;
       }
+      this.steps += at - looked;
       if (at >= bytes.length) break;
       const found = this.#findQuote(at);
       const next = found === -1 ? bytes.length : found;
       const slashes = slashesBefore(bytes, next, at);
+      this.steps += next - at + 1 + slashes;
       this.spared += next - at - 1 - Math.ceil((next - at) / searchedPerStep) - slashes;
       if (found === -1) break;
       if (slashes % 2 === 0) return next + 1;
@@ -57,7 +70,9 @@ export class TextEnds {
     const bytes = this.#bytes;
     if (from < this.#windowFrom || from >= this.#windowFrom + this.#window.length) {
       this.#windowFrom = from;
-      this.#window = latin1Slice.call(bytes, from, Math.min(bytes.length, from + windowBytes));
+      this.#window = latin1Slice.call(bytes, from, Math.min(bytes.length, from + this.#windowBytes));
+      this.steps += this.#window.length;
+      this.#windowBytes = Math.min(2 * this.#windowBytes, largestWindow);
     }
     const found = this.#window.indexOf('"', from - this.#windowFrom);
     if (found !== -1) return found + this.#windowFrom;
@@ -70,10 +85,12 @@ const ends = new TextEnds();
 
 /**
  * Returns the index after the closing quote of the text that opens at `from`; where it never closes, one beyond the bytes.
+ * Who asks for many texts of the same bytes has ends of its own for them.
  */
-export function endOfText(bytes: Uint8Array, from: number): number {
-  ends.begin(bytes);
-  const end = ends.find(from + 1, Number.POSITIVE_INFINITY);
+export function endOfText(bytes: Uint8Array, from: number, own = ends): number {
+  if (own === ends) ends.begin(bytes);
+  const end = own.find(from + 1, Number.POSITIVE_INFINITY);
+  own.spared = 0;
   return end > 0 ? end : bytes.length + 1;
 }
 

@@ -18,13 +18,15 @@ import type { Soon } from "../soon.ts";
 import { doInTurns, doNow, type Work } from "../work.ts";
 import type { PlainText } from "./around.ts";
 import { WireFault } from "./fault.ts";
-import { binaryOptions, jsonType, longJson, parseJson, readLong } from "./json.ts";
+import { binaryOptions, jsonType, longJson, parseJson, readAnswer, readLong } from "./json.ts";
 import { readOutline } from "./outline.ts";
 import { type LeftOut, putIn } from "./pieces.ts";
 import { readMessage } from "./read.ts";
-import { spliceMembers } from "./splice.ts";
+import { readLongMessage } from "./read-long.ts";
+import { spliceMembers, withMembers } from "./splice.ts";
 import { dataOf } from "./sse.ts";
 import { writeMessage } from "./write.ts";
+import { jsonBytes } from "./write-json.ts";
 
 /** One form of a payload in bytes: JSON text, or protobuf of one that was a message and never became JSON. */
 export interface Encoded {
@@ -118,6 +120,21 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#bytes;
   }
 
+  /** Writes the JSON text in turns, where it is not there: it is for what is known to be long. */
+  written(): Soon<this> {
+    if (this.#text() !== undefined) return this;
+    const writing = doInTurns(jsonBytes(this.json()));
+    return writing.then((bytes) => {
+      this.#bytes = bytes;
+      return this;
+    });
+  }
+
+  /** Whether so much came, or was written, that it is worked on in turns. */
+  get isLong(): boolean {
+    return (this.#text()?.length ?? 0) >= longJson;
+  }
+
   /** Lets go of the JSON text where it is kept parsed as well. Who still asks for it gets it written anew, not as it came. */
   letGoOfText(): void {
     if (!this.#json) return;
@@ -147,10 +164,20 @@ export class Wire<D extends DescMessage = DescMessage> {
     return outline;
   }
 
-  /** Reads a caller's long text in turns, so that nobody waits for it. Throws as `json` does, now or later. */
-  prepared(): Soon<this> {
-    if (this.#lenient || this.#json || this.#outline || !this.#bytes || this.#bytes.length < longJson) return this;
-    return doInTurns(this.#read(this.#bytes)).then(() => this);
+  /**
+   * Reads a long text in turns, so that nobody waits for it; of an answer only what `outline` returns, where that is asked for.
+   * Throws as `json` does, now or later.
+   */
+  prepared(isOutlined = false): Soon<this> {
+    const text = this.#text();
+    if (this.#json || this.#outline || !text || text.length < longJson) return this;
+    return doInTurns(this.#lenient ? this.#readAnswer(text, isOutlined) : this.#read(text)).then(() => this);
+  }
+
+  *#readAnswer(text: Buffer, isOutlined: boolean): Work<void> {
+    const outline = isOutlined ? yield* readOutline(text) : undefined;
+    if (outline !== undefined) this.#outline = asObject(outline);
+    else this.#json = asObject(yield* readAnswer(text));
   }
 
   *#read(text: Buffer): Work<void> {
@@ -172,7 +199,7 @@ export class Wire<D extends DescMessage = DescMessage> {
     if (this.#json) return this.#json;
     const text = this.#outline ? undefined : this.#text();
     if (text && !this.#lenient && text.length >= longJson) doNow(this.#read(text));
-    const outline = text && this.#lenient ? readOutline(text) : undefined;
+    const outline = text && this.#lenient ? doNow(readOutline(text)) : undefined;
     if (outline !== undefined) this.#outline = asObject(outline);
     return this.#outline ?? this.json();
   }
@@ -188,6 +215,16 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#message;
   }
 
+  /** Reads a long request's message in turns. What does not fit is for `message` to say. */
+  understood(): Soon<this> {
+    if (this.#message || this.#lenient) return this;
+    const keep = (message?: MessageShape<D>) => {
+      this.#message ??= message;
+      return this;
+    };
+    return doInTurns(readLongMessage(this.desc, this.json())).then(keep, () => keep());
+  }
+
   /**
    * Returns a copy with these top-level members set, or left out where undefined. Throws a WireFault where the bytes
    * are no JSON object.
@@ -197,19 +234,10 @@ export class Wire<D extends DescMessage = DescMessage> {
     // Read first: only what is known to be an object can be spliced.
     const outline = this.outline();
     copy.#bytes = this.#bytes && spliceMembers(this.#bytes, changes);
-    if (copy.#bytes && outline !== this.#json) copy.#outline = changed(outline, changes);
-    else copy.#json = changed(this.json(), changes);
+    if (copy.#bytes && outline !== this.#json) copy.#outline = withMembers(outline, changes);
+    else copy.#json = withMembers(this.json(), changes);
     return copy;
   }
-}
-
-function changed(json: JsonObject, changes: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  const copy: JsonObject = { ...json };
-  for (const [key, value] of Object.entries(changes)) {
-    if (value === undefined) delete copy[key];
-    else copy[key] = value;
-  }
-  return copy;
 }
 
 function asObject(json: JsonValue): JsonObject {

@@ -27,13 +27,14 @@ const fields = [
 ];
 const bodies = ["{}", "hello", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno", "\r\n\r\n", "0\r\n\r\n", "\0\xff"];
 
-export function anyReply(random: Random): string {
+/** `text` is the sound one, or that with faults. */
+export function anyReply(random: Random): { readonly sound: string; readonly text: string } {
   const interim = random() < 0.15 ? `HTTP/1.1 ${pick(interims, random)}\r\n\r\n` : "";
   const version = random() < 0.9 ? "HTTP/1.1" : "HTTP/1.0";
   const line = `${version} ${random() < 0.7 ? "200 OK" : pick(statuses, random)}\r\n`;
   const more = Array.from({ length: Math.floor(random() * 4) }, () => pick(fields, random)).join("");
-  const text = `${interim}${line}${more}${framed(pick(bodies, random), random)}`;
-  return random() < 0.7 ? mutatedText(text, random) : text;
+  const sound = `${interim}${line}${more}${framed(pick(bodies, random), random)}`;
+  return { sound, text: random() < 0.7 ? mutatedText(sound, random) : sound };
 }
 
 /** A body with the end of its head. */

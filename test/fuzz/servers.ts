@@ -31,32 +31,31 @@ export interface Servers {
 const quietTurns = 12;
 
 export async function startServers(): Promise<Servers> {
-  /** By the client's port. */
-  const told = new Map<number, Told[]>();
-  const sockets = new Map<number, Socket>();
+  const told = new Map<string, Told[]>();
+  const sockets = new Map<string, Socket>();
   const onSocket = (message: unknown) => {
     const { socket } = message as { socket: Socket };
-    if (socket.remotePort !== undefined) sockets.set(socket.remotePort, socket);
+    sockets.set(keyOf(socket.localPort, socket.remotePort), socket);
   };
   subscribe("net.server.socket", onSocket);
-  const tell = (port: number | undefined, method = "", url = "", fields: object = {}, body: Buffer) =>
-    void told.get(port ?? 0)?.push([method, url, { ...fields }, body.toString("latin1")]);
+  const tell = (key: string, method = "", url = "", fields: object = {}, body: Buffer) =>
+    void told.get(key)?.push([method, url, { ...fields }, body.toString("latin1")]);
   const handle = (req: IncomingMessage, res: HttpAnswer) => {
-    const port = req.socket.remotePort;
+    const key = keyOf(req.socket.localPort, req.socket.remotePort);
     const pieces: Buffer[] = [];
     req.on("data", (piece) => pieces.push(piece)).on("error", () => {});
     req.on("end", () => {
-      tell(port, req.method, req.url, req.headers, Buffer.concat(pieces));
+      tell(key, req.method, req.url, req.headers, Buffer.concat(pieces));
       answer(req.url, res);
     });
   };
   const handlePlain = ({ method, url, headers, body, socket }: PlainRequest) => {
-    const port = socket.remotePort;
+    const key = keyOf(socket.localPort, socket.remotePort);
     const fields = { ...headers };
     return (res: HttpAnswer) => {
       const take = (whole: Buffer | undefined) => {
         if (!whole) return;
-        tell(port, method, url, fields, whole);
+        tell(key, method, url, fields, whole);
         answer(url, res);
       };
       if (body instanceof ComingBody) body.take(take, () => {});
@@ -84,6 +83,9 @@ export async function startServers(): Promise<Servers> {
   };
 }
 
+/** Names a connection. Clients of either server may have the same port. */
+const keyOf = (serverPort: number | undefined, clientPort: number | undefined) => `${serverPort}:${clientPort}`;
+
 /** Some answers come in a later turn, so that requests wait for each other. */
 function answer(url: string | undefined, res: HttpAnswer): void {
   const end = () => {
@@ -98,8 +100,8 @@ async function exchange(
   port: number,
   pieces: readonly string[],
   patience: number,
-  told: Map<number, Told[]>,
-  sockets: Map<number, Socket>,
+  told: Map<string, Told[]>,
+  sockets: Map<string, Socket>,
 ): Promise<Served> {
   const client = connect({ port, host: "127.0.0.1", noDelay: true });
   let received = "";
@@ -107,7 +109,7 @@ async function exchange(
   client.on("data", (bytes) => (received += bytes.toString("latin1"))).on("error", () => {});
   client.on("close", () => (isClosed = true));
   await new Promise<void>((resolve) => client.once("connect", resolve).once("close", resolve));
-  const own = client.localPort ?? 0;
+  const own = keyOf(port, client.localPort);
   const list: Told[] = [];
   told.set(own, list);
   const total = pieces.reduce((sum, { length }) => sum + length, 0);

@@ -351,7 +351,7 @@ export const Reason = {
 
   /**
    * The gateway's storage could not be written in time: another process held its lock for long, or the disk is full or
-   * fails (503). Nothing was done and nothing is charged. The header `retry-after` says when to come back.
+   * fails (503). The call is not charged. The header `retry-after` says when to come back.
    *
    * @generated from enum value: REASON_STORAGE_UNAVAILABLE = 39;
    */

@@ -49,10 +49,13 @@ function addressBlock(type: string, url: string): JsonObject {
   return { type, source: { type: "url", url } };
 }
 
+/** What stands before the data is no longer, in characters: its parts would be as many as a caller likes. */
+const longestDataHead = 1_000;
+
 /** Reads `data:<type>;…;base64,<data>`; undefined for anything else. */
 function readDataUri(text: string): Data | undefined {
   if (!/^data:/i.test(text)) return undefined;
-  const comma = text.indexOf(",");
+  const comma = text.slice(0, longestDataHead).indexOf(",");
   const [type = "", ...parameters] = text.slice("data:".length, Math.max(comma, 0)).toLowerCase().split(";");
   if (comma === -1 || parameters.at(-1)?.trim() !== "base64") return undefined;
   return { mediaType: type.trim(), base64: text.slice(comma + 1) };

@@ -105,7 +105,8 @@ export function userId(request: CreateChatCompletionRequest, dropped: Dropped): 
     ["user", request.user],
   ] as const) {
     if (!value || value === id) continue;
-    const names = looksLikeEmail.test(value) || looksLikePhone.test(value) || value.length > maxUserIdLength;
+    // What is too long is not looked at: to see that a text is no address may take the square of its length.
+    const names = value.length > maxUserIdLength || looksLikeEmail.test(value) || looksLikePhone.test(value);
     if (names || id !== undefined) dropped.add(path);
     else id = value;
   }
