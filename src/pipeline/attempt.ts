@@ -80,12 +80,12 @@ function attemptNow<O extends Operation, F extends Form>(
   options: AttemptOptions<F>,
 ): Soon<Answered<O, F>> {
   const { form, meter, reservation, clock, onSent } = options;
-  const { operation, model } = lead;
+  const { operation } = lead;
   const translated = translate(lead, part, options);
   const { dropped } = translated;
   if (dropped.length > 0 && options.isStrict) throw wouldBeDropped(dropped);
   const written = part.request.isLong ? translated.request.written() : translated.request;
-  const bounded = whenThere(written, (request) => reservation.bound(model, operation, request));
+  const bounded = whenThere(written, (request) => reservation.bound(lead, request));
   return whenThere(bounded, (request) => {
     const facts = factsOf(lead, clock(), isHedge);
     part.facts.attempts = [...part.facts.attempts, facts];

@@ -1,7 +1,7 @@
 /** A call in the words that its upstream speaks, which may be longer ones: they are counted as what was sent. */
 import type { Call } from "../call.ts";
 import { translateAlong } from "../families/index.ts";
-import type { Translated } from "../families/translation.ts";
+import type { Translated, Translation } from "../families/translation.ts";
 import type { Form, Operation } from "../providers/operations.ts";
 import { estimatePromptTokens } from "../tokens/prompt.ts";
 import { jsonLength } from "../wire/json-length.ts";
@@ -16,8 +16,32 @@ export interface TranslateOptions {
   readonly arrivedAt: number;
 }
 
-/** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
+/** Puts a call into the words that the upstream of a lead speaks, as it takes them. Throws a Refusal. */
 export function translate(
+  lead: Pick<Lead, "way" | "model" | "operation" | "fitting">,
+  part: Call,
+  options: TranslateOptions,
+): Translated<Operation, Operation> {
+  const translated = inWordsOf(lead, part, options);
+  const { way, operation, fitting } = lead;
+  if (!fitting) return translated;
+  const { request, dropped } = fitting.fit(operation, translated.request, way.length === 0);
+  if (request === translated.request && dropped.length === 0) return translated;
+  return {
+    ...translated,
+    request,
+    dropped: [...translated.dropped, ...dropped.flatMap((path) => callersPath(path, way))],
+  };
+}
+
+/** Returns a path of what the upstream is asked as the caller knows it, or nothing where it has no such path. */
+function callersPath(path: string, way: readonly Translation[]): string[] {
+  let known: string | undefined = path;
+  for (const translation of way.toReversed()) known = known === undefined ? undefined : translation.callersPath(known);
+  return known === undefined ? [] : [known];
+}
+
+function inWordsOf(
   { way, model }: Pick<Lead, "way" | "model">,
   part: Call,
   { form, arrivedAt }: TranslateOptions,

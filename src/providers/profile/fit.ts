@@ -3,22 +3,32 @@
  * would be refused.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { efforts } from "../../config/schema-profile.ts";
 import type { Wire } from "../../wire/wire.ts";
-import type { Input } from "../operations.ts";
+import type { Fitted, Fitting } from "../provider.ts";
 import { fitEffort } from "./effort.ts";
 import { fitMessages } from "./messages.ts";
 import type { Facts, ModelProfile } from "./profile.ts";
 
-export interface Fitted {
-  readonly request: Wire<Input<"chat">>;
-  /** The paths of what was left out, in the words of chat completions. */
-  readonly dropped: readonly string[];
+/**
+ * `reasons` says whether the model reasons: a server of which nobody has said which efforts it takes is asked for one by
+ * a model that does.
+ */
+export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): Fitting {
+  const { stated } = profile;
+  const careful =
+    stated.efforts === undefined && reasons ? { ...profile.careful, efforts: [...efforts] } : profile.careful;
+  const isUnknown = Object.keys(stated).length === 0;
+  return {
+    outputBound: careful.output_bound,
+    fit(operation, request, isOwn) {
+      if (operation !== "chat" || (isOwn && isUnknown)) return { request, dropped: [] };
+      return fitChat(request, isOwn ? stated : careful, isOwn);
+    },
+  };
 }
 
-/** `isOwn` says that the caller wrote it in these words: then only what the profile states is changed. */
-export function fitChat(request: Wire<Input<"chat">>, { stated, careful }: ModelProfile, isOwn: boolean): Fitted {
-  const facts = isOwn ? stated : careful;
-  if (Object.keys(facts).length === 0) return { request, dropped: [] };
+function fitChat<W extends Wire>(request: W, facts: Facts, isOwn: boolean): Fitted<W> {
   const json = request.outline();
   const effort = fitEffort(json, facts);
   const messages = fitMessages(json.messages, facts);
@@ -30,6 +40,7 @@ export function fitChat(request: Wire<Input<"chat">>, { stated, careful }: Model
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...format.changes,
     ...(isOwn ? {} : withoutEmptyTools(json)),
+    ...(facts.include_usage === false && json.stream_options !== undefined ? { stream_options: undefined } : {}),
     ...(messages ? { messages: messages.messages as JsonValue } : {}),
   };
   const dropped = [
@@ -39,7 +50,7 @@ export function fitChat(request: Wire<Input<"chat">>, { stated, careful }: Model
     ...format.dropped,
   ];
   if (Object.keys(changes).length === 0) return { request, dropped };
-  return { request: request.with(changes), dropped };
+  return { request: request.with(changes) as W, dropped };
 }
 
 /** The two names of the bound of the output. Where both are there, the larger counts, as it does for the price. */

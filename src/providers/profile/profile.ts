@@ -8,12 +8,14 @@ import type { ProfileConfig, ProfileRule } from "../../config/schema-profile.ts"
 
 /** Of one model, all that is to be known of what its server takes. */
 export type Facts = Omit<ProfileRule, "match">;
+/** None of them left out. */
+export type AllFacts = { readonly [fact in keyof Facts]-?: NonNullable<Facts[fact]> };
 
 export interface ModelProfile {
   /** What the profile states. */
   readonly stated: Facts;
   /** The same, with what is careful in the place of what is not stated. */
-  readonly careful: Required<Facts>;
+  readonly careful: AllFacts;
 }
 
 export type ProfiledOperation = keyof NonNullable<ProfileConfig["operations"]>;
@@ -33,21 +35,21 @@ const usual: NonNullable<ProfileConfig["operations"]> = {
   speech: "/audio/speech",
 };
 
-const careful: Required<Facts> = {
+const careful: AllFacts = {
   responses: "when_asked",
   output_bound: "max_tokens",
   least_output: 1,
   developer: "system",
   system: "first",
   plain_text: ["system", "assistant", "tool"],
-  refuses: ["parallel_tool_calls"],
+  refuses: [],
   refuses_reasoning: [],
   efforts: [],
   efforts_instead: {},
   effort_key: "reasoning_effort",
   effort_default: "none",
   tools: ["function"],
-  thoughts: "none",
+  thoughts: "reasoning_content",
   include_usage: true,
   response_formats: ["json_object", "json_schema"],
 };
@@ -59,7 +61,8 @@ export function createProfile(config: ProfileConfig): Profile {
   const read = (model: string): ModelProfile => {
     const matching = rules.filter(({ matches }) => matches(model)).map(({ facts }) => facts);
     const stated: Facts = [base, ...matching].reduce(over, {});
-    return { stated, careful: { ...careful, ...stated } };
+    // No fact that is stated is undefined.
+    return { stated, careful: { ...careful, ...stated } as AllFacts };
   };
   return {
     pathOf: (operation) => operations[operation],
