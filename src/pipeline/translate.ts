@@ -22,16 +22,19 @@ export function translate(
   part: Call,
   options: TranslateOptions,
 ): Translated<Operation, Operation> {
-  const translated = inWordsOf(lead, part, options);
-  const { way, operation, fitting } = lead;
+  return fitted(lead, inWordsOf(lead, part, options));
+}
+
+/** Fits what is said in an upstream's words to what it takes. */
+export function fitted(
+  { way, operation, fitting }: Pick<Lead, "way" | "operation" | "fitting">,
+  translated: Translated<Operation, Operation>,
+): Translated<Operation, Operation> {
   if (!fitting) return translated;
   const { request, dropped } = fitting.fit(operation, translated.request, way.length === 0);
   if (request === translated.request && dropped.length === 0) return translated;
-  return {
-    ...translated,
-    request,
-    dropped: [...translated.dropped, ...dropped.flatMap((path) => callersPath(path, way))],
-  };
+  const further = dropped.flatMap((path) => callersPath(path, way));
+  return { ...translated, request, dropped: [...translated.dropped, ...further] };
 }
 
 /** Returns a path of what the upstream is asked as the caller knows it, or nothing where it has no such path. */
@@ -41,7 +44,8 @@ function callersPath(path: string, way: readonly Translation[]): string[] {
   return known === undefined ? [] : [known];
 }
 
-function inWordsOf(
+/** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
+export function inWordsOf(
   { way, model }: Pick<Lead, "way" | "model">,
   part: Call,
   { form, arrivedAt }: TranslateOptions,
