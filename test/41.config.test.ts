@@ -512,6 +512,45 @@ describe("without a file", () => {
   });
 });
 
+describe("the profile of an upstream", () => {
+  const at = (more: string) =>
+    `upstreams:\n  - name: near\n    kind: openai\n    base_url: http://127.0.0.1:1\n${more}`;
+
+  test("is that of the vendor that it names, or whose name or address it has; its own words come first", async () => {
+    const profileAt = async (more: string) => (await load(at(more))).upstreams[0]?.profile;
+    expect(await profileAt("")).toBeUndefined();
+    expect(await profileAt("    vendor: mistral\n")).toMatchObject({ include_usage: false, system: "first" });
+    const own = "    vendor: mistral\n    profile: { system: anywhere, models: [{ match: [x], efforts: [] }] }\n";
+    expect(await profileAt(own)).toMatchObject({ include_usage: false, system: "anywhere" });
+    expect((await profileAt(own))?.models?.at(-1)).toEqual({ match: ["x"], efforts: [] });
+    const named = await load("upstreams: [{name: zai, kind: openai, base_url: http://127.0.0.1:1}]");
+    expect(named.upstreams[0]?.profile).toMatchObject({ effort_key: "thinking.effort" });
+    const addressed = await load("upstreams: [{name: other, kind: openai, base_url: https://api.x.ai/v1}]");
+    expect(addressed.upstreams[0]?.profile).toMatchObject({ thoughts: "none" });
+  });
+
+  test("is refused where it contradicts itself, names nothing, or has no such key", async () => {
+    const profile = (text: string) => faultsOf(at(`    profile: ${text}\n`));
+    expect(await profile("{ efforts: [low], efforts_instead: { high: medium } }")).toEqual([
+      "5: upstreams[0].profile.efforts_instead.high: expected one of efforts (low), got medium",
+    ]);
+    expect(await profile("{ models: [{ match: [a], efforts: [], efforts_instead: { high: low } }] }")).toEqual([
+      "5: upstreams[0].profile.models[0].efforts_instead.high: expected one of efforts (none at all), got low",
+    ]);
+    expect(await profile("{ operations: {} }")).toHaveLength(1);
+    expect(await profile("{ operations: { chat: chat } }")).toHaveLength(1);
+    expect(await profile("{ system: last }")).toHaveLength(1);
+    expect(await profile("{ max: 1 }")).toEqual(["5: upstreams[0].profile.max: there is no such key"]);
+    expect(await profile("{ models: [{ match: [] }] }")).toHaveLength(1);
+    expect((await faultsOf(at("    vendor: nobody\n")))[0]).toMatch(
+      /^5: upstreams\[0\]\.vendor: there is no vendor "nobody"; there are alibaba, /,
+    );
+    expect(await faultsOf(at("    api_key: a\n    api_keys: [b]\n"))).toEqual([
+      "6: upstreams[0].api_keys: expected either api_key or api_keys, not both",
+    ]);
+  });
+});
+
 async function vendors() {
   return vendorsSchema.parse(parseDocument(await readFile(join(root, "catalog/vendors.yaml"), "utf8")).toJS()).vendors;
 }

@@ -91,7 +91,7 @@ test("the key goes into the header that is named, with further headers and a que
   upstream.script = answerAsOpenAi;
   await start({ api_key: "k", credential: "Api-Key", headers: { "X-Title": "ours" }, query: { "api-version": "v 1" } });
   expect(await ask()).toBe(200);
-  const [{ headers, path } = { headers: {}, path: "" }] = upstream.received;
+  const { headers, path } = upstream.received[0] as ScriptedExchange;
   expect([headers["api-key"], headers.authorization, headers["x-title"]]).toEqual(["k", undefined, "ours"]);
   expect(path).toBe("/v1/chat/completions?api-version=v+1");
 });
@@ -100,6 +100,6 @@ test("so do those of an upstream of Anthropic's API", async () => {
   upstream.script = answerAsAnthropic;
   await start({ kind: "anthropic", api_key: "k", headers: { "x-title": "ours" }, query: { beta: "true" } });
   expect(await ask()).toBe(200);
-  const [{ headers, path } = { headers: {}, path: "" }] = upstream.received;
+  const { headers, path } = upstream.received[0] as ScriptedExchange;
   expect([headers["x-api-key"], headers["x-title"], path]).toEqual(["k", "ours", "/v1/messages?beta=true"]);
 });

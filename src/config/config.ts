@@ -37,7 +37,9 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
   const vendors = load(join(catalogDir, "vendors.yaml"), vendorsSchema, {}, faults)?.vendors ?? [];
   const builtIn = load(join(catalogDir, "models.yaml"), catalogueSchema, {}, faults)?.models ?? [];
   const nothing: FileConfig = { upstreams: [], models: [] };
-  const written = (file ? load(file, fileSchema, environment, faults, checkReferences) : undefined) ?? nothing;
+  const names = new Set(vendors.map(({ name }) => name));
+  const checkMore: CheckMore = (at, document, found) => checkReferences(at, document, found, names);
+  const written = (file ? load(file, fileSchema, environment, faults, checkMore) : undefined) ?? nothing;
   const settings = settingsOf(environment, faults);
   const named = file ? written.upstreams : upstreamsOf(vendors, environment, faults);
   const upstreams = named.map((upstream) => withVendor(upstream, vendors));
@@ -119,13 +121,16 @@ function tierOf({ name, recharge, requests_per_minute, tokens_per_minute }: Tier
   return { name, recharge, requestsPerMinute: requests_per_minute, tokensPerMinute: tokens_per_minute };
 }
 
+/** Finds faults that no schema can tell of. */
+type CheckMore = (file: string, document: YamlDocument, faults: Fault[]) => void;
+
 /** Reads and checks a file. Returns undefined where it has a fault. */
 function load<S extends z.ZodType>(
   file: string,
   schema: S,
   environment: Environment,
   faults: Fault[],
-  checkMore?: (file: string, document: YamlDocument, faults: Fault[]) => void,
+  checkMore?: CheckMore,
 ): z.output<S> | undefined {
   let text: string;
   try {

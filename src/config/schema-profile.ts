@@ -15,8 +15,6 @@ const path = z.string().regex(/^\/[\x21-\x7e]*$/, "expected a path below base_ur
 const key = z.string().regex(/^[\w.[\]-]{1,100}$/, "expected a key of the request, as top_k or messages[].name");
 
 const facts = {
-  /** When responses are asked for in the place of chat completions: `tools` where a request has tools, `always` else too. */
-  responses: z.enum(["when_asked", "tools", "always"]).optional(),
   output_bound: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
   /** The least bound of the output that is taken, in tokens. */
   least_output: z.number().int().min(1).max(1024).optional(),
@@ -47,17 +45,36 @@ const facts = {
   response_formats: z.array(z.enum(["json_object", "json_schema"])).optional(),
 };
 
-const rule = z.strictObject({ match: z.array(pattern).min(1, "expected at least one name"), ...facts });
+const rule = z
+  .strictObject({ match: z.array(pattern).min(1, "expected at least one name"), ...facts })
+  .superRefine(checkEfforts);
 
-export const profileSchema = z.strictObject({
-  /** Where each operation is served; what is left out is not. */
-  operations: z
-    .partialRecord(z.enum(["chat", "responses", "completions", "embeddings", "speech"]), path)
-    .refine((paths) => Object.keys(paths).length > 0, "expected at least one operation")
-    .optional(),
-  ...facts,
-  models: z.array(rule).optional(),
-});
+interface Efforts {
+  readonly efforts?: readonly string[] | undefined;
+  readonly efforts_instead?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+/** What stands for another must be taken itself. */
+function checkEfforts({ efforts: taken, efforts_instead: instead = {} }: Efforts, context: z.RefinementCtx): void {
+  if (!taken) return;
+  for (const [word, other] of Object.entries(instead)) {
+    if (other === undefined || taken.includes(other)) continue;
+    const message = `expected one of efforts (${taken.join(", ") || "none at all"}), got ${other}`;
+    context.addIssue({ code: "custom", path: ["efforts_instead", word], message });
+  }
+}
+
+export const profileSchema = z
+  .strictObject({
+    /** Where each operation is served; what is left out is not. */
+    operations: z
+      .partialRecord(z.enum(["chat", "completions", "embeddings", "speech"]), path)
+      .refine((paths) => Object.keys(paths).length > 0, "expected at least one operation")
+      .optional(),
+    ...facts,
+    models: z.array(rule).optional(),
+  })
+  .superRefine(checkEfforts);
 
 export type ProfileConfig = z.output<typeof profileSchema>;
 export type ProfileRule = z.output<typeof rule>;

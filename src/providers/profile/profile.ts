@@ -36,7 +36,6 @@ const usual: NonNullable<ProfileConfig["operations"]> = {
 };
 
 const careful: AllFacts = {
-  responses: "when_asked",
   output_bound: "max_tokens",
   least_output: 1,
   developer: "system",
