@@ -183,7 +183,7 @@ describe("a file", () => {
     const config = await load('upstreams: [{name: xai, kind: openai, base_url: "http://127.0.0.1:1/v1"}]');
     expect(config.models.map(({ id }) => id)).toEqual(["grok-4.5", "grok-4.6"]);
     expect(idsAt(config, "xai")).toEqual(["grok-4.5", "grok-4.6"]);
-    expect(config.models.every(({ price }) => price?.input === 2_000_000)).toBe(true);
+    expect(config.models.every(({ price }) => price?.input === 310_000_000)).toBe(true);
   });
 
   test("replaces a model of the catalogue by its own entry, whole", async () => {
@@ -551,6 +551,38 @@ describe("the profile of an upstream", () => {
   });
 });
 
+describe("the catalogue's prices, which are in dollars", () => {
+  const priceOf = ({ models }: Config) => models.find(({ id }) => id === "gpt-4.1")?.price;
+  const at = (more: string) => load(`upstreams: [{name: openai, kind: openai, base_url: http://127.0.0.1:1}]\n${more}`);
+
+  test("are what a dollar is in units, and never a dollar for a yen", async () => {
+    expect(priceOf(await at(""))).toEqual({ input: 310_000_000, output: 1_240_000_000, cache_read: 77_500_000 });
+    const yen = await at('catalogue_prices: {dollar: "150.5", markup: "1.1"}');
+    expect(priceOf(yen)).toMatchObject({ input: 331_100_000, output: 1_324_400_000 });
+    expect(yen.cataloguePrices).toEqual({ dollar: 150_500_000, markup: 1_100_000, isAssumed: false });
+    const dollars = await at("unit: {code: USD, symbol: $}");
+    expect([priceOf(dollars)?.input, dollars.cataloguePrices.isAssumed]).toEqual([2_000_000, false]);
+    const others = await at("unit: {code: CREDIT, symbol: c}");
+    expect([priceOf(others)?.input, others.cataloguePrices.isAssumed]).toEqual([2_000_000, true]);
+  });
+
+  test("are rounded up to a millionth", async () => {
+    const third = await at('catalogue_prices: {dollar: "0.333333", markup: "0.000001"}');
+    expect(priceOf(third)).toEqual({ input: 1, output: 3, cache_read: 1 });
+  });
+
+  test("leave alone what gateway.yaml prices itself", async () => {
+    const own = 'models: [{id: gpt-4.1, family: f, kind: chat, vendor: openai, price: {input: "2", output: "3"}}]';
+    expect(priceOf(await at(own))).toEqual({ input: 2_000_000, output: 3_000_000 });
+  });
+
+  test("have no rate of nothing", async () => {
+    expect(await faultsOf('catalogue_prices: {dollar: "0"}')).toEqual([
+      "1: catalogue_prices.dollar: expected more than 0",
+    ]);
+  });
+});
+
 async function vendors() {
   return vendorsSchema.parse(parseDocument(await readFile(join(root, "catalog/vendors.yaml"), "utf8")).toJS()).vendors;
 }
@@ -629,7 +661,7 @@ describe("an upstream that is asked what it serves", () => {
     );
     expect(asked).toEqual([["/v1/models", "Bearer the-key"]]);
     expect(discovered.models.map(({ id }) => id)).toEqual(["gpt-5.1", "llama3.2:3b", "org/Some-Model"]);
-    expect(discovered.models[0]).toMatchObject({ family: "gpt-5", price: { input: 1_250_000 } });
+    expect(discovered.models[0]).toMatchObject({ family: "gpt-5", price: { input: 193_750_000 } });
     expect(discovered.models[1]).toEqual({
       id: "llama3.2:3b",
       aliases: [],

@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { z } from "zod";
 import { defaultTiers, type Tier } from "../limits/tiers.ts";
+import { cataloguePricesOf, currenciesSchema, inUnits } from "./currency.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
 import { settingsOf, upstreamsOf } from "./environment.ts";
 import { checkReferences } from "./references.ts";
@@ -35,11 +36,15 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
   const file = givenFile || environment.GATEWAY_CONFIG;
   const faults: Fault[] = [];
   const vendors = load(join(catalogDir, "vendors.yaml"), vendorsSchema, {}, faults)?.vendors ?? [];
-  const builtIn = load(join(catalogDir, "models.yaml"), catalogueSchema, {}, faults)?.models ?? [];
+  const inDollars = load(join(catalogDir, "models.yaml"), catalogueSchema, {}, faults)?.models ?? [];
+  const currencies = load(join(catalogDir, "currencies.yaml"), currenciesSchema, {}, faults) ?? { dollar: {} };
   const nothing: FileConfig = { upstreams: [], models: [] };
   const names = new Set(vendors.map(({ name }) => name));
   const checkMore: CheckMore = (at, document, found) => checkReferences(at, document, found, names);
   const written = (file ? load(file, fileSchema, environment, faults, checkMore) : undefined) ?? nothing;
+  const unit = written.unit ?? { code: "JPY", symbol: "¥" };
+  const cataloguePrices = cataloguePricesOf(written.catalogue_prices, unit.code, currencies);
+  const builtIn = inDollars.map((model) => inUnits(model, cataloguePrices));
   const settings = settingsOf(environment, faults);
   const named = file ? written.upstreams : upstreamsOf(vendors, environment, faults);
   const upstreams = named.map((upstream) => withVendor(upstream, vendors));
@@ -76,7 +81,7 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     publicUrls: written.public_urls ?? {},
     ...{ trustedProxies: written.trusted_proxies ?? [], corsOrigins: written.cors_origins ?? [] },
     tiers: written.tiers?.map(tierOf) ?? defaultTiers,
-    unit: written.unit ?? { code: "JPY", symbol: "¥" },
+    ...{ unit, cataloguePrices },
     durability: written.durability ?? "process",
     operatorKey: written.operator_key,
     failedCredentials: { perMinute: written.failed_credentials?.per_minute ?? 30 },
