@@ -183,7 +183,7 @@ describe("a file", () => {
     const config = await load('upstreams: [{name: xai, kind: openai, base_url: "http://127.0.0.1:1/v1"}]');
     expect(config.models.map(({ id }) => id)).toEqual(["grok-4.5", "grok-4.6"]);
     expect(idsAt(config, "xai")).toEqual(["grok-4.5", "grok-4.6"]);
-    expect(config.models.every(({ price }) => price?.input === 2_000_000)).toBe(true);
+    expect(config.models.every(({ price }) => price?.input === 310_000_000)).toBe(true);
   });
 
   test("replaces a model of the catalogue by its own entry, whole", async () => {
@@ -462,9 +462,10 @@ describe("without a file", () => {
   test("serves OpenAI's models of the catalogue for OPENAI_API_KEY", () => {
     const config = loadConfig(undefined, { OPENAI_API_KEY: "k" });
     expect(config.embeddedModels).toBe(true);
-    expect(config.upstreams).toEqual([
+    expect(config.upstreams).toMatchObject([
       { name: "openai", kind: "openai", base_url: "https://api.openai.com/v1", api_key: "k", discover: false },
     ]);
+    expect(config.upstreams[0]?.profile).toMatchObject({ output_bound: "max_completion_tokens", developer: "kept" });
     expect(config.models.every(({ vendor }) => vendor === "openai")).toBe(true);
     expect(idsAt(config, "openai")).toContain("text-embedding-3-small");
     expect(idsAt(config, "openai").length).toBe(config.catalogue.filter(({ vendor }) => vendor === "openai").length);
@@ -495,9 +496,10 @@ describe("without a file", () => {
   });
 
   test("serves every vendor whose key is set, and takes an empty variable as not set", async () => {
-    for (const { name, key_variable } of await vendors()) {
+    const made = new Set(loadConfig(undefined, {}).catalogue.map(({ vendor }) => vendor));
+    for (const { name, kind, key_variable } of (await vendors()).filter((vendor) => made.has(vendor.name))) {
       const config = loadConfig(undefined, { [key_variable]: " key\n", OPENAI_BASE_URL: "" });
-      expect(config.upstreams, name).toMatchObject([{ name, api_key: "key" }]);
+      expect(config.upstreams, name).toMatchObject([{ name, kind, api_key: "key" }]);
       expect(idsAt(config, name).length, name).toBeGreaterThan(0);
       expect(loadConfig(undefined, { [key_variable]: "" }).upstreams).toEqual([]);
     }
@@ -507,6 +509,77 @@ describe("without a file", () => {
 
   test("with a file, serves only what the file names", async () => {
     expect(await load("port: 1", { OPENAI_API_KEY: "k" })).toMatchObject({ upstreams: [], models: [] });
+  });
+});
+
+describe("the profile of an upstream", () => {
+  const at = (more: string) =>
+    `upstreams:\n  - name: near\n    kind: openai\n    base_url: http://127.0.0.1:1\n${more}`;
+
+  test("is that of the vendor that it names, or whose name or address it has; its own words come first", async () => {
+    const profileAt = async (more: string) => (await load(at(more))).upstreams[0]?.profile;
+    expect(await profileAt("")).toBeUndefined();
+    expect(await profileAt("    vendor: mistral\n")).toMatchObject({ include_usage: false, system: "first" });
+    const own = "    vendor: mistral\n    profile: { system: anywhere, models: [{ match: [x], efforts: [] }] }\n";
+    expect(await profileAt(own)).toMatchObject({ include_usage: false, system: "anywhere" });
+    expect((await profileAt(own))?.models?.at(-1)).toEqual({ match: ["x"], efforts: [] });
+    const named = await load("upstreams: [{name: zai, kind: openai, base_url: http://127.0.0.1:1}]");
+    expect(named.upstreams[0]?.profile).toMatchObject({ effort_key: "thinking.effort" });
+    const addressed = await load("upstreams: [{name: other, kind: openai, base_url: https://api.x.ai/v1}]");
+    expect(addressed.upstreams[0]?.profile).toMatchObject({ thoughts: "none" });
+  });
+
+  test("is refused where it contradicts itself, names nothing, or has no such key", async () => {
+    const profile = (text: string) => faultsOf(at(`    profile: ${text}\n`));
+    expect(await profile("{ efforts: [low], efforts_instead: { high: medium } }")).toEqual([
+      "5: upstreams[0].profile.efforts_instead.high: expected one of efforts (low), got medium",
+    ]);
+    expect(await profile("{ models: [{ match: [a], efforts: [], efforts_instead: { high: low } }] }")).toEqual([
+      "5: upstreams[0].profile.models[0].efforts_instead.high: expected one of efforts (none at all), got low",
+    ]);
+    expect(await profile("{ operations: {} }")).toHaveLength(1);
+    expect(await profile("{ operations: { chat: chat } }")).toHaveLength(1);
+    expect(await profile("{ system: last }")).toHaveLength(1);
+    expect(await profile("{ max: 1 }")).toEqual(["5: upstreams[0].profile.max: there is no such key"]);
+    expect(await profile("{ models: [{ match: [] }] }")).toHaveLength(1);
+    expect((await faultsOf(at("    vendor: nobody\n")))[0]).toMatch(
+      /^5: upstreams\[0\]\.vendor: there is no vendor "nobody"; there are alibaba, /,
+    );
+    expect(await faultsOf(at("    api_key: a\n    api_keys: [b]\n"))).toEqual([
+      "6: upstreams[0].api_keys: expected either api_key or api_keys, not both",
+    ]);
+  });
+});
+
+describe("the catalogue's prices, which are in dollars", () => {
+  const priceOf = ({ models }: Config) => models.find(({ id }) => id === "gpt-4.1")?.price;
+  const at = (more: string) => load(`upstreams: [{name: openai, kind: openai, base_url: http://127.0.0.1:1}]\n${more}`);
+
+  test("are what a dollar is in units, and never a dollar for a yen", async () => {
+    expect(priceOf(await at(""))).toEqual({ input: 310_000_000, output: 1_240_000_000, cache_read: 77_500_000 });
+    const yen = await at('catalogue_prices: {dollar: "150.5", markup: "1.1"}');
+    expect(priceOf(yen)).toMatchObject({ input: 331_100_000, output: 1_324_400_000 });
+    expect(yen.cataloguePrices).toEqual({ dollar: 150_500_000, markup: 1_100_000, isAssumed: false });
+    const dollars = await at("unit: {code: USD, symbol: $}");
+    expect([priceOf(dollars)?.input, dollars.cataloguePrices.isAssumed]).toEqual([2_000_000, false]);
+    const others = await at("unit: {code: CREDIT, symbol: c}");
+    expect([priceOf(others)?.input, others.cataloguePrices.isAssumed]).toEqual([2_000_000, true]);
+  });
+
+  test("are rounded up to a millionth", async () => {
+    const third = await at('catalogue_prices: {dollar: "0.333333", markup: "0.000001"}');
+    expect(priceOf(third)).toEqual({ input: 1, output: 3, cache_read: 1 });
+  });
+
+  test("leave alone what gateway.yaml prices itself", async () => {
+    const own = 'models: [{id: gpt-4.1, family: f, kind: chat, vendor: openai, price: {input: "2", output: "3"}}]';
+    expect(priceOf(await at(own))).toEqual({ input: 2_000_000, output: 3_000_000 });
+  });
+
+  test("have no rate of nothing", async () => {
+    expect(await faultsOf('catalogue_prices: {dollar: "0"}')).toEqual([
+      "1: catalogue_prices.dollar: expected more than 0",
+    ]);
   });
 });
 
@@ -521,11 +594,6 @@ describe("the catalogue", () => {
     expect(catalogue.length).toBeGreaterThanOrEqual(40);
     const known = new Set((await vendors()).map(({ name }) => name));
     for (const { id, vendor } of catalogue) expect(known, id).toContain(vendor);
-    for (const name of known)
-      expect(
-        catalogue.some(({ vendor }) => vendor === name),
-        name,
-      ).toBe(true);
   });
 
   test("tells of each what a call needs to know: context, output bound, price", () => {
@@ -593,7 +661,7 @@ describe("an upstream that is asked what it serves", () => {
     );
     expect(asked).toEqual([["/v1/models", "Bearer the-key"]]);
     expect(discovered.models.map(({ id }) => id)).toEqual(["gpt-5.1", "llama3.2:3b", "org/Some-Model"]);
-    expect(discovered.models[0]).toMatchObject({ family: "gpt-5", price: { input: 1_250_000 } });
+    expect(discovered.models[0]).toMatchObject({ family: "gpt-5", price: { input: 193_750_000 } });
     expect(discovered.models[1]).toEqual({
       id: "llama3.2:3b",
       aliases: [],

@@ -192,6 +192,24 @@ describe("where a model has another target", () => {
     expect(told(await ask())).toEqual([200, "first", "1"]);
   });
 
+  test("one that asks to be left alone is, for as long as it asks, and is asked all the same where there is no other", async () => {
+    await start([at("first"), at("second", 1)]);
+    first.script = (exchange) => exchange.json(429, { error: { message: "slow down" } }, { "retry-after": "30" });
+    const upstreams = async () => (await ask()).headers.get("x-gateway-upstream");
+    expect([await upstreams(), await upstreams()]).toEqual(["second", "second"]);
+    expect(first.received).toHaveLength(1);
+    second.script = (exchange) => exchange.json(500, {});
+    expect((await ask()).status).toBe(429);
+    second.script = (exchange) => exchange.json(200, answer);
+    const before = first.received.length;
+    now += 29_000;
+    await ask();
+    expect(first.received).toHaveLength(before);
+    now += 2_000;
+    await ask();
+    expect(first.received).toHaveLength(before + 1);
+  });
+
   test("a stream's head is held back for ten seconds at most, and then nothing is lost", async () => {
     vi.useFakeTimers();
     const batch = [Wire.ofJson(ChatCompletionChunkSchema, {})];

@@ -287,7 +287,10 @@ for (const [place, gatewayAt] of [
           system: "Be kind.",
         });
         expect(textOf(answer)).toContain('says: "How are you?"');
-        expect(textOf(answer)).toContain("5 messages");
+        // A server of which nobody knows where it takes them is given all of them first.
+        const isFolded = place === "an upstream of the other family";
+        expect(textOf(answer)).toContain(isFolded ? "4 messages" : "5 messages");
+        expect(textOf(answer)).toContain(isFolded ? "19 characters" : "8 characters");
       });
 
       test("lets a model think that cannot, in every way there is to ask for it", async () => {

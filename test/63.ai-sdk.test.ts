@@ -20,6 +20,7 @@ import {
 } from "ai";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import type { Config } from "../src/config/config.ts";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "./support/gateway.ts";
 import { nearAndFar } from "./support/near-and-far.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
@@ -333,6 +334,10 @@ describe("the AI SDK over an upstream that tells of cached tokens", () => {
   }
 });
 
+function thatReasons(config: Partial<Config>): Partial<Config> {
+  return { ...config, models: config.models?.map((model) => ({ ...model, reasoning: true })) ?? [] };
+}
+
 describe("the AI SDK's Anthropic provider over a model that thinks", () => {
   const thinking = { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } } as const;
   const request = { tools, stopWhen: isStepCount(2), providerOptions: thinking, prompt: "How warm is it in Oslo?" };
@@ -360,7 +365,7 @@ describe("the AI SDK's Anthropic provider over a model that thinks", () => {
 
   test("gets the reasoning of a model of the other family, and may go on after it", async () => {
     const upstream = await startScriptedUpstream();
-    const gateway = await startTestGateway(upstreamAt(upstream.baseUrl));
+    const gateway = await startTestGateway(thatReasons(upstreamAt(upstream.baseUrl)));
     const head = { id: "c", object: "chat.completion", created: 1, model: "m" };
     const call = { id: "call_1", type: "function", function: { name: "get_weather", arguments: '{"city":"Oslo"}' } };
     const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 };

@@ -33,10 +33,12 @@ beforeAll(async () => {
   const more = [
     paidModel("gpt-bounded", "openai", { max_output_tokens: 4096 }),
     paidModel("davinci-bounded", "openai", { completions: "native", max_output_tokens: 4096 }),
-    paidModel("llama", "openai", { vendor: "meta" }),
+    paidModel("llama", "meta"),
     paidModel("cheap", "openai", { price: fractions }),
   ];
-  gateway = await startTestGateway({ ...config, models: [...(config.models ?? []), ...more] });
+  const meta = { name: "meta", kind: "openai", base_url: upstream.baseUrl, api_key: "k" } as const;
+  const upstreams = [...(config.upstreams ?? []), meta];
+  gateway = await startTestGateway({ ...config, upstreams, models: [...(config.models ?? []), ...more] });
   books = openBooks(gateway.databasePath, gateway.storage);
 });
 
@@ -148,7 +150,8 @@ describe("a caller who sets no bound", () => {
 
 describe("a caller's own bound", () => {
   const bounds: readonly [path: keyof typeof paths, model: string, bound: Json, passed: Json][] = [
-    ["chat", "gpt", { max_tokens: 40 }, { max_tokens: 40 }],
+    ["chat", "gpt", { max_tokens: 40 }, { max_completion_tokens: 40 }],
+    ["chat", "llama", { max_tokens: 40 }, { max_tokens: 40 }],
     ["chat", "gpt", { max_completion_tokens: 40 }, { max_completion_tokens: 40 }],
     ["chat", "claude", { max_tokens: 40 }, { max_tokens: 40 }],
     ["messages", "claude", { max_tokens: 40 }, { max_tokens: 40 }],

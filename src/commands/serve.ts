@@ -8,6 +8,7 @@ import type { Logger } from "pino";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { discoverModels } from "../config/discover.ts";
+import { formatDecimal } from "../decimal.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
 import { issueSetUpLink, linkUrl } from "../services/links.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
@@ -44,6 +45,9 @@ export async function runGateway(
   try {
     const found = await discoverModels(config, log);
     if (found.models.length === 0 && !found.embeddedModels) log.warn(noModel);
+    const priced = found.models.filter(({ price, id }) => price && found.catalogue.some((known) => known.id === id));
+    if (found.cataloguePrices.isAssumed && priced.length > 0)
+      log.warn(assumedRate(found), "the rate of the dollar is assumed");
     const gateway = await start(found, storage, log);
     const asked = signalled();
     // Calls are taken meanwhile.
@@ -66,6 +70,12 @@ export async function runGateway(
 /** How long the gateway may take to end without a word. */
 const quickMs = 1_000;
 const stillRunning = "calls that run are waited for; a second signal ends them at once";
+
+/** What to do about prices whose rate nobody has set. */
+function assumedRate({ cataloguePrices, unit }: Config) {
+  const rate = `1 USD = ${formatDecimal(cataloguePrices.dollar)} ${unit.code}`;
+  return { rate, remedy: "set `catalogue_prices.dollar` in gateway.yaml to the rate that you want" };
+}
 
 const noModel =
   "no model is served: the configuration names none that an upstream of its has. " +

@@ -8,12 +8,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { z } from "zod";
 import { defaultTiers, type Tier } from "../limits/tiers.ts";
+import { cataloguePricesOf, currenciesSchema, inUnits } from "./currency.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
 import { settingsOf, upstreamsOf } from "./environment.ts";
 import { checkReferences } from "./references.ts";
 import { defaultMaxBodyBytes, type FileConfig, fileSchema, type TierConfig } from "./schema.ts";
 import { catalogueSchema, type ModelConfig, servedBy, type UpstreamConfig, vendorsSchema } from "./schema-models.ts";
 import type { CacheConfig, Config } from "./shape.ts";
+import { withVendor } from "./vendors.ts";
 
 export type { CacheConfig, Config, Environment, ModelConfig, UpstreamConfig };
 
@@ -34,11 +36,18 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
   const file = givenFile || environment.GATEWAY_CONFIG;
   const faults: Fault[] = [];
   const vendors = load(join(catalogDir, "vendors.yaml"), vendorsSchema, {}, faults)?.vendors ?? [];
-  const builtIn = load(join(catalogDir, "models.yaml"), catalogueSchema, {}, faults)?.models ?? [];
+  const inDollars = load(join(catalogDir, "models.yaml"), catalogueSchema, {}, faults)?.models ?? [];
+  const currencies = load(join(catalogDir, "currencies.yaml"), currenciesSchema, {}, faults) ?? { dollar: {} };
   const nothing: FileConfig = { upstreams: [], models: [] };
-  const written = (file ? load(file, fileSchema, environment, faults, checkReferences) : undefined) ?? nothing;
+  const names = new Set(vendors.map(({ name }) => name));
+  const checkMore: CheckMore = (at, document, found) => checkReferences(at, document, found, names);
+  const written = (file ? load(file, fileSchema, environment, faults, checkMore) : undefined) ?? nothing;
+  const unit = written.unit ?? { code: "JPY", symbol: "¥" };
+  const cataloguePrices = cataloguePricesOf(written.catalogue_prices, unit.code, currencies);
+  const builtIn = inDollars.map((model) => inUnits(model, cataloguePrices));
   const settings = settingsOf(environment, faults);
-  const upstreams = file ? written.upstreams : upstreamsOf(vendors, environment, faults);
+  const named = file ? written.upstreams : upstreamsOf(vendors, environment, faults);
+  const upstreams = named.map((upstream) => withVendor(upstream, vendors));
   const [port, metrics] = [settings.port ?? written.port ?? 8080, metricsOf(written.metrics, settings.metricsPort)];
   if (port !== 0 && metrics?.isAsked && metrics.port === port) {
     faults.push({ file: file ?? "environment", message: `the port ${port} is given twice: for calls and for metrics` });
@@ -72,7 +81,7 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     publicUrls: written.public_urls ?? {},
     ...{ trustedProxies: written.trusted_proxies ?? [], corsOrigins: written.cors_origins ?? [] },
     tiers: written.tiers?.map(tierOf) ?? defaultTiers,
-    unit: written.unit ?? { code: "JPY", symbol: "¥" },
+    ...{ unit, cataloguePrices },
     durability: written.durability ?? "process",
     operatorKey: written.operator_key,
     failedCredentials: { perMinute: written.failed_credentials?.per_minute ?? 30 },
@@ -117,13 +126,16 @@ function tierOf({ name, recharge, requests_per_minute, tokens_per_minute }: Tier
   return { name, recharge, requestsPerMinute: requests_per_minute, tokensPerMinute: tokens_per_minute };
 }
 
+/** Finds faults that no schema can tell of. */
+type CheckMore = (file: string, document: YamlDocument, faults: Fault[]) => void;
+
 /** Reads and checks a file. Returns undefined where it has a fault. */
 function load<S extends z.ZodType>(
   file: string,
   schema: S,
   environment: Environment,
   faults: Fault[],
-  checkMore?: (file: string, document: YamlDocument, faults: Fault[]) => void,
+  checkMore?: CheckMore,
 ): z.output<S> | undefined {
   let text: string;
   try {

@@ -48,12 +48,17 @@ async function listOf(upstream: UpstreamConfig, log: Logger, timeout: number): P
   }
 }
 
-async function readList({ base_url, api_key }: UpstreamConfig, timeout: number): Promise<List> {
-  const headers: Record<string, string> = { accept: "application/json", "user-agent": "model-gateway" };
-  if (api_key) headers.authorization = `Bearer ${api_key}`;
+async function readList(upstream: UpstreamConfig, timeout: number): Promise<List> {
+  const { base_url, api_keys, api_key = api_keys?.[0], credential, query = {} } = upstream;
+  const headers: Record<string, string> = {
+    ...upstream.headers,
+    accept: "application/json",
+    "user-agent": "model-gateway",
+  };
+  if (api_key) headers[credential ?? "authorization"] = credential ? api_key : `Bearer ${api_key}`;
   // The signal bounds the whole exchange, a body that never ends among it.
   const signal = AbortSignal.timeout(timeout);
-  const { statusCode, body } = await request(`${base_url}/models`, { headers, signal });
+  const { statusCode, body } = await request(`${base_url}/models`, { headers, query, signal });
   if (statusCode !== 200) {
     body.on("error", () => {}).destroy();
     throw new Error(`it answered with status ${statusCode}`);

@@ -70,8 +70,9 @@ export function upstreamsOf(vendors: readonly VendorConfig[], environment: Envir
   return vendors.flatMap((vendor): UpstreamConfig[] => {
     const key = checked(environment, vendor.key_variable, credentialSchema, faults);
     const address = vendor.url_variable && checked(environment, vendor.url_variable, urlSchema, faults);
-    if (!key && !address) return [];
     const base_url = address ? withSuffix(address, vendor.url_suffix ?? "") : vendor.base_url;
+    // An operator's own server has no address but the one that is given.
+    if ((!key && !address) || base_url === undefined) return [];
     const discover = vendor.discover_elsewhere === true && base_url !== vendor.base_url;
     return [{ name: vendor.name, kind: vendor.kind, base_url, api_key: key, discover }];
   });

@@ -10,9 +10,22 @@ import { servedBy } from "./schema-models.ts";
 /** The name under which the embedded models are served. */
 export const embeddedUpstream = "embedded";
 
-export function checkReferences(file: string, document: YamlDocument, faults: Fault[]): void {
+/** `vendors` are the names of those that the catalogue knows. */
+export function checkReferences(
+  file: string,
+  document: YamlDocument,
+  faults: Fault[],
+  vendors: ReadonlySet<string>,
+): void {
   const fault = (path: Path, message: string) => faults.push({ file, line: document.lineOf(path), message });
   const upstreams = kindsByName(document, fault);
+  for (const [i, upstream] of entries(document.value, "upstreams")) {
+    const vendor = textAt(upstream, "vendor");
+    const at = ["upstreams", i, "vendor"];
+    if (vendor === undefined || vendors.has(vendor) || document.isUnset(at)) continue;
+    const known = [...vendors].join(", ");
+    fault(at, `upstreams[${i}].vendor: there is no vendor "${document.writtenAt(at)}"; there are ${known}`);
+  }
   const taken = new Set<string>();
   for (const [i, model] of entries(document.value, "models")) {
     const path = ["models", i];

@@ -1,7 +1,9 @@
 /** The form of upstreams and models: in gateway.yaml, and in the built-in catalogue. */
 import { z } from "zod";
+import { profileSchema } from "./schema-profile.ts";
 import {
   credentialSchema,
+  headerNameSchema,
   modelIdSchema,
   modelNameSchema,
   moneySchema,
@@ -20,35 +22,46 @@ export const servedBy: Readonly<Record<z.output<typeof upstreamKind>, readonly z
   anthropic: ["chat"],
 };
 
-export const upstreamSchema = z.strictObject({
-  name: nameSchema,
-  kind: upstreamKind,
-  base_url: urlSchema,
-  api_key: credentialSchema.optional(),
-  discover: z.boolean().optional(),
-  timeouts: z
-    .strictObject({
-      connect_seconds: secondsSchema.optional(),
-      first_byte_seconds: secondsSchema.optional(),
-      idle_seconds: secondsSchema.optional(),
-      total_seconds: secondsSchema.optional(),
-    })
-    .optional(),
-  queue: z
-    .strictObject({
-      max_concurrent: z.number().int().min(1).max(100_000),
-      max_queued: z.number().int().min(0).max(100_000).default(100),
-      max_wait_seconds: secondsSchema.default(60),
-    })
-    .optional(),
-  health_check: z
-    .strictObject({
-      path: z.string().regex(/^\/[\x21-\x7e]*$/, "expected a path, as /models"),
-      interval_seconds: z.number().min(1).max(3600).default(30),
-      failures: z.number().int().min(1).max(100).default(3),
-    })
-    .optional(),
-});
+export const upstreamSchema = z
+  .strictObject({
+    name: nameSchema,
+    kind: upstreamKind,
+    base_url: urlSchema,
+    vendor: nameSchema.optional(),
+    profile: profileSchema.optional(),
+    api_key: credentialSchema.optional(),
+    api_keys: z.array(credentialSchema).min(1, "expected at least one key").optional(),
+    credential: headerNameSchema.optional(),
+    headers: z.record(headerNameSchema, credentialSchema).optional(),
+    query: z.record(z.string().regex(/^[\w.-]{1,100}$/, "expected a name of the query"), credentialSchema).optional(),
+    discover: z.boolean().optional(),
+    timeouts: z
+      .strictObject({
+        connect_seconds: secondsSchema.optional(),
+        first_byte_seconds: secondsSchema.optional(),
+        idle_seconds: secondsSchema.optional(),
+        total_seconds: secondsSchema.optional(),
+      })
+      .optional(),
+    queue: z
+      .strictObject({
+        max_concurrent: z.number().int().min(1).max(100_000),
+        max_queued: z.number().int().min(0).max(100_000).default(100),
+        max_wait_seconds: secondsSchema.default(60),
+      })
+      .optional(),
+    health_check: z
+      .strictObject({
+        path: z.string().regex(/^\/[\x21-\x7e]*$/, "expected a path, as /models"),
+        interval_seconds: z.number().min(1).max(3600).default(30),
+        failures: z.number().int().min(1).max(100).default(3),
+      })
+      .optional(),
+  })
+  .superRefine(({ api_key, api_keys }, context) => {
+    if (api_key === undefined || api_keys === undefined) return;
+    context.addIssue({ code: "custom", path: ["api_keys"], message: "expected either api_key or api_keys, not both" });
+  });
 
 const target = z.strictObject({
   upstream: nameSchema,
@@ -90,10 +103,13 @@ export const vendorsSchema = z.strictObject({
     z.strictObject({
       name: nameSchema,
       kind: upstreamKind.default("openai"),
-      base_url: urlSchema,
+      base_url: urlSchema.optional(),
       key_variable: z.string(),
       url_variable: z.string().optional(),
       url_suffix: z.string().optional(),
+      credential: headerNameSchema.optional(),
+      like: nameSchema.optional(),
+      profile: profileSchema.optional(),
       discover_elsewhere: z.boolean().optional(),
     }),
   ),

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { modelSchema, upstreamSchema } from "./schema-models.ts";
 import {
   credentialSchema,
+  factorSchema,
   headerNameSchema,
   modelNameSchema,
   moneySchema,
@@ -81,6 +82,7 @@ const settingsSchema = z.strictObject({
       symbol: z.string().regex(/^[^\p{Cc}]{1,10}$/u, "expected 1 to 10 characters, as ¥"),
     })
     .optional(),
+  catalogue_prices: z.strictObject({ dollar: factorSchema.optional(), markup: factorSchema.optional() }).optional(),
   durability: z.enum(["process", "power"]).optional(),
   operator_key: credentialSchema.min(32, "expected at least 32 characters").optional(),
   failed_credentials: z.strictObject({ per_minute: z.number().int().min(1).max(1_000_000) }).optional(),

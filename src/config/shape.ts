@@ -1,5 +1,7 @@
 /** What the configuration says, once all of it has been read. */
+
 import type { Tier } from "../limits/tiers.ts";
+import type { CataloguePrices } from "./currency.ts";
 import type { ModelConfig, UpstreamConfig } from "./schema-models.ts";
 
 export interface Config {
@@ -37,6 +39,7 @@ export interface Config {
   readonly tiers: readonly Tier[];
   /** What money is counted in. */
   readonly unit: { readonly code: string; readonly symbol: string };
+  readonly cataloguePrices: CataloguePrices;
   /** How much of what was committed survives: the death of the process, or also a loss of power. */
   readonly durability: "process" | "power";
   /** The operator's credential; without one there is no operator over the network. */

@@ -38,6 +38,9 @@ export const moneySchema = z.string('expected a decimal in quotes, as "1.10"').t
   return z.NEVER;
 });
 
+/** What an amount is multiplied by, as a decimal string. In millionths. */
+export const factorSchema = moneySchema.refine((value) => value > 0, "expected more than 0");
+
 export const networkSchema = z.union(
   [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
   "expected an address or a network, as 10.0.0.0/8",

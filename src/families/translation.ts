@@ -36,6 +36,8 @@ export interface Translated<A extends Operation, B extends Operation> {
 export interface Translation<A extends Operation = Operation, B extends Operation = Operation> {
   readonly from: A;
   readonly to: B;
+  /** Returns a path of the request that it writes as its caller knows it; undefined where that has no such thing. */
+  callersPath(path: string): string | undefined;
   /** Throws a Refusal for what the other family cannot do at all. A long request is done in turns. */
   translate(request: Wire<Input<A>>, context: TranslationContext): Work<Translated<A, B>>;
 }

@@ -140,12 +140,11 @@ export function leastOutput(operation: Operation, json: JsonObject): number {
   return (isObject(thinking) ? (count(thinking.budget_tokens) ?? 0) : 0) + 1;
 }
 
-/** Returns the request with a bound of its output. OpenAI's own models know it by a name that others do not. */
-export function withOutputBound<W extends Wire>(operation: Operation, request: W, tokens: number, vendor: string): W {
+/** Returns the request with a bound of its output. `chatName` is how a chat request names one that has none. */
+export function withOutputBound<W extends Wire>(operation: Operation, request: W, tokens: number, chatName: string): W {
   const json = request.outline();
   const own = ["max_completion_tokens", "max_tokens"].filter((key) => (json[key] ?? null) !== null);
-  const byVendor = operation === "chat" && vendor === "openai" ? "max_completion_tokens" : "max_tokens";
-  const keys = own.length > 0 ? own : [byVendor];
+  const keys = own.length > 0 ? own : [operation === "chat" ? chatName : "max_tokens"];
   return request.with(Object.fromEntries(keys.map((key) => [key, tokens]))) as W;
 }
 

@@ -82,10 +82,10 @@ function attemptWith<O extends Operation, F extends Form>(
   options: AttemptOptions<F>,
 ): Soon<Answered<O, F>> {
   const { form, meter, reservation, clock, onSent } = options;
-  const { operation, model } = lead;
+  const { operation } = lead;
   const { dropped } = translated;
   if (dropped.length > 0 && options.isStrict) throw wouldBeDropped(dropped);
-  const bounded = reservation.bound(model, operation, translated.request);
+  const bounded = reservation.bound(lead, translated.request);
   return whenThere(bounded, (request) => {
     const facts = factsOf(lead, clock(), isHedge);
     part.facts.attempts = [...part.facts.attempts, facts];

@@ -30,7 +30,10 @@ export class Course<L extends ToTarget> {
     this.#attempts = attempts;
   }
 
-  /** The next that has not failed and may be asked. Health checks may be wrong where nothing else is left. */
+  /**
+   * The next that has not failed and may be asked. One that fails its health checks, or has asked to be left alone, is the last:
+   * checks may be wrong, and what another call has met need not meet this one.
+   */
   next(): L | undefined {
     let down: L | undefined;
     for (const lead of this.#leads) {
@@ -73,8 +76,8 @@ export class Course<L extends ToTarget> {
     return !this.#failed.includes(lead) && !this.isSpent(lead) && lead.state.breaker.restMs() === 0;
   }
 
-  #isUp({ target }: L): boolean {
-    return this.#targets.passesChecks(target.upstream) !== false;
+  #isUp({ target, state }: L): boolean {
+    return state.breaker.askedMs() === 0 && this.#targets.passesChecks(target.upstream) !== false;
   }
 }
 

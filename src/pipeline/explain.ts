@@ -22,7 +22,7 @@ import type { Lead, LeadsOf } from "./leads.ts";
 import { boundWith, needOf } from "./need.ts";
 import { shortOf } from "./reserve.ts";
 import { isStrict } from "./strict.ts";
-import { translate } from "./translate.ts";
+import { fitted, inWordsOf } from "./translate.ts";
 import type { Validate } from "./validate.ts";
 
 /** What is asked, and in which form. */
@@ -122,9 +122,9 @@ function translator({ form, call, arrivedAt }: Explaining & { readonly call: Cal
   const done = new Map<string, Translated<Operation, Operation>>();
   const translateFor: Translator = (lead) => {
     const words = `${lead.operation} ${lead.model.maxOutputTokens}`;
-    const translated = done.get(words) ?? doNow(translate(lead, firstPart(lead.way, call), { form, arrivedAt }));
+    const translated = done.get(words) ?? doNow(inWordsOf(lead, firstPart(lead.way, call), { form, arrivedAt }));
     done.set(words, translated);
-    return translated;
+    return fitted(lead, translated);
   };
   return translateFor;
 }

@@ -9,7 +9,7 @@ import { internal, invalidType, invalidValue, modelNotFound, Refusal } from "../
 import { wayTo } from "../families/index.ts";
 import type { Translation } from "../families/translation.ts";
 import { type Input, type Operation, operations } from "../providers/operations.ts";
-import type { Provider, Speak } from "../providers/provider.ts";
+import type { Fitting, Provider, Speak } from "../providers/provider.ts";
 import type { TargetState, Targets } from "../targets/targets.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { authorizeModel } from "./authorize.ts";
@@ -26,6 +26,8 @@ export interface Lead {
   readonly way: readonly Translation[];
   readonly operation: Operation;
   readonly speak: Speak<Operation>;
+  /** What its upstream takes; undefined where a request goes as it is. */
+  readonly fitting: Fitting | undefined;
   /** Whether calls may have to wait for one another there. */
   readonly hasQueue: boolean;
   readonly state: TargetState;
@@ -139,11 +141,14 @@ function createLeadAt(options: LeadsOptions): LeadAt {
 function leadsOfAll(asked: Operation, model: Model, { providers, targets }: LeadsOptions): Map<Target, Lead> {
   const leads = new Map<Target, Lead>();
   for (const target of model.targets) {
-    const { speaks, kind, hasQueue = false } = providerOf(target, providers);
+    const provider = providerOf(target, providers);
+    const { speaks, kind, hasQueue = false } = provider;
     const way = wayTo(asked, (operation) => speaks[operation] !== undefined && mayRelay(model, operation));
     const operation = way?.at(-1)?.to ?? asked;
     const speak = speaks[operation] as Speak<Operation>;
-    if (way) leads.set(target, { model, target, kind, way, operation, speak, hasQueue, state: targets.of(target) });
+    const fitting = provider.fitting?.(target.model, model.reasons);
+    const state = targets.of(target);
+    if (way) leads.set(target, { model, target, kind, way, operation, speak, fitting, hasQueue, state });
   }
   return leads;
 }

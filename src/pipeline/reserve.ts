@@ -14,6 +14,7 @@ import { withOutputBound } from "../ledger/worst-case.ts";
 import type { Operation } from "../providers/operations.ts";
 import { following, type Soon, whenThere } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
+import type { Lead } from "./leads.ts";
 import { type Asking, boundWith, needOf } from "./need.ts";
 
 /** Who reserves, for what, and since when: in milliseconds since 1970. */
@@ -23,6 +24,9 @@ interface Reserving {
   readonly arrivedAt: number;
 }
 
+/** What is asked of which model, and how its upstream calls a bound of the output. */
+export type Bounding = Pick<Lead, "model" | "operation" | "fitting">;
+
 /** One reservation for all that a call asks of its upstreams. */
 export interface Reservation {
   /**
@@ -30,7 +34,7 @@ export interface Reservation {
    * the words of its operation, with the bound that the credit sets. Throws a Refusal, now or later, where the call may
    * not, or cannot, be paid for.
    */
-  bound<W extends Wire>(model: Model, operation: Operation, request: W): Soon<W>;
+  bound<W extends Wire>(lead: Bounding, request: W): Soon<W>;
   isMade(): boolean;
   /** Returns what is reserved at this moment; undefined where nothing is. */
   held(): Reserved | undefined;
@@ -59,7 +63,7 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
       return made;
     });
   return {
-    bound(model, operation, request) {
+    bound({ model, operation, fitting }, request) {
       if (asked === "count_tokens") return request;
       if (reserved?.model !== model) {
         const asking = { call, asked, model, operation, request };
@@ -67,7 +71,7 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
       }
       return whenThere(reserved.bound, (bound) => {
         isMade = true;
-        return bound(operation, request);
+        return bound(operation, request, fitting?.outputBound ?? "max_tokens");
       });
     },
     isMade: () => isMade,
@@ -76,7 +80,7 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
 }
 
 /** Bounds what goes to the upstream. */
-type Bound = <W extends Wire>(operation: Operation, request: W) => W;
+type Bound = <W extends Wire>(operation: Operation, request: W, chatName: string) => W;
 
 const unbounded: Bound = (_, request) => request;
 
@@ -103,7 +107,7 @@ function reserve(hold: (wish: Wish) => Soon<Reserved>, asking: Asking, now: numb
     const tokens = boundWith(amount, need);
     call.facts.outputBound = amount < wanted ? tokens : undefined;
     if (tokens === undefined) return unbounded;
-    return (spoken, sent) => withOutputBound(spoken, sent, tokens, model.vendor);
+    return (spoken, sent, chatName) => withOutputBound(spoken, sent, tokens, chatName);
   });
 }
 

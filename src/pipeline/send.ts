@@ -9,7 +9,15 @@
  */
 import { setTimeout } from "node:timers/promises";
 import { cancelled, upstreamResting } from "../errors.ts";
-import { askedToWaitMs, faultOf, isBusy, isLasting, isOwnRefusal, isTelling } from "../providers/fault.ts";
+import {
+  askedToWaitMs,
+  faultOf,
+  isBusy,
+  isLasting,
+  isOfUpstream,
+  isOwnRefusal,
+  isTelling,
+} from "../providers/fault.ts";
 import { abortSignalOf, type Signal } from "../signal.ts";
 import { following, type Soon } from "../soon.ts";
 import type { Targets } from "../targets/targets.ts";
@@ -52,6 +60,8 @@ export interface Send {
 /** What is left of the time must be more for another attempt: a timer may fire a little early by the clock. */
 const leastMs = 2;
 const firstPauseMs = 250;
+/** What an upstream is given that is busy and does not say for how long: no reason to ask others first. */
+const assumedMs = 1_000;
 /** Nobody is let wait longer for a retry: who would have to is told to come again. */
 const longestPauseMs = 5_000;
 
@@ -79,6 +89,8 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
       (error) => {
         const isFault = !signal.aborted && faultOf(error) !== undefined;
         breaker.ended(isFault && isTelling(error) && !isBusy(error) ? "badly" : "unproved");
+        const askedMs = isOfUpstream(error) ? askedToWaitMs(error) : 0;
+        if (askedMs > assumedMs) breaker.asks(askedMs);
         load.ended(undefined);
         return otherwise(error);
       },

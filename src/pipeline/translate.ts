@@ -1,7 +1,7 @@
 /** A call in the words that its upstream speaks, which may be longer ones: they are counted as what was sent. */
 import type { Call } from "../call.ts";
 import { translateAlong } from "../families/index.ts";
-import type { Translated } from "../families/translation.ts";
+import type { Translated, Translation } from "../families/translation.ts";
 import type { Form, Operation } from "../providers/operations.ts";
 import { estimatePromptTokens } from "../tokens/prompt.ts";
 import { jsonLength } from "../wire/json-length.ts";
@@ -19,8 +19,38 @@ export interface TranslateOptions {
   readonly arrivedAt: number;
 }
 
-/** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
+/** Puts a call into the words that the upstream of a lead speaks, as it takes them. Throws a Refusal. */
 export function* translate(
+  lead: Pick<Lead, "way" | "model" | "operation" | "fitting">,
+  part: Call,
+  options: TranslateOptions,
+): Work<Translated<Operation, Operation>> {
+  const translated = yield* inWordsOf(lead, part, options);
+  const said = fitted(lead, translated);
+  return said.request === translated.request ? said : { ...said, request: yield* counted(said.request, part) };
+}
+
+/** Fits what is said in an upstream's words to what it takes. */
+export function fitted(
+  { way, operation, fitting }: Pick<Lead, "way" | "operation" | "fitting">,
+  translated: Translated<Operation, Operation>,
+): Translated<Operation, Operation> {
+  if (!fitting) return translated;
+  const { request, dropped } = fitting.fit(operation, translated.request, way.length === 0);
+  if (request === translated.request && dropped.length === 0) return translated;
+  const further = dropped.flatMap((path) => callersPath(path, way));
+  return { ...translated, request, dropped: [...translated.dropped, ...further] };
+}
+
+/** Returns a path of what the upstream is asked as the caller knows it, or nothing where it has no such path. */
+function callersPath(path: string, way: readonly Translation[]): string[] {
+  let known: string | undefined = path;
+  for (const translation of way.toReversed()) known = known === undefined ? undefined : translation.callersPath(known);
+  return known === undefined ? [] : [known];
+}
+
+/** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
+export function* inWordsOf(
   { way, model }: Pick<Lead, "way" | "model">,
   part: Call,
   { form, arrivedAt }: TranslateOptions,

@@ -18,7 +18,7 @@ import {
 } from "../errors.ts";
 import { meterEvents, meterMessage } from "./anthropic-usage.ts";
 import { overflowWords } from "./context-overflow.ts";
-import { checkOver, commonFields, type Dialect, type Follower, speakOver } from "./dialect.ts";
+import { checkOver, commonFields, type Dialect, type Follower, lowerCased, speakOver } from "./dialect.ts";
 import type { Operation } from "./operations.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
 import type { Timeouts } from "./timeouts.ts";
@@ -29,12 +29,15 @@ export interface AnthropicOptions {
   /** With the version: `https://api.anthropic.com/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
+  /** What else each request has. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly query?: Readonly<Record<string, string>> | undefined;
   readonly timeouts?: Timeouts;
 }
 
-export function createAnthropicProvider({ baseUrl, apiKey, timeouts }: AnthropicOptions): Provider {
-  const upstream = createUpstream(baseUrl, timeouts);
-  const credential: Record<string, string> = apiKey ? { "x-api-key": apiKey } : {};
+export function createAnthropicProvider({ baseUrl, apiKey, timeouts, headers, query }: AnthropicOptions): Provider {
+  const upstream = createUpstream(baseUrl, timeouts, query);
+  const credential = { ...lowerCased(headers), ...(apiKey ? { "x-api-key": apiKey } : {}) };
   const dialect = anthropicDialect(credential);
   return {
     kind: "anthropic",

@@ -75,6 +75,11 @@ export function commonFields(fields: Readonly<Fields>): string {
   return writeFields({ ...fields, ...from, "content-type": "application/json" });
 }
 
+/** Names of fields are the same in any case, and are sent once. */
+export function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
 /** Returns how to ask an upstream whether it is well: any answer of success says so. */
 export function checkOver(upstream: Upstream, headers: Record<string, string>): NonNullable<Provider["check"]> {
   return async (path, signal) => {

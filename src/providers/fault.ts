@@ -52,6 +52,11 @@ const ownRefusals: ReadonlySet<Reason> = new Set([
   Reason.WOULD_BE_DROPPED,
 ]);
 
+/** Whether the upstream has said it itself, and not the gateway's own queue before it. */
+export function isOfUpstream(error: unknown): boolean {
+  return error instanceof Refusal && error.reason === Reason.UPSTREAM_REFUSED;
+}
+
 /** Returns when the upstream wants to be asked again, in milliseconds from now; 0 where it did not say. */
 export function askedToWaitMs(error: unknown): number {
   const seconds = error instanceof Refusal ? Number(error.headers["retry-after"] ?? 0) : 0;

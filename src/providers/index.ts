@@ -7,16 +7,21 @@ import { createAnthropicProvider } from "./anthropic.ts";
 import { maxOutputTokens } from "./embedded/chat.ts";
 import { createEmbeddedProvider } from "./embedded/index.ts";
 import { createOpenAiProvider } from "./openai.ts";
+import { createProfile } from "./profile/profile.ts";
 import type { Provider } from "./provider.ts";
+import { inRotation } from "./rotation.ts";
 import { defaultTimeouts, type Timeouts } from "./timeouts.ts";
 
-const kinds: Readonly<Record<UpstreamConfig["kind"], (config: UpstreamConfig) => Provider>> = {
-  anthropic: (config) => createAnthropicProvider(optionsOf(config)),
-  openai: (config) => createOpenAiProvider(optionsOf(config)),
+const kinds: Readonly<
+  Record<UpstreamConfig["kind"], (config: UpstreamConfig, apiKey: string | undefined) => Provider>
+> = {
+  anthropic: (config, apiKey) => createAnthropicProvider({ ...optionsOf(config), apiKey }),
+  openai: (config, apiKey) =>
+    createOpenAiProvider({ ...optionsOf(config), apiKey, profile: createProfile(config.profile ?? {}) }),
 };
 
-function optionsOf({ base_url, api_key, timeouts }: UpstreamConfig) {
-  return { baseUrl: base_url, apiKey: api_key, timeouts: timeoutsOf(timeouts) };
+function optionsOf({ base_url, credential, headers, query, timeouts }: UpstreamConfig) {
+  return { baseUrl: base_url, credential, headers, query, timeouts: timeoutsOf(timeouts) };
 }
 
 function timeoutsOf(written: UpstreamConfig["timeouts"] = {}): Timeouts {
@@ -55,6 +60,10 @@ export function createProviders(
   clock: () => number,
 ): ReadonlyMap<string, Provider> {
   const providers = new Map<string, Provider>([[embeddedUpstream, createEmbeddedProvider({ clock })]]);
-  for (const upstream of upstreams) providers.set(upstream.name, kinds[upstream.kind](upstream));
+  for (const upstream of upstreams) {
+    const [first = upstream.api_key, ...others] = upstream.api_keys ?? [];
+    const byKey = (apiKey: string | undefined) => kinds[upstream.kind](upstream, apiKey);
+    providers.set(upstream.name, inRotation([byKey(first), ...others.map(byKey)], clock));
+  }
   return providers;
 }

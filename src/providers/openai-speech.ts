@@ -20,11 +20,11 @@ const unknownType = "application/octet-stream";
 const maxAudioBytes = 256 * 1024 * 1024;
 
 /** Returns how to speak the operation. */
-export function speakSpeech(upstream: Upstream, dialect: Dialect, credential: Readonly<Fields>) {
+export function speakSpeech(upstream: Upstream, dialect: Dialect, credential: Readonly<Fields>, path: string) {
   const common = commonFields({ ...credential, accept: "application/octet-stream" });
   const spoken: Dialect = { ...dialect, common: { whole: common, stream: common }, body: requestBody };
   return (attempt: Attempt<"speech">): Soon<Answer<typeof SpeechSchema | typeof SpeechChunkSchema>> => {
-    const asking = { upstream, dialect: spoken, path: "/audio/speech", attempt };
+    const asking = { upstream, dialect: spoken, path, attempt };
     return attempt.form === "whole"
       ? askWhole(asking, maxAudioBytes, wholeAudio)
       : ask(asking, (reply) => ({ kind: "stream", frames: chunksOf(reply, attempt), ...passedOn(reply) }));

@@ -7,10 +7,12 @@
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { longJson } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
-import { checkOver, commonFields, type Dialect, type Follower, speakOver } from "./dialect.ts";
+import { checkOver, commonFields, type Dialect, type Follower, lowerCased, speakOver } from "./dialect.ts";
 import { createAlikeReader } from "./openai-alike.ts";
 import { speakSpeech } from "./openai-speech.ts";
 import { meterAnswer, meterChoice, tellUsage } from "./openai-usage.ts";
+import { fittingOf } from "./profile/fit.ts";
+import { createProfile, type Profile } from "./profile/profile.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
 import type { Timeouts } from "./timeouts.ts";
 import { createUpstream } from "./upstream.ts";
@@ -20,34 +22,53 @@ export interface OpenAiOptions {
   /** With the version: `https://api.openai.com/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
+  /** The header that the key goes into. Default: `authorization`, as a bearer's. */
+  readonly credential?: string | undefined;
+  /** What else each request has. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  /** What the server takes. Default: nobody knows. */
+  readonly profile?: Profile;
   readonly timeouts?: Timeouts;
 }
 
-export function createOpenAiProvider({ baseUrl, apiKey, timeouts }: OpenAiOptions): Provider {
-  const upstream = createUpstream(baseUrl, timeouts);
-  const credential: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
-  const dialect = openAiDialect(credential);
+export function createOpenAiProvider(options: OpenAiOptions): Provider {
+  const { baseUrl, apiKey, timeouts, query, profile = createProfile({}) } = options;
+  const upstream = createUpstream(baseUrl, timeouts, query);
+  const credential = { ...lowerCased(options.headers), ...credentialOf(apiKey, options.credential) };
+  const dialect = openAiDialect(credential, (model) => profile.of(model).stated.include_usage !== false);
+  const served = {
+    chat: (path: string) => speakOver(upstream, dialect, path),
+    completions: (path: string) => speakOver(upstream, dialect, path),
+    embeddings: (path: string) => speakOver(upstream, dialect, path),
+    // The form of the answer follows the attempt's, which types cannot say of a branch.
+    speech: (path: string) => speakSpeech(upstream, dialect, credential, path) as Speak<"speech">,
+  } as const;
+  const speaks = Object.entries(served).flatMap(([operation, speak]) => {
+    const path = profile.pathOf(operation as keyof typeof served);
+    return path === undefined ? [] : [[operation, speak(path)]];
+  });
   return {
     kind: "openai",
-    speaks: {
-      chat: speakOver(upstream, dialect, "/chat/completions"),
-      completions: speakOver(upstream, dialect, "/completions"),
-      embeddings: speakOver(upstream, dialect, "/embeddings"),
-      // The form of the answer follows the attempt's, which types cannot say of a branch.
-      speech: speakSpeech(upstream, dialect, credential) as Speak<"speech">,
-    },
+    speaks: Object.fromEntries(speaks) as Provider["speaks"],
+    fitting: (model, reasons) => fittingOf(profile.of(model), reasons),
     check: checkOver(upstream, credential),
     close: () => upstream.close(),
   };
 }
 
-function openAiDialect(credential: Record<string, string>): Dialect {
+function credentialOf(apiKey: string | undefined, header: string | undefined): Record<string, string> {
+  if (!apiKey) return {};
+  return header === undefined ? { authorization: `Bearer ${apiKey}` } : { [header.toLowerCase()]: apiKey };
+}
+
+function openAiDialect(credential: Record<string, string>, tellsUsage: (model: string) => boolean): Dialect {
   return {
     common: {
       whole: commonFields({ ...credential, accept: "application/json" }),
       stream: commonFields({ ...credential, accept: "text/event-stream" }),
     },
-    body: requestBody,
+    body: (attempt) => requestBody(attempt, tellsUsage(attempt.model)),
     refusal: refusalOfAnswer,
     errorIn(json, bytes) {
       const isError = (json.error ?? null) !== null && !Array.isArray(json.choices);
@@ -58,10 +79,10 @@ function openAiDialect(credential: Record<string, string>): Dialect {
   };
 }
 
-function requestBody({ request, form, model }: Attempt): Buffer {
+function requestBody({ request, form, model }: Attempt, tellsUsage: boolean): Buffer {
   const json = request.outline();
   const isStream = form === "stream";
-  const lacksUsage = isStream && !wantsUsage(json);
+  const lacksUsage = isStream && tellsUsage && !wantsUsage(json);
   if (json.model === model && (json.stream === true) === isStream && !lacksUsage) return request.bytes();
   const changes: Record<string, JsonValue | undefined> = {};
   if (json.model !== model) changes.model = model;

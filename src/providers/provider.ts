@@ -82,9 +82,26 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
  */
 export type Speak<O extends Operation> = <F extends Form>(attempt: Attempt<O, F>) => Soon<Answer<Output<O, F>>>;
 
+/** A request as an upstream takes it. */
+export interface Fitted<W extends Wire = Wire> {
+  readonly request: W;
+  /** The paths of what was left out, in the words of the request's operation. */
+  readonly dropped: readonly string[];
+}
+
+/** What an upstream takes of requests to one of its models. */
+export interface Fitting {
+  /** The name by which a chat request bounds its output. */
+  readonly outputBound: "max_tokens" | "max_completion_tokens";
+  /** Returns the request as the upstream takes it. `isOwn` says that its caller wrote it in the words of this operation. */
+  fit<W extends Wire>(operation: Operation, request: W, isOwn: boolean): Fitted<W>;
+}
+
 export interface Provider {
   /** The API that it speaks: openai, anthropic, embedded. */
   readonly kind: string;
+  /** `reasons` says whether the model reasons, where that is known. Absent: what is asked goes as it is. */
+  fitting?(model: string, reasons: boolean | undefined): Fitting;
   readonly speaks: { readonly [O in Operation]?: Speak<O> };
   /** Whether calls may have to wait for one another there. */
   readonly hasQueue?: boolean;

@@ -24,10 +24,17 @@ export interface Waiting {
   readonly late?: ((why: Error) => boolean) | undefined;
 }
 
-export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTimeouts): Upstream {
+/** `query` is put behind every path. */
+export function createUpstream(
+  baseUrl: string,
+  timeouts: Timeouts = defaultTimeouts,
+  query: Readonly<Record<string, string>> = {},
+): Upstream {
   const { origin, pathname } = new URL(baseUrl);
   const pool = createConnectionPool(origin, timeouts);
   const prefix = pathname.replace(/\/$/, "");
+  const asked = new URLSearchParams(query).toString();
+  const suffix = asked && `?${asked}`;
   const boundsFor = createBounds(timeouts);
   const send = (method: UpstreamRequest["method"], request: RelativeRequest, waiting: Waiting) => {
     const { signal, timeouts: wanted = {}, late } = waiting;
@@ -41,7 +48,7 @@ export function createUpstream(baseUrl: string, timeouts: Timeouts = defaultTime
     }
     const exchange = new Exchange(reply, signal, bounds, timeouts, late);
     try {
-      pool.send({ method, path: `${prefix}${path}`, common, fields, body }, exchange);
+      pool.send({ method, path: `${prefix}${path}${suffix}`, common, fields, body }, exchange);
     } catch (error) {
       exchange.failed(error as Error);
     }

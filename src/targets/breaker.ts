@@ -20,6 +20,10 @@ export interface BreakerOptions {
 export interface Breaker {
   /** For how long nothing is sent there yet, in milliseconds; 0 where it may be tried. */
   restMs(): number;
+  /** For how long it has asked to be left alone yet, in milliseconds: others go first, but where there are none it is asked. */
+  askedMs(): number;
+  /** Notes that it asks to be left alone for so long, in milliseconds: `Retry-After`. */
+  asks(ms: number): void;
   /** Which part of its weight the target gets, above 0 and at most 1. */
   share(): number;
   /** Notes that a call goes there. */
@@ -30,6 +34,8 @@ export interface Breaker {
 
 /** What is dead fails at once; what answers slowly must not keep everybody out that long. */
 const betweenTrialsMs = 1000;
+/** What an upstream may ask for; a day's quota need not keep a target away for all of it. */
+const longestAskedMs = 3_600_000;
 const leastShare = 0.1;
 const slowStartMs = 30_000;
 
@@ -39,6 +45,7 @@ export function createBreaker({ failures: most, openMs, clock, onChange }: Break
   /** When a call last began to try a target that was left alone; undefined where none tries it. */
   let triedAt: number | undefined;
   let closedAt = Number.NEGATIVE_INFINITY;
+  let askedUntil = Number.NEGATIVE_INFINITY;
   const restMs = () => {
     if (openedAt === undefined) return 0;
     const until = triedAt === undefined ? openedAt + openMs : triedAt + Math.min(openMs, betweenTrialsMs);
@@ -46,6 +53,10 @@ export function createBreaker({ failures: most, openMs, clock, onChange }: Break
   };
   return {
     restMs,
+    askedMs: () => Math.max(0, askedUntil - clock()),
+    asks(ms) {
+      askedUntil = clock() + Math.min(ms, longestAskedMs);
+    },
     share: () => Math.min(1, leastShare + (clock() - closedAt) / slowStartMs),
     began() {
       if (openedAt !== undefined) triedAt = clock();

@@ -33,7 +33,7 @@ export function paidModels(base_url: string): Partial<Config> {
     tiers: defaultTiers,
     embeddedModels: false,
     upstreams: [
-      { name: "openai", kind: "openai", base_url, api_key: "k" },
+      { name: "openai", kind: "openai", base_url, api_key: "k", profile: { output_bound: "max_completion_tokens" } },
       { name: "anthropic", kind: "anthropic", base_url, api_key: "k" },
     ],
     models: [

@@ -25,6 +25,7 @@ import { chunksOf } from "./stream.ts";
 export const chatToMessages: Translation<"chat", "messages"> = {
   from: "chat",
   to: "messages",
+  callersPath: (path) => path,
   *translate(request, context) {
     const chat = request.message();
     const dropped = new Dropped();

@@ -18,6 +18,7 @@ import { wholeCompletion } from "./whole.ts";
 export const completionsToChat: Translation<"completions", "chat"> = {
   from: "completions",
   to: "chat",
+  callersPath: (path) => (path.startsWith("messages") ? undefined : path),
   *translate(request, context) {
     const { chat, dropped, reading } = yield* chatRequest(request, context);
     return {

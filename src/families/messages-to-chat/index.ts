@@ -18,9 +18,24 @@ import { ToolNames } from "./names.ts";
 import { chatRequestOf, stopsOf } from "./request.ts";
 import { eventsOf } from "./stream.ts";
 
+/** Keys of a chat request by what they come of. */
+const paths: ReadonlyMap<string, string> = new Map([
+  ["temperature", "temperature"],
+  ["top_p", "top_p"],
+  ["stop", "stop_sequences"],
+  ["tools", "tools"],
+  ["tool_choice", "tool_choice"],
+  ["parallel_tool_calls", "tool_choice.disable_parallel_tool_use"],
+  ["reasoning_effort", "output_config.effort"],
+  ["response_format", "output_config.format"],
+  ["response_format.json_schema", "output_config.format.schema"],
+  ["user", "metadata.user_id"],
+]);
+
 export const messagesToChat: Translation<"messages", "chat"> = {
   from: "messages",
   to: "chat",
+  callersPath: (path) => paths.get(path),
   *translate(request, context) {
     const asked = request.message();
     const names = new ToolNames();

@@ -17,9 +17,19 @@ import { type Origin, originOf } from "./response.ts";
 import { eventsOf, responseOf } from "./stream.ts";
 import { customToolsOf } from "./tools.ts";
 
+/** Keys of a chat request that responses call otherwise. */
+const paths: ReadonlyMap<string, string> = new Map([
+  ["reasoning_effort", "reasoning.effort"],
+  ["verbosity", "text.verbosity"],
+  ["response_format", "text.format"],
+  ["response_format.json_schema", "text.format.schema"],
+  ["logprobs", "include"],
+]);
+
 export const responsesToChat: Translation<"responses", "chat"> = {
   from: "responses",
   to: "chat",
+  callersPath: (path) => (path.startsWith("messages") ? undefined : (paths.get(path) ?? path)),
   *translate(request, context) {
     const dropped = new Dropped();
     const chat = yield* chatRequestOf(request, context, dropped);

@@ -1,0 +1,44 @@
+/** How much a model is to think, in the words that its server takes. */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { efforts } from "../../config/schema-profile.ts";
+import type { Facts } from "./profile.ts";
+
+export type Effort = (typeof efforts)[number];
+
+export interface FittedEffort {
+  readonly changes: Readonly<Record<string, JsonValue | undefined>>;
+  readonly dropped: readonly string[];
+  /** Whether the model will think, as far as it is known. */
+  readonly reasons: boolean;
+}
+
+const key = "reasoning_effort";
+
+/** Fits the effort that a chat request asks for. One that the server does not take becomes the nearest that it does, or is left out. */
+export function fitEffort(json: JsonObject, facts: Facts): FittedEffort {
+  const asked = json[key] ?? undefined;
+  const { efforts: taken, effort_key: place = key, effort_default: byDefault } = facts;
+  const unasked = byDefault === undefined ? (taken?.length ?? 0) > 0 : byDefault !== "none";
+  if (asked === undefined) return { changes: {}, dropped: [], reasons: unasked };
+  if (taken === undefined) return { changes: {}, dropped: [], reasons: asked !== "none" };
+  const fitted = takenFor(asked, taken, facts);
+  if (fitted === undefined) return { changes: { [key]: undefined }, dropped: [key], reasons: unasked };
+  const reasons = fitted !== "none";
+  if (place === key) return { changes: fitted === asked ? {} : { [key]: fitted }, dropped: [], reasons };
+  return { changes: { [key]: undefined, ...placed(json, place, fitted) }, dropped: [], reasons };
+}
+
+function takenFor(asked: JsonValue, taken: readonly Effort[], { efforts_instead: instead }: Facts): Effort | undefined {
+  const word = efforts.find((effort) => effort === asked);
+  if (word === undefined) return undefined;
+  return taken.includes(word) ? word : instead?.[word];
+}
+
+/** `thinking.effort` goes into the object `thinking`, whatever that has besides. */
+function placed(json: JsonObject, place: string, effort: Effort): Record<string, JsonValue> {
+  const [outer = place, inner] = place.split(".");
+  if (inner === undefined) return { [outer]: effort };
+  const present = json[outer];
+  const isObject = typeof present === "object" && present !== null && !Array.isArray(present);
+  return { [outer]: { ...(isObject ? present : {}), [inner]: effort } };
+}

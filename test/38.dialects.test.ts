@@ -1,0 +1,118 @@
+/** Each family, whole and streamed, over a strict double of each server that the catalogue has a profile of. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { vendorsSchema } from "../src/config/schema-models.ts";
+import { withVendor } from "../src/config/vendors.ts";
+import { root } from "./support/command.ts";
+import { startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
+import { type ChatRequest, refusedBy, strictServers } from "./support/strict-servers.ts";
+import { answerAsOpenAi } from "./support/vendors.ts";
+
+const { vendors } = vendorsSchema.parse(parse(await readFile(join(root, "catalog/vendors.yaml"), "utf8")));
+
+const tool = { type: "object", properties: { city: { type: "string" } } };
+const text = "How warm is it?";
+
+/** What agents and SDKs send of settings, in each family's words; `translated` says what goes through a translation. */
+const requests = {
+  "/chat/completions": {
+    max_tokens: 100,
+    temperature: 0.2,
+    messages: [
+      { role: "developer", content: "Be brief." },
+      { role: "user", content: text },
+    ],
+    tools: [{ type: "function", function: { name: "weather", parameters: tool } }],
+  },
+  "/messages": {
+    max_tokens: 1,
+    temperature: 0.2,
+    stop_sequences: ["END"],
+    system: [{ type: "text", text: "Be brief." }],
+    thinking: { type: "adaptive" },
+    output_config: { effort: "xhigh", format: { type: "json_schema", schema: tool } },
+    messages: [
+      { role: "user", content: text },
+      { role: "system", content: "Be kind." },
+    ],
+    tools: [{ name: "weather", input_schema: tool }],
+  },
+  "/responses": {
+    store: false,
+    max_output_tokens: 20_000,
+    instructions: "Be brief.",
+    reasoning: { effort: "minimal" },
+    parallel_tool_calls: false,
+    prompt_cache_key: "k",
+    text: { verbosity: "low" },
+    input: [
+      { role: "user", content: text },
+      { role: "developer", content: [{ type: "input_text", text: "Be kind." }] },
+    ],
+    tools: [{ type: "function", name: "weather", parameters: tool, strict: false }],
+  },
+  "/completions": { prompt: text, max_tokens: 16, temperature: 0.5, stop: ["END"] },
+};
+
+describe.each(strictServers)("$model at $vendor", (server) => {
+  let upstream: ScriptedUpstream;
+  let gateway: TestGateway;
+  let asked: ChatRequest[] = [];
+
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream();
+    upstream.script = (exchange) => {
+      const request = JSON.parse(exchange.body.toString()) as ChatRequest;
+      asked.push(request);
+      const refused = refusedBy(server, request);
+      if (refused) exchange.json(400, refused);
+      else answerAsOpenAi(exchange);
+    };
+    const known = vendors.find(({ name }) => name === server.vendor);
+    const at = {
+      name: "far",
+      kind: "openai",
+      base_url: upstream.baseUrl,
+      ...(known && { vendor: known.name }),
+    } as const;
+    const targets = [{ upstream: "far", model: server.model, priority: 0, weight: 1 }];
+    gateway = await startTestGateway({
+      upstreams: [withVendor(at, vendors)],
+      models: [{ id: "m", aliases: [], family: "f", kind: "chat", targets }],
+      embeddedModels: false,
+    });
+  });
+  afterAll(async () => {
+    await gateway.close();
+    await upstream.close();
+  });
+
+  const ways = Object.entries(requests).flatMap(([path, body]) =>
+    [false, true].map((stream) => ({ path, body, stream })),
+  );
+
+  test.each(ways)("takes $path, stream: $stream", async ({ path, body, stream }) => {
+    asked = [];
+    // A chat caller of a server that nobody knows speaks to it in its own words.
+    const isOwn = path === "/chat/completions" && server.vendor === "nobody's";
+    const sent = isOwn ? { ...body, messages: [{ role: "user", content: text }] } : body;
+    const answer = await fetch(`${gateway.baseUrl}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "m", stream, ...sent }),
+    });
+    const said = await answer.text();
+    expect([answer.status, said.slice(0, 300)]).toEqual([200, expect.stringContaining("")]);
+    expect(asked).toHaveLength(1);
+    expect(JSON.stringify(asked)).toContain(text);
+  });
+});
+
+test("every profile of the catalogue has a double", () => {
+  const doubled = new Set(strictServers.map(({ vendor }) => vendor));
+  const known = vendors.filter(({ kind }) => kind === "openai").map(({ name }) => name);
+  expect(known.filter((name) => !doubled.has(name))).toEqual([]);
+});

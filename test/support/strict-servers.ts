@@ -1,0 +1,213 @@
+/**
+ * Doubles of the servers that the catalogue has a profile of: what each refuses of a chat request, by its public documentation,
+ * its source, or what its users have met. Written apart from the profiles, so that each holds the other to it.
+ */
+type Json = Readonly<Record<string, unknown>>;
+
+export interface ChatRequest extends Json {
+  readonly model: string;
+  readonly messages: readonly (Json & { readonly role: string; readonly content?: unknown })[];
+}
+
+/** Says what is wrong with a request; undefined where nothing is. */
+type Rule = (request: ChatRequest) => string | undefined;
+
+const has = (value: unknown) => value !== undefined && value !== null;
+
+/** Refuses keys. */
+const without =
+  (...keys: readonly string[]): Rule =>
+  (request) => {
+    const found = keys.find((key) => has(request[key]));
+    return found && `unsupported parameter: ${found}`;
+  };
+
+/** Refuses keys that it does not know, as pydantic's strict models do. */
+const only =
+  (...keys: readonly string[]): Rule =>
+  (request) => {
+    const found = Object.keys(request).find((key) => !keys.includes(key));
+    return found && `Extra inputs are not permitted: ${found}`;
+  };
+
+const noDeveloper: Rule = ({ messages }) =>
+  messages.some(({ role }) => role === "developer") ? "unknown variant `developer`" : undefined;
+
+/** As the templates of Qwen, Llama and Gemma have it. */
+const systemFirst: Rule = ({ messages }) =>
+  messages.some(({ role }, i) => i > 0 && role === "system") ? "System message must be at the beginning." : undefined;
+
+const plainText =
+  (...roles: readonly string[]): Rule =>
+  ({ messages }) =>
+    messages.some(({ role, content }) => roles.includes(role) && Array.isArray(content))
+      ? "invalid type: sequence, expected a string"
+      : undefined;
+
+const noEmptyTools: Rule = ({ tools }) => (Array.isArray(tools) && tools.length === 0 ? "tools is empty" : undefined);
+
+const onlyFunctions: Rule = ({ tools }) =>
+  Array.isArray(tools) && tools.some(({ type }) => type !== "function") ? "unknown variant `custom`" : undefined;
+
+const efforts =
+  (...words: readonly string[]): Rule =>
+  ({ reasoning_effort: effort }) =>
+    has(effort) && !words.includes(effort as string) ? `unsupported reasoning_effort ${effort}` : undefined;
+
+const noSchema: Rule = ({ response_format: format }) =>
+  (format as Json | undefined)?.type === "json_schema" ? "This response_format type is unavailable now" : undefined;
+
+/** OpenAI's models that reason, so much unless they are told. */
+const reasoner =
+  (unasked: string): Rule =>
+  (request) => {
+    const effort = request.reasoning_effort ?? unasked;
+    if (has(request.max_tokens)) return "Use 'max_completion_tokens' instead.";
+    if ((request.max_completion_tokens as number) < 16) return "Could not finish the message";
+    if (effort !== "none" && has(request.temperature) && request.temperature !== 1)
+      return "Unsupported value: 'temperature'";
+    return without("stop", "logit_bias", "presence_penalty", "frequency_penalty", "top_k", "client_metadata")(request);
+  };
+
+const mistralKeys = [
+  "model",
+  "messages",
+  "max_tokens",
+  "temperature",
+  "top_p",
+  "stop",
+  "stream",
+  "tools",
+  "tool_choice",
+];
+
+export interface StrictServer {
+  /** As in the catalogue. */
+  readonly vendor: string;
+  /** A model of its. */
+  readonly model: string;
+  readonly rules: readonly Rule[];
+}
+
+export const strictServers: readonly StrictServer[] = [
+  {
+    vendor: "alibaba",
+    model: "qwen3.8-max",
+    rules: [noDeveloper, systemFirst, without("frequency_penalty", "reasoning_effort")],
+  },
+  {
+    vendor: "azure",
+    model: "gpt-5.6-sol",
+    rules: [reasoner("medium"), efforts("none", "low", "medium", "high", "xhigh")],
+  },
+  {
+    vendor: "deepseek",
+    model: "deepseek-v4",
+    rules: [
+      noDeveloper,
+      plainText("system", "assistant", "tool"),
+      onlyFunctions,
+      noSchema,
+      efforts("low", "high", "max"),
+    ],
+  },
+  {
+    vendor: "google",
+    model: "gemini-3-pro",
+    rules: [
+      noDeveloper,
+      systemFirst,
+      without("prompt_cache_key", "web_search_options", "reasoning", "store", "metadata", "verbosity", "logit_bias"),
+      efforts("low", "medium", "high"),
+    ],
+  },
+  {
+    vendor: "groq",
+    model: "llama-3.3-70b",
+    rules: [
+      noDeveloper,
+      without("logprobs", "top_logprobs", "logit_bias", "reasoning_effort", "store", "metadata", "top_k"),
+    ],
+  },
+  { vendor: "llamacpp", model: "any.gguf", rules: [noDeveloper, systemFirst] },
+  { vendor: "lmstudio", model: "any", rules: [noDeveloper, systemFirst, without("reasoning_effort")] },
+  {
+    vendor: "mistral",
+    model: "mistral-medium-3.5",
+    rules: [
+      only(
+        ...mistralKeys,
+        "presence_penalty",
+        "frequency_penalty",
+        "n",
+        "response_format",
+        "parallel_tool_calls",
+        "reasoning_effort",
+      ),
+      noDeveloper,
+      systemFirst,
+      noEmptyTools,
+      efforts("none", "high"),
+    ],
+  },
+  {
+    vendor: "moonshot",
+    model: "kimi-k3",
+    rules: [
+      noDeveloper,
+      without("temperature", "top_p", "presence_penalty", "frequency_penalty"),
+      efforts("low", "high", "max"),
+    ],
+  },
+  {
+    vendor: "ollama",
+    model: "llama3",
+    rules: [noDeveloper, without("max_completion_tokens"), efforts("none", "low", "medium", "high")],
+  },
+  { vendor: "openai", model: "gpt-5.1", rules: [reasoner("none"), efforts("none", "low", "medium", "high")] },
+  { vendor: "openai", model: "gpt-4.1", rules: [without("reasoning_effort", "top_k", "client_metadata")] },
+  { vendor: "openai", model: "o3", rules: [reasoner("medium"), efforts("low", "medium", "high")] },
+  {
+    vendor: "openrouter",
+    model: "openai/gpt-5.6-sol",
+    rules: [efforts("none", "minimal", "low", "medium", "high", "xhigh", "max")],
+  },
+  { vendor: "sglang", model: "any", rules: [noDeveloper, systemFirst, noEmptyTools, efforts("low", "medium", "high")] },
+  { vendor: "together", model: "meta-llama/Llama-4", rules: [noDeveloper, systemFirst, without("reasoning_effort")] },
+  { vendor: "vllm", model: "any", rules: [noDeveloper, systemFirst, noEmptyTools] },
+  {
+    vendor: "xai",
+    model: "grok-4.5",
+    rules: [
+      noDeveloper,
+      without("store", "logit_bias", "top_k", "presence_penalty", "frequency_penalty", "stop"),
+      efforts("low", "medium", "high"),
+    ],
+  },
+  {
+    vendor: "zai",
+    model: "glm-5.3-flash",
+    rules: [noDeveloper, systemFirst, noSchema, without("store", "reasoning_effort")],
+  },
+  {
+    vendor: "nobody's",
+    model: "open-model",
+    rules: [
+      noDeveloper,
+      systemFirst,
+      noEmptyTools,
+      onlyFunctions,
+      plainText("system", "assistant", "tool"),
+      without("reasoning_effort", "max_completion_tokens", "store", "metadata", "client_metadata"),
+    ],
+  },
+];
+
+/** Returns what the server answers to what it refuses; undefined where it takes the request. */
+export function refusedBy({ rules }: StrictServer, request: ChatRequest): Json | undefined {
+  for (const rule of rules) {
+    const message = rule(request);
+    if (message) return { error: { message, type: "invalid_request_error", param: null, code: null } };
+  }
+  return undefined;
+}
