@@ -7,10 +7,11 @@
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { longJson } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
+import { ChatCounts } from "./chat-counts.ts";
 import { checkOver, commonFields, type Dialect, type Follower, speakOver } from "./dialect.ts";
 import { createAlikeReader } from "./openai-alike.ts";
 import { speakSpeech } from "./openai-speech.ts";
-import { meterAnswer, meterChoice, tellUsage } from "./openai-usage.ts";
+import { meterAnswer, meterChoice } from "./openai-usage.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
 import type { Timeouts } from "./timeouts.ts";
 import { createUpstream } from "./upstream.ts";
@@ -86,6 +87,7 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
   let done = false;
   /** Whether each choice has finished, by its index. */
   const choicesSeen = new Map<JsonValue | undefined, boolean>();
+  const counts = new ChatCounts();
   const reader = createAlikeReader();
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
     // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
@@ -116,7 +118,7 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
         if (finish_reason !== null) choicesSeen.set(index, true);
         else if (!choicesSeen.has(index)) choicesSeen.set(index, false);
       }
-      if (json.usage) tellUsage(json.usage, meter);
+      if (counts.take(json)) meter.told(counts.told);
       const seen = see(frame, json);
       // A long one is hardly like another.
       if (seen && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), seen.bytes());
