@@ -11,7 +11,7 @@ import { type Refusal, upstreamFailed } from "../errors.ts";
 import { type Fields, writeFields } from "../http1/fields.ts";
 import { isLater, type Soon, whenThere } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
-import { ask, askWhole, maxErrorBytes } from "./ask.ts";
+import { ask, askWhole } from "./ask.ts";
 import type { UpstreamReply } from "./exchange.ts";
 import { asFailure, understood } from "./fault.ts";
 import { type Form, type Operation, type Output, operations } from "./operations.ts";
@@ -19,7 +19,7 @@ import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
 import { readFrames, readJson } from "./read-frames.ts";
 import type { Upstream } from "./upstream.ts";
 import type { UpstreamError } from "./upstream-error.ts";
-import { readWhole } from "./whole-body.ts";
+import { readError } from "./whole-body.ts";
 
 /** How one family of vendors wants to be spoken to. */
 export interface Dialect {
@@ -126,7 +126,7 @@ function streamAnswer<O extends DescMessage>(
 ): Soon<Answer<O>> {
   if (typeOf(reply)?.startsWith("text/event-stream"))
     return { kind: "stream", frames: readFrames(reply.body, desc, dialect, attempt), ...passedOn(reply) };
-  return whenThere(readWhole(reply, maxErrorBytes), (bytes): never => {
+  return whenThere(readError(reply), (bytes): never => {
     readJson(Wire.ofBytes(desc, bytes, true), dialect);
     throw upstreamFailed("it did not answer with a stream");
   });

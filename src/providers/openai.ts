@@ -9,13 +9,14 @@ import { longJson } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { ChatCounts } from "./chat-counts.ts";
 import { checkOver, commonFields, type Dialect, type Follower, speakOver } from "./dialect.ts";
+import { createHide, type Hide } from "./hidden-words.ts";
 import { createAlikeReader } from "./openai-alike.ts";
 import { speakSpeech } from "./openai-speech.ts";
 import { meterAnswer, meterChoice } from "./openai-usage.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
 import type { Timeouts } from "./timeouts.ts";
 import { createUpstream } from "./upstream.ts";
-import { refusalOfAnswer, refusalOfErrorIn } from "./upstream-error.ts";
+import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "./upstream-error.ts";
 
 export interface OpenAiOptions {
   /** With the version: `https://api.openai.com/v1`. */
@@ -27,7 +28,7 @@ export interface OpenAiOptions {
 export function createOpenAiProvider({ baseUrl, apiKey, timeouts }: OpenAiOptions): Provider {
   const upstream = createUpstream(baseUrl, timeouts);
   const credential: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
-  const dialect = openAiDialect(credential);
+  const dialect = openAiDialect(credential, createHide(baseUrl, [apiKey]));
   return {
     kind: "openai",
     speaks: {
@@ -42,17 +43,18 @@ export function createOpenAiProvider({ baseUrl, apiKey, timeouts }: OpenAiOption
   };
 }
 
-function openAiDialect(credential: Record<string, string>): Dialect {
+function openAiDialect(credential: Record<string, string>, hide: Hide): Dialect {
+  const errors = openAiErrors(hide);
   return {
     common: {
       whole: commonFields({ ...credential, accept: "application/json" }),
       stream: commonFields({ ...credential, accept: "text/event-stream" }),
     },
     body: requestBody,
-    refusal: refusalOfAnswer,
+    refusal: (error) => refusalOfAnswer(error, errors),
     errorIn(json, bytes) {
       const isError = (json.error ?? null) !== null && !Array.isArray(json.choices);
-      return isError ? refusalOfErrorIn(json, bytes) : undefined;
+      return isError ? refusalOfErrorIn(json, bytes, errors) : undefined;
     },
     measure: meterAnswer,
     follow: ({ request, meter }) => followChunks(wantsUsage(request.outline()), meter),
