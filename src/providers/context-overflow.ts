@@ -81,8 +81,12 @@ const lookedAt = 2000;
 export function overflowWords(words: ErrorWords): OverflowWords | undefined {
   const message = (words.message ?? "").slice(0, lookedAt);
   const isNamed = words.codes.some((code) => codes.has(`${code}`.toLowerCase()));
-  if (!isNamed && (another.test(message) || !uncounted.test(message))) return undefined;
+  if (!isNamed && (another.test(message) || !saysOverflow(message))) return undefined;
   return { param: "messages", openaiCode: "context_length_exceeded", vendorMessage: vendorMessage(words, message) };
+}
+
+function saysOverflow(message: string): boolean {
+  return uncounted.test(message) || counted.some((pattern) => pattern.test(message));
 }
 
 function vendorMessage(words: ErrorWords, message: string): string {

@@ -19,7 +19,7 @@ const creditCodes: ReadonlySet<string> = new Set([
   "accountoverdueerror", // Volcengine
 ]);
 
-const creditWords = unquoted(
+const creditWords = wordsOf(
   "insufficient[ _](?:account |user )?(?:balance|credits?|funds|quota)",
   "(?:credit |account )?balance is (?:too low|insufficient|not enough)",
   "(?:used|exhausted|spent) all (?:of )?(?:your |its |the )?(?:available |prepaid |monthly )?credits",
@@ -37,7 +37,7 @@ const credentialCodes: ReadonlySet<string> = new Set([
   ...["invalid_authentication_error", "unauthenticated", "permission_denied", "authenticationerror", "unauthorized"],
 ]);
 
-const credentialWords = unquoted(
+const credentialWords = wordsOf(
   "api[ _-]?key (?:is )?(?:not valid|invalid|not found|expired|missing|required)",
   "(?:incorrect|invalid|missing|no|wrong) (?:x-)?api[ _-]?key",
   "(?:please )?pass a valid api key",
@@ -54,7 +54,7 @@ const modelWords =
 const modelWordsOf404 = /^(?:not found the model|models\/\S{1,200} is not found)/i;
 
 /** A provider that will not answer this content says so with the status of a wrong key. */
-const moderated = unquoted("flagged|moderation|content[ _]policy");
+const moderated = wordsOf("flagged|moderation|content[ _]policy");
 
 /** Statuses that say so much by themselves that the words may only repeat what was asked. */
 const statusesOfRequests: ReadonlySet<number> = new Set([404, 413, 422]);
@@ -62,7 +62,7 @@ const statusesOfRequests: ReadonlySet<number> = new Set([404, 413, 422]);
 /** Returns undefined where the status stands for itself. */
 export function meaningOf(words: ErrorWords, status: number): Meaning | undefined {
   const codes = words.codes.map((code) => `${code}`.toLowerCase());
-  const message = (words.message ?? "").slice(0, lookedAt);
+  const message = (words.message ?? "").slice(0, lookedAt).replaceAll(quoted, "''");
   const mayTell = !statusesOfRequests.has(status);
   if (status === 402 || codes.some((code) => creditCodes.has(code))) return "credit";
   if (mayTell && creditWords.test(message)) return "credit";
@@ -78,16 +78,19 @@ export function meaningOf(words: ErrorWords, status: number): Meaning | undefine
 /** How much of a message is looked at, in characters. */
 const lookedAt = 300;
 
-function unquoted(...patterns: readonly string[]): RegExp {
-  return new RegExp(`(?<![\\w'"\`])(?:${patterns.join("|")})`, "i");
+/** What stands in quotation marks, also where its end is not looked at. An apostrophe is none. */
+const quoted = /(?<!\w)(['"`])[^\n]*?(?:\1(?!\w)|$)/g;
+
+function wordsOf(...patterns: readonly string[]): RegExp {
+  return new RegExp(`(?<!\\w)(?:${patterns.join("|")})`, "i");
 }
 
 /** By a code, or a 404 by its param or, from some, its message only; Anthropic names the model behind its type. */
 function isAboutModel({ param }: ErrorWords, codes: readonly string[], message: string, status: number): boolean {
   if (codes.some((code) => modelCodes.has(code))) return true;
   if (codes.includes("not_found_error") && /^model:/i.test(message)) return true;
-  if (status === 404) return param === "model" || saysNoModel(message) || modelWordsOf404.test(message);
-  return status === 400 && modelWords.test(message);
+  if ((status === 400 || status === 404) && modelWords.test(message)) return true;
+  return status === 404 && (param === "model" || saysNoModel(message) || modelWordsOf404.test(message));
 }
 
 /** The first name of a model is looked for, and what is said behind it: to begin anew at each takes the square of their number. */

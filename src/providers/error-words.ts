@@ -31,14 +31,18 @@ const mostOfList = 5;
 
 /** Reads the body of an error answer. */
 export function readErrorBody(body: Buffer): ErrorWords {
-  const text = body
-    .toString()
-    .replace(/^\uFEFF/, "")
-    .trim();
+  const read = body.toString();
+  const text = read.trim(); // A mark of the byte order is white space.
   const json = jsonIn(text);
-  if (json !== undefined && typeof json !== "string") return readErrorJson(json);
+  if (json !== undefined && typeof json !== "string") {
+    const words = readErrorJson(json);
+    // What stands in a frame, or behind a mark of its byte order, is told anew.
+    return bare.test(read) ? words : { ...words, isOpenAi: false, isAnthropic: false };
+  }
   return { ...silent, isText: true, message: asMessage(json ?? text) };
 }
+
+const bare = /^[ \t\r\n]*\{/;
 
 /** Reads an error that has been parsed. */
 export function readErrorJson(json: JsonValue): ErrorWords {

@@ -81,8 +81,16 @@ function refusalOfWords(words: ErrorWords, error: UpstreamError, dialect: ErrorD
     return refusalOfStatus(error.status, status, retryAfter);
   const fault = error.status === undefined || told === error.status ? undefined : faultOfStatus(error.status);
   const said = { message: dialect.hide(words.message), param: words.param, fault: told < 500 ? undefined : fault };
-  const body = dialect.isOwn(words) ? Buffer.from(dialect.hide(error.body.toString())) : undefined;
+  const body = dialect.isOwn(words) ? ownBody(words, error.body, dialect) : undefined;
   return upstreamRefused(told, said, body && { family: dialect.family, body }, retryHeaders(told, retryAfter));
+}
+
+/** As it came; but where its message only says that there is another, with both. */
+function ownBody({ message, error }: ErrorWords, body: Buffer, { hide }: ErrorDialect): Buffer {
+  const text = body.toString();
+  if (error.message === message) return Buffer.from(hide(text));
+  const json = JSON.parse(text) as JsonObject;
+  return Buffer.from(hide(JSON.stringify({ ...json, error: { ...error, message } })));
 }
 
 /** Told as the family's clients know it: they shorten the conversation. The upstream is well. */
