@@ -167,6 +167,20 @@ describe("the upstream's words", () => {
     }
   });
 
+  test("are told of a list as well, in the place of an answer and inside a stream", async () => {
+    const list = [{ error: { code: 400, message: why, status: "INVALID_ARGUMENT" } }];
+    for (const stream of [false, true]) {
+      faulty.script = (exchange) => {
+        exchange.head(200, stream ? eventStream : { "content-type": "application/json" });
+        exchange.end(stream ? `data: ${JSON.stringify(list)}\n\n` : JSON.stringify(list));
+      };
+      for (const path of Object.keys(paths))
+        expect(await ask("openai", path, { stream }), path).toMatchObject({ status: 400, error: { message: why } });
+    }
+    answer(200, [1]);
+    expect((await ask("openai", "/messages")).status).toBe(502);
+  });
+
   const silent: Readonly<Record<string, unknown>> = {
     "a page": `<!DOCTYPE html><html><body>${why}</body></html>`,
     "a page with words before it": `Error: <html>${why}</html>`,

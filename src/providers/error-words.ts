@@ -76,6 +76,16 @@ function jsonIn(text: string): JsonValue | undefined {
   }
 }
 
+/** The longest error in a list that is looked into, in bytes. */
+const longestList = 64 * 1024;
+
+/** Returns what stands first in a list, where the bytes are one: so Google's errors come. */
+export function firstOfList(bytes: Buffer): JsonObject | undefined {
+  if (bytes[0] !== 0x5b || bytes.length > longestList) return undefined;
+  const list = jsonIn(bytes.toString());
+  return Array.isArray(list) && membersOf(list[0]) === list[0] ? list[0] : undefined;
+}
+
 /** Where the words of an object may stand, the most telling first. The names that hold words of a status only come last. */
 const wordKeys: readonly string[] = [
   ...["message", "Message", "error_message", "errorMessage", "error_msg", "errmsg", "err_msg", "status_msg"],
