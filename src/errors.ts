@@ -388,6 +388,11 @@ export function upstreamRefusedCredential(answer: string): Refusal {
   return upstreamMisconfigured("it refused the gateway's own credential", answer);
 }
 
+/** For an upstream that wants money of the operator's: callers must not take it for a lack of theirs. `answer` as above. */
+export function upstreamRefusedAccount(answer: string): Refusal {
+  return upstreamMisconfigured("it refused the gateway's own account", `credit or quota used up, ${answer}`);
+}
+
 /** The caller sent another name, and cannot know this one. */
 export function upstreamLacksModel(answer: string): Refusal {
   return upstreamMisconfigured("it does not have the model that it is configured with", answer);

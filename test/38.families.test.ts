@@ -308,7 +308,7 @@ describe("an OpenAI upstream's error", () => {
   /** What callers see of a status, and as what; undefined where the vendor's words stay as they are. */
   const statuses: Readonly<Record<number, readonly [status: number, vendorType: string, own?: boolean]>> = {
     400: [400, "invalid_request_error"],
-    402: [402, "billing_error"],
+    402: [502, "api_error", true],
     404: [404, "not_found_error"],
     409: [409, "conflict_error"],
     413: [413, "request_too_large"],
@@ -413,7 +413,7 @@ describe("an Anthropic upstream's error", () => {
   const failed = { status: 502, type: "server_error", code: "upstream_error" };
   const types: Readonly<Record<string, Seen>> = {
     invalid_request_error: { given: 400, status: 400, type: mistake, code: null },
-    billing_error: { given: 402, status: 402, type: mistake, code: "insufficient_quota" },
+    billing_error: { given: 402, ...failed, own: true },
     not_found_error: { given: 404, status: 404, type: mistake, code: "model_not_found" },
     conflict_error: { given: 409, status: 409, type: mistake, code: null },
     request_too_large: { given: 413, status: 413, type: mistake, code: "request_too_large" },
@@ -480,8 +480,9 @@ describe("an Anthropic upstream's error", () => {
       const answer = await send(overOpenAi, "/v1/messages", { body: chat });
       expect(answer.status).toBe(400);
       expect(answer.json()).toMatchObject({ type: "error", error: { type: mistake, message } });
-      // OpenAI's own clients get the upstream's words.
-      expect((await send(overOpenAi, "/v1/chat/completions", { body: chat })).json()).toEqual(error);
+      // OpenAI's own clients get the upstream's words, under the code that they look for.
+      const own = { error: { ...(error.error as JsonObject), code: "context_length_exceeded" } };
+      expect((await send(overOpenAi, "/v1/chat/completions", { body: chat })).json()).toEqual(own);
     }
   });
 
@@ -588,7 +589,7 @@ describe("an error inside a stream", () => {
     Record<string, readonly [error: JsonObject, status: number, vendorType: string, own?: boolean]>
   > = {
     "a rate limit, by its code": [{ type: "requests", code: "rate_limit_exceeded" }, 429, "rate_limit_error"],
-    "a quota that is used up": [{ type: "insufficient_quota", code: null }, 429, "rate_limit_error"],
+    "a quota of the gateway's that is used up": [{ type: "insufficient_quota", code: null }, 502, "api_error", true],
     "a rate limit, by a number": [{ type: "TooManyRequests", code: 429 }, 429, "rate_limit_error"],
     "a prompt that is too long": [
       { type: "invalid_request_error", code: "context_length_exceeded" },

@@ -733,11 +733,6 @@ for (const [place, gatewayAt] of [
           type: AuthenticationError,
           told: { status: 401, type: "authentication_error" },
         },
-        "a spent credit upstream is a demand for payment": {
-          work: () => failing(402),
-          type: PaymentRequiredError,
-          told: { status: 402, type: "billing_error" },
-        },
         "an unknown model is not found, by name": {
           work: () => unchecked({ ...say("hi"), model: "vendor/nothing:latest" }),
           type: NotFoundError,
@@ -798,6 +793,12 @@ for (const [place, gatewayAt] of [
       test("a permission denied is the caller's where the model denies it, and none of the caller's business upstream", async () => {
         const error = await thrown(failing(403));
         if (gatewayAt() === gateways.near) expect(error).toBeInstanceOf(PermissionDeniedError);
+        else expect(error).toMatchObject({ status: 502, type: "api_error" });
+      });
+
+      test("a demand for payment is the caller's where the model makes it, and none of the caller's business upstream", async () => {
+        const error = await thrown(failing(402));
+        if (gatewayAt() === gateways.near) expect(error).toBeInstanceOf(PaymentRequiredError);
         else expect(error).toMatchObject({ status: 502, type: "api_error" });
       });
 
@@ -1013,7 +1014,6 @@ describe("the Anthropic SDK over an upstream that speaks its language", () => {
   test("gets the vendor's errors in the vendor's words, details and retry hint among them", async () => {
     const cases = [
       [400, "invalid_request_error", BadRequestError, 400],
-      [402, "billing_error", PaymentRequiredError, 402],
       [404, "not_found_error", NotFoundError, 404],
       [413, "request_too_large", ContentTooLargeError, 413],
       [429, "rate_limit_error", RateLimitError, 429],

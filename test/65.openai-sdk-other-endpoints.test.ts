@@ -443,7 +443,6 @@ describe("chat of the OpenAI SDK over an upstream of the other family", () => {
     const troubled = client.withOptions({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey });
     for (const [status, type, seen, told] of [
       [400, "invalid_request_error", 400, { type: "invalid_request_error", code: null }],
-      [402, "billing_error", 402, { code: "insufficient_quota" }],
       [404, "not_found_error", 404, { type: "invalid_request_error", code: "model_not_found" }],
       [413, "request_too_large", 413, { type: "invalid_request_error", code: "request_too_large" }],
       [429, "rate_limit_error", 429, { code: "rate_limit_exceeded" }],

@@ -82,7 +82,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "ids.ts", "secrets.ts", "wire", "work.ts"],
   ],
   pipeline: [
-    ...["families", "providers/provider.ts", "providers/operations.ts", "providers/fault.ts"],
+    ...["families", "providers/provider.ts", "providers/operations.ts", "providers/fault.ts", "providers/count.ts"],
     ...["providers/timeouts.ts (types)", "storage (types)"],
     ...[
       "tokens",
@@ -102,7 +102,10 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
       "work.ts",
     ],
   ],
-  families: ["providers/operations.ts", "call.ts", "errors.ts", "flow.ts", "wire", "work.ts"],
+  families: [
+    ...["providers/operations.ts", "providers/count.ts", "providers/chat-counts.ts", "providers/message-counts.ts"],
+    ...["call.ts", "errors.ts", "flow.ts", "wire", "work.ts"],
+  ],
   providers: [
     ...["http1", "config", "tokens"],
     ...["call.ts", "errors.ts", "facts.ts (types)", "flow.ts", "signal.ts", "soon.ts", "wire"],

@@ -1,6 +1,7 @@
 /**
  * What one request to an upstream has told and put out so far, for the call's meter.
  */
+import { mostTold } from "../providers/count.ts";
 import type { Operation } from "../providers/operations.ts";
 import type { Meter, ToldUsage, Usage } from "../providers/provider.ts";
 import type { Wire } from "../wire/wire.ts";
@@ -21,12 +22,6 @@ export interface AttemptMeter extends Meter {
   /** Forgets the attempt: it failed, and another is made in its place. */
   drop(): void;
 }
-
-/**
- * The most of any count that is believed: no call comes near it. What is told beyond that is taken for this, so that no sum of
- * counts or of money becomes one that cannot be counted exactly.
- */
-const mostTold = 1e9;
 
 /** What was told last of each part, at first nothing. */
 interface Told {

@@ -5,14 +5,15 @@
  * What cannot be understood is passed over: it is never the answer's fault.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { countOf } from "./count.ts";
-import type { Meter, Usage } from "./provider.ts";
+import { MessageCounts } from "./message-counts.ts";
+import type { Meter } from "./provider.ts";
 
 /** Tells of a whole answer. What was written counts only where the output is not told. */
 export function meterMessage({ content, stop_reason, usage }: JsonObject, meter: Meter): void {
-  const told = tellUsageTo(meter)(usage);
+  const counts = new MessageCounts();
+  if (counts.take(usage)) meter.told(counts.told);
   if (stop_reason === "refusal") meter.gaveUp();
-  if (told.output !== undefined || !Array.isArray(content)) return;
+  if (counts.told.output !== undefined || !Array.isArray(content)) return;
   for (const block of content as (JsonObject | null)[]) {
     writeBlock(block, meter);
     const input = block?.input;
@@ -22,7 +23,10 @@ export function meterMessage({ content, stop_reason, usage }: JsonObject, meter:
 
 /** Returns what tells of each event of a stream. */
 export function meterEvents(meter: Meter): (event: JsonObject) => void {
-  const tell = tellUsageTo(meter);
+  const counts = new MessageCounts();
+  const tell = (usage: JsonValue | undefined) => {
+    if (counts.take(usage)) meter.told(counts.told);
+  };
   return (event) => {
     switch (event.type) {
       case "content_block_delta":
@@ -39,47 +43,6 @@ export function meterEvents(meter: Meter): (event: JsonObject) => void {
         if ((event.delta as JsonObject | null | undefined)?.stop_reason === "refusal") meter.gaveUp();
     }
   };
-}
-
-/** Returns what tells usage on, as often as it is told, and returns what of it was told. */
-function tellUsageTo(meter: Meter): (usage: JsonValue | undefined) => Partial<Usage> {
-  let long = 0;
-  return (usage) => {
-    if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return {};
-    const details = usage.output_tokens_details as JsonObject | null | undefined;
-    const output = countOf(usage.output_tokens);
-    const written = writtenParts(usage, long);
-    long = written.cacheWriteHour ?? long;
-    const told: Partial<Usage> = {
-      ...only("input", countOf(usage.input_tokens)),
-      ...only("cacheRead", countOf(usage.cache_read_input_tokens)),
-      ...written,
-      ...only("output", output),
-      ...only("reasoning", output && Math.min(output, countOf(details?.thinking_tokens) ?? 0)),
-    };
-    meter.told(told);
-    return told;
-  };
-}
-
-/** What was told before of a part is told again by leaving the part out. */
-function only(part: keyof Usage, count: number | undefined): Partial<Usage> {
-  return count === undefined ? {} : { [part]: count };
-}
-
-/** The sum alone may be told again at the end: then as much of it is long as was before. */
-function writtenParts(usage: JsonObject, longBefore: number): Partial<Usage> {
-  const split = usage.cache_creation as JsonObject | null | undefined;
-  const short = countOf(split?.ephemeral_5m_input_tokens);
-  const long = countOf(split?.ephemeral_1h_input_tokens);
-  const sum = countOf(usage.cache_creation_input_tokens);
-  if (short !== undefined || long !== undefined) {
-    const cacheWriteHour = long ?? 0;
-    return { cacheWrite: Math.max(short ?? 0, (sum ?? 0) - cacheWriteHour), cacheWriteHour };
-  }
-  if (sum === undefined) return {};
-  const cacheWriteHour = Math.min(sum, longBefore);
-  return { cacheWrite: sum - cacheWriteHour, cacheWriteHour };
 }
 
 /** A block as it begins, or whole but for its input. */

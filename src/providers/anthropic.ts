@@ -5,25 +5,17 @@
  * version of the API has none. `anthropic-version` and `anthropic-beta` go on as the caller sent them. Errors keep the
  * vendor's wording, which clients read: they switch features off by it.
  */
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonValue } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
-import {
-  type Refusal,
-  upstreamFailed,
-  upstreamLacksModel,
-  upstreamRefused,
-  upstreamRefusedCredential,
-  upstreamTimeout,
-  wouldBeDropped,
-} from "../errors.ts";
+import { wouldBeDropped } from "../errors.ts";
 import { meterEvents, meterMessage } from "./anthropic-usage.ts";
-import { overflowWords } from "./context-overflow.ts";
-import { checkOver, commonFields, type Dialect, type Follower, lowerCased, speakOver } from "./dialect.ts";
+import { checkOver, commonFields, type Dialect, type Follower, lowerCased, secretsOf, speakOver } from "./dialect.ts";
+import { createHide, type Hide } from "./hidden-words.ts";
 import type { Operation } from "./operations.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
 import type { Timeouts } from "./timeouts.ts";
 import { createUpstream } from "./upstream.ts";
-import { named, parsedBody, refusalOfStatus, retryHeaders, type UpstreamError } from "./upstream-error.ts";
+import { type ErrorDialect, refusalOfAnswer, refusalOfErrorIn } from "./upstream-error.ts";
 
 export interface AnthropicOptions {
   /** With the version: `https://api.anthropic.com/v1`. */
@@ -38,7 +30,7 @@ export interface AnthropicOptions {
 export function createAnthropicProvider({ baseUrl, apiKey, timeouts, headers, query }: AnthropicOptions): Provider {
   const upstream = createUpstream(baseUrl, timeouts, query);
   const credential = { ...lowerCased(headers), ...(apiKey ? { "x-api-key": apiKey } : {}) };
-  const dialect = anthropicDialect(credential);
+  const dialect = anthropicDialect(credential, createHide(baseUrl, secretsOf(apiKey, headers, query)));
   return {
     kind: "anthropic",
     speaks: {
@@ -74,7 +66,8 @@ function withoutSampling<O extends Operation>(speak: Speak<O>): Speak<O> {
   };
 }
 
-function anthropicDialect(credential: Record<string, string>): Dialect {
+function anthropicDialect(credential: Record<string, string>, hide: Hide): Dialect {
+  const errors = anthropicErrors(hide);
   const common = commonFields(credential);
   return {
     common: { whole: common, stream: common },
@@ -83,8 +76,8 @@ function anthropicDialect(credential: Record<string, string>): Dialect {
       return { "anthropic-version": versionOf(header), ...(beta ? { "anthropic-beta": beta } : {}) };
     },
     body: requestBody,
-    refusal: refusalOfError,
-    errorIn: (json, bytes) => (json.type === "error" ? refusalOfWords(json, bytes) : undefined),
+    refusal: (error) => refusalOfAnswer(error, errors),
+    errorIn: (json, bytes) => (json.type === "error" ? refusalOfErrorIn(json, bytes, errors) : undefined),
     measure: meterMessage,
     follow: ({ meter }) => followEvents(meter),
   };
@@ -120,44 +113,24 @@ function followEvents(meter: Meter): Follower {
 /** The status that stands for each of the vendor's error types, where the error itself has none: in a stream. */
 const statuses: ReadonlyMap<unknown, number> = new Map([
   ["invalid_request_error", 400],
+  ["authentication_error", 401],
   ["billing_error", 402],
+  ["permission_error", 403],
   ["not_found_error", 404],
   ["conflict_error", 409],
   ["request_too_large", 413],
   ["rate_limit_error", 429],
+  ["timeout_error", 504],
   ["overloaded_error", 503],
 ]);
 
-/** The vendor's own status for what others say by 503. */
-const overloaded = 529;
-
-function refusalOfError({ status, body, retryAfter, model }: UpstreamError): Refusal {
-  const json = parsedBody(body);
-  const isWorded = typeof (json?.error as JsonObject | null | undefined)?.type === "string";
-  if (!json || !isWorded) return refusalOfStatus(status === overloaded ? 503 : status, retryAfter);
-  if (isAboutModel(json)) return upstreamLacksModel(`status ${status}${named(model)}`);
-  return refusalOfWords(json, body, status, retryAfter);
-}
-
 /** The type tells more than the status: proxies on the way change the status. */
-function refusalOfWords(json: JsonObject, body: Buffer, answered?: number, retryAfter?: string): Refusal {
-  const { type, message } = (json.error ?? {}) as JsonObject;
-  if (type === "authentication_error" || type === "permission_error") {
-    return upstreamRefusedCredential(type);
-  }
-  if (isAboutModel(json)) return upstreamLacksModel(notFound);
-  if (type === "timeout_error") return upstreamTimeout();
-  if (typeof message !== "string") return upstreamFailed("it answered with an error");
-  const status = statuses.get(type) ?? (answered !== undefined && answered < 500 ? answered : 502);
-  const fault = status === 502 && answered !== undefined ? `it answered with status ${answered}` : undefined;
-  const words = { message, param: undefined, fault, ...overflowWords({ message }) };
-  return upstreamRefused(status, words, { family: Family.ANTHROPIC, body }, retryHeaders(status, retryAfter));
+function anthropicErrors(hide: Hide): ErrorDialect {
+  return {
+    family: Family.ANTHROPIC,
+    hide,
+    isOwn: ({ isAnthropic }) => isAnthropic,
+    statusOf: ({ isAnthropic, error }) => (isAnthropic ? statuses.get(error.type) : undefined),
+    overflowBody: () => undefined,
+  };
 }
-
-/** The vendor's words for a model that it does not have: `model: some-name`. */
-function isAboutModel(json: JsonObject): boolean {
-  const { type, message } = (json.error ?? {}) as JsonObject;
-  return type === notFound && typeof message === "string" && /^model:/i.test(message);
-}
-
-const notFound = "not_found_error";

@@ -12,7 +12,7 @@ import type { UpstreamReply } from "./exchange.ts";
 import { understood } from "./fault.ts";
 import type { Attempt } from "./provider.ts";
 import type { Upstream } from "./upstream.ts";
-import { readWhole } from "./whole-body.ts";
+import { readError, readWhole } from "./whole-body.ts";
 
 /** Who is asked what. */
 export interface ToAsk {
@@ -23,15 +23,13 @@ export interface ToAsk {
   readonly attempt: Attempt;
 }
 
-export const maxErrorBytes = 64 * 1024;
-
 /** Returns what is made of the reply as soon as its head has come. */
 export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => Soon<A>): Soon<A> {
   const { facts } = asking.attempt;
   const coming = waited(facts, () => post(asking));
   return whenThere(coming, (reply) => {
     if (reply.status === 200) return answerOf(reply);
-    const reading = waited(facts, () => readWhole(reply, maxErrorBytes));
+    const reading = waited(facts, () => readError(reply));
     return whenThere(reading, (bytes): never => {
       throw refusalOf(reply, bytes, asking);
     });
@@ -47,7 +45,7 @@ export function askWhole<A>(
   let reply: UpstreamReply | undefined;
   const read = (head: UpstreamReply) => {
     reply = head;
-    return readWhole(head, head.status === 200 ? maxBytes : maxErrorBytes);
+    return head.status === 200 ? readWhole(head, maxBytes) : readError(head);
   };
   const reading = waited(asking.attempt.facts, () => whenThere(post(asking), read));
   return whenThere(reading, (bytes) => {

@@ -11,7 +11,7 @@ import { type Refusal, upstreamFailed } from "../errors.ts";
 import { type Fields, writeFields } from "../http1/fields.ts";
 import { isLater, type Soon, whenThere } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
-import { ask, askWhole, maxErrorBytes } from "./ask.ts";
+import { ask, askWhole } from "./ask.ts";
 import type { UpstreamReply } from "./exchange.ts";
 import { asFailure, understood } from "./fault.ts";
 import { type Form, type Operation, type Output, operations } from "./operations.ts";
@@ -19,7 +19,7 @@ import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
 import { readFrames, readJson } from "./read-frames.ts";
 import type { Upstream } from "./upstream.ts";
 import type { UpstreamError } from "./upstream-error.ts";
-import { readWhole } from "./whole-body.ts";
+import { readError } from "./whole-body.ts";
 
 /** How one family of vendors wants to be spoken to. */
 export interface Dialect {
@@ -80,6 +80,15 @@ export function lowerCased(headers: Readonly<Record<string, string>> = {}): Reco
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
+/** What of an upstream's configuration nobody else may read. */
+export function secretsOf(
+  apiKey: string | undefined,
+  headers: Readonly<Record<string, string>> = {},
+  query: Readonly<Record<string, string>> = {},
+): readonly (string | undefined)[] {
+  return [apiKey, ...Object.values(headers), ...Object.values(query)];
+}
+
 /** Returns how to ask an upstream whether it is well: any answer of success says so. */
 export function checkOver(upstream: Upstream, headers: Record<string, string>): NonNullable<Provider["check"]> {
   return async (path, signal) => {
@@ -131,7 +140,7 @@ function streamAnswer<O extends DescMessage>(
 ): Soon<Answer<O>> {
   if (typeOf(reply)?.startsWith("text/event-stream"))
     return { kind: "stream", frames: readFrames(reply.body, desc, dialect, attempt), ...passedOn(reply) };
-  return whenThere(readWhole(reply, maxErrorBytes), (bytes): never => {
+  return whenThere(readError(reply), (bytes): never => {
     readJson(Wire.ofBytes(desc, bytes, true), dialect);
     throw upstreamFailed("it did not answer with a stream");
   });

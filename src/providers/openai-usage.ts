@@ -5,16 +5,18 @@
  * What cannot be understood is passed over: it is never the answer's fault. Streams come through here chunk by chunk,
  * so nothing is built or joined on the way.
  */
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { countOf } from "./count.ts";
-import type { Meter, ToldUsage } from "./provider.ts";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { ChatCounts } from "./chat-counts.ts";
+import type { Meter } from "./provider.ts";
 
 /** Tells of a whole answer. What was written counts only where the output is not told. */
-export function meterAnswer({ choices, usage }: JsonObject, meter: Meter): void {
-  const told = tellUsage(usage, meter);
+export function meterAnswer(answer: JsonObject, meter: Meter): void {
+  const { choices } = answer;
+  const counts = new ChatCounts();
+  if (counts.take(answer)) meter.told(counts.told);
   if (!Array.isArray(choices)) return;
   for (const choice of choices as Choice[]) {
-    if (told.output === undefined) writeChoice(choice, meter);
+    if (counts.told.output === undefined) writeChoice(choice, meter);
     if (hasGivenUp(choice?.finish_reason)) meter.gaveUp();
   }
 }
@@ -23,51 +25,6 @@ export function meterAnswer({ choices, usage }: JsonObject, meter: Meter): void 
 export function meterChoice(choice: JsonObject, meter: Meter): void {
   writeChoice(choice, meter);
   if (hasGivenUp(choice.finish_reason)) meter.gaveUp();
-}
-
-/** Tells usage on, and returns what of it was told. */
-export function tellUsage(usage: JsonValue | undefined, meter: Meter): ToldUsage {
-  if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return nothing;
-  const { input, cacheRead, cacheWrite } = inputParts(usage);
-  const { output, reasoning } = outputParts(usage);
-  const told = { input, cacheRead, cacheWrite, output, reasoning };
-  meter.told(told);
-  return told;
-}
-
-const nothing: ToldUsage = {};
-
-/** The prompt's tokens have those of the cache in them: whatever is told, the parts make up the whole. */
-function inputParts(usage: JsonObject): ToldUsage {
-  const prompt = countOf(usage.prompt_tokens);
-  if (prompt === undefined) return nothing;
-  const details = usage.prompt_tokens_details as JsonObject | null | undefined;
-  // DeepSeek has a name of its own for it, others a place.
-  const { prompt_cache_hit_tokens: hit, cached_tokens: cached } = usage;
-  const cacheRead = Math.min(prompt, countOf(details?.cached_tokens) ?? countOf(hit) ?? countOf(cached) ?? 0);
-  const cacheWrite = Math.min(prompt - cacheRead, countOf(details?.cache_write_tokens) ?? 0);
-  return { input: prompt - cacheRead - cacheWrite, cacheRead, cacheWrite };
-}
-
-/**
- * The completion's tokens have the reasoning in them, but not at xAI, nor at Gemini, which does not even tell of it:
- * there the total alone does.
- */
-function outputParts(usage: JsonObject): ToldUsage {
-  const output = countOf(usage.completion_tokens);
-  if (output === undefined) return nothing;
-  const details = usage.completion_tokens_details as JsonObject | null | undefined;
-  const reasoning = countOf(details?.reasoning_tokens) ?? countOf(usage.reasoning_tokens);
-  const beside = (countOf(usage.total_tokens) ?? 0) - (countOf(usage.prompt_tokens) ?? Number.NaN) - output;
-  const isReasoning = reasoning === undefined ? !isOfCache(beside, usage) : beside === reasoning;
-  if (beside > 0 && isReasoning) return { output: output + beside, reasoning: beside };
-  return { output, reasoning: Math.min(output, reasoning ?? 0) };
-}
-
-/** Some count what was read from the cache or written to it beside the prompt. */
-function isOfCache(tokens: number, { prompt_tokens_details }: JsonObject): boolean {
-  const { cached_tokens, cache_write_tokens } = (prompt_tokens_details ?? {}) as JsonObject;
-  return tokens === (countOf(cached_tokens) ?? 0) + (countOf(cache_write_tokens) ?? 0);
 }
 
 /** The words of servers like OpenAI's for an end by an error or a filter. */

@@ -7,16 +7,18 @@
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { longJson } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
-import { checkOver, commonFields, type Dialect, type Follower, lowerCased, speakOver } from "./dialect.ts";
+import { ChatCounts } from "./chat-counts.ts";
+import { checkOver, commonFields, type Dialect, type Follower, lowerCased, secretsOf, speakOver } from "./dialect.ts";
+import { createHide, type Hide } from "./hidden-words.ts";
 import { createAlikeReader } from "./openai-alike.ts";
 import { speakSpeech } from "./openai-speech.ts";
-import { meterAnswer, meterChoice, tellUsage } from "./openai-usage.ts";
+import { meterAnswer, meterChoice } from "./openai-usage.ts";
 import { fittingOf } from "./profile/fit.ts";
 import { createProfile, type Profile } from "./profile/profile.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
 import type { Timeouts } from "./timeouts.ts";
 import { createUpstream } from "./upstream.ts";
-import { refusalOfAnswer, refusalOfErrorIn } from "./upstream-error.ts";
+import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "./upstream-error.ts";
 
 export interface OpenAiOptions {
   /** With the version: `https://api.openai.com/v1`. */
@@ -36,7 +38,8 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
   const { baseUrl, apiKey, timeouts, query, profile = createProfile({}) } = options;
   const upstream = createUpstream(baseUrl, timeouts, query);
   const credential = { ...lowerCased(options.headers), ...credentialOf(apiKey, options.credential) };
-  const dialect = openAiDialect(credential, (model) => profile.of(model).stated.include_usage !== false);
+  const hide = createHide(baseUrl, secretsOf(apiKey, options.headers, query));
+  const dialect = openAiDialect(credential, hide, (model) => profile.of(model).stated.include_usage !== false);
   const served = {
     chat: (path: string) => speakOver(upstream, dialect, path),
     completions: (path: string) => speakOver(upstream, dialect, path),
@@ -62,17 +65,22 @@ function credentialOf(apiKey: string | undefined, header: string | undefined): R
   return header === undefined ? { authorization: `Bearer ${apiKey}` } : { [header.toLowerCase()]: apiKey };
 }
 
-function openAiDialect(credential: Record<string, string>, tellsUsage: (model: string) => boolean): Dialect {
+function openAiDialect(
+  credential: Record<string, string>,
+  hide: Hide,
+  tellsUsage: (model: string) => boolean,
+): Dialect {
+  const errors = openAiErrors(hide);
   return {
     common: {
       whole: commonFields({ ...credential, accept: "application/json" }),
       stream: commonFields({ ...credential, accept: "text/event-stream" }),
     },
     body: (attempt) => requestBody(attempt, tellsUsage(attempt.model)),
-    refusal: refusalOfAnswer,
+    refusal: (error) => refusalOfAnswer(error, errors),
     errorIn(json, bytes) {
       const isError = (json.error ?? null) !== null && !Array.isArray(json.choices);
-      return isError ? refusalOfErrorIn(json, bytes) : undefined;
+      return isError ? refusalOfErrorIn(json, bytes, errors) : undefined;
     },
     measure: meterAnswer,
     follow: ({ request, meter }) => followChunks(wantsUsage(request.outline()), meter),
@@ -107,6 +115,7 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
   let done = false;
   /** Whether each choice has finished, by its index. */
   const choicesSeen = new Map<JsonValue | undefined, boolean>();
+  const counts = new ChatCounts();
   const reader = createAlikeReader();
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
     // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
@@ -137,7 +146,7 @@ function followChunks(usageWanted: boolean, meter: Meter): Follower {
         if (finish_reason !== null) choicesSeen.set(index, true);
         else if (!choicesSeen.has(index)) choicesSeen.set(index, false);
       }
-      if (json.usage) tellUsage(json.usage, meter);
+      if (counts.take(json)) meter.told(counts.told);
       const seen = see(frame, json);
       // A long one is hardly like another.
       if (seen && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), seen.bytes());

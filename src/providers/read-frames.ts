@@ -13,6 +13,7 @@ import { type SseFrame, SseReader } from "../wire/sse.ts";
 import { Wire } from "../wire/wire.ts";
 import { mayGoFirst, nextTurn } from "../work.ts";
 import type { Dialect, Follower } from "./dialect.ts";
+import { firstOfList } from "./error-words.ts";
 import type { UpstreamReply } from "./exchange.ts";
 import { asFailure, understood } from "./fault.ts";
 import type { Attempt } from "./provider.ts";
@@ -166,6 +167,9 @@ function takeFrames<O extends DescMessage>(
 /** Reads an answer, or a frame of one. Throws a Refusal where it is none, or says an error. */
 export function readJson(answer: Wire, dialect: Dialect, isOfVectors = false): JsonObject {
   return understood(() => {
+    const listed = firstOfList(answer.bytes());
+    const inList = listed && dialect.errorIn(listed, Buffer.from(JSON.stringify(listed)));
+    if (inList) throw inList;
     const json = isOfVectors ? answer.outline() : answer.json();
     const refusal = dialect.errorIn(json, answer.bytes());
     if (refusal) throw refusal;

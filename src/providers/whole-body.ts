@@ -1,4 +1,4 @@
-/** Reads the body of an upstream's answer whole. */
+/** Reads the body of an upstream's answer whole, or as much of an error as is worth reading. */
 import { upstreamFailed } from "../errors.ts";
 import { Later } from "../soon.ts";
 import type { Reader, UpstreamReply } from "./exchange.ts";
@@ -10,15 +10,27 @@ export function readWhole(reply: UpstreamReply, maxBytes: number): Later<Buffer>
   return whole;
 }
 
+const maxErrorBytes = 64 * 1024;
+
+/** Reads the body of an error. One that is larger says nothing: some repeat the whole request, and the status still stands. */
+export function readError(reply: UpstreamReply): Later<Buffer> {
+  const whole = new Later<Buffer>();
+  reply.read(new WholeBody(whole, maxErrorBytes, true));
+  return whole;
+}
+
 class WholeBody implements Reader {
   readonly #whole: Later<Buffer>;
   readonly #maxBytes: number;
+  readonly #mayBeMore: boolean;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
-  constructor(whole: Later<Buffer>, maxBytes: number) {
+  /** `mayBeMore`: a larger body is none, instead of a failure. */
+  constructor(whole: Later<Buffer>, maxBytes: number, mayBeMore = false) {
     this.#whole = whole;
     this.#maxBytes = maxBytes;
+    this.#mayBeMore = mayBeMore;
   }
 
   take(batch: readonly Buffer[]): undefined {
@@ -26,7 +38,7 @@ class WholeBody implements Reader {
       this.#bytes += chunk.length;
       this.#chunks.push(chunk);
     }
-    if (this.#bytes > this.#maxBytes) throw upstreamFailed("its answer is too large");
+    if (this.#isTooLarge()) throw upstreamFailed("its answer is too large");
   }
 
   /** There may be no memory for all of it in one piece, which nobody else would tell. */
@@ -43,6 +55,11 @@ class WholeBody implements Reader {
   }
 
   reject(failure: unknown): void {
-    this.#whole.fail(failure);
+    if (this.#mayBeMore && this.#isTooLarge()) this.#whole.come(Buffer.alloc(0));
+    else this.#whole.fail(failure);
+  }
+
+  #isTooLarge(): boolean {
+    return this.#bytes > this.#maxBytes;
   }
 }

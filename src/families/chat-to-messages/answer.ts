@@ -4,10 +4,10 @@
  * Blocks that have no place in a chat message, such as the vendor's own tools at work, are left out.
  */
 import { type ContentBlock, ContentBlockType, type Message } from "../../../gen/modelgateway/v1/messages_pb.ts";
-import type { JsonObject } from "../../wire/json.ts";
+import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { type Called, explanationOf, finishReason } from "./finish.ts";
 import { annotationsOf, calledTool, callId, citationsOf, freeText, type Reading, thinkingPiece } from "./pieces.ts";
-import { chatUsage, countsOf } from "./usage.ts";
+import { chatUsage, MessageCounts } from "./usage.ts";
 
 interface Draft {
   text: string;
@@ -20,7 +20,10 @@ interface Draft {
   readonly toolCalls: JsonObject[];
 }
 
-export function chatCompletion(message: Message, reading: Reading): JsonObject {
+/** `usage` is the message's own, as it came. */
+export function chatCompletion(message: Message, usage: JsonValue | undefined, reading: Reading): JsonObject {
+  const counts = new MessageCounts();
+  const hasTold = counts.take(usage);
   const draft: Draft = {
     ...{ text: "", reasoning: "", answered: false, functionCall: undefined },
     ...{ thinkingBlocks: [], annotations: [], toolCalls: [] },
@@ -35,7 +38,7 @@ export function chatCompletion(message: Message, reading: Reading): JsonObject {
     created: reading.created,
     model: message.model || reading.model,
     choices: [{ index: 0, message: messageOf(draft, refusal), logprobs: null, finish_reason: finish }],
-    ...(message.usage ? { usage: chatUsage(countsOf(message.usage)) } : {}),
+    ...(hasTold ? { usage: chatUsage(counts) } : {}),
   };
 }
 

@@ -58,5 +58,5 @@ function translateAnswer<F extends Form>(
 }
 
 function wholeAnswer(body: Wire<typeof MessageSchema>, reading: Reading): Wire<typeof ChatCompletionSchema> {
-  return Wire.ofJson(ChatCompletionSchema, chatCompletion(readAnswer(body), reading));
+  return Wire.ofJson(ChatCompletionSchema, chatCompletion(readAnswer(body), body.json().usage, reading));
 }

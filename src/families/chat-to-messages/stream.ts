@@ -13,6 +13,7 @@ import {
 } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import type { Frames } from "../../call.ts";
 import { upstreamFailed } from "../../errors.ts";
+import { membersOf } from "../../providers/count.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { translated } from "../translated.ts";
@@ -20,7 +21,7 @@ import { explanationOf, finishReason } from "./finish.ts";
 import { type OpenBlock, openBlock, type Progress } from "./open-block.ts";
 import type { Reading } from "./pieces.ts";
 import { readAnswer } from "./reads.ts";
-import { type Counts, chatUsage, countsOf } from "./usage.ts";
+import { chatUsage, MessageCounts } from "./usage.ts";
 
 type Chunk = Wire<typeof ChatCompletionChunkSchema>;
 
@@ -32,7 +33,7 @@ export function chunksOf(
   return translated(
     frames,
     (event) => {
-      stream.take(readAnswer(event));
+      stream.take(readAnswer(event), event);
       return stream.release();
     },
     () => {
@@ -48,8 +49,8 @@ class ChunkStream {
   readonly #progress: Progress = { length: 0, toolCalls: 0, functionCalled: false, answered: false };
   /** By the index of the block. */
   readonly #open = new Map<number, OpenBlock>();
+  readonly #counts = new MessageCounts();
   #chunks: Chunk[] = [];
-  #counts: Counts | undefined;
   #started = false;
   #finished = false;
   #model: string;
@@ -66,12 +67,13 @@ class ChunkStream {
     return chunks;
   }
 
-  take(event: MessageStreamEvent): void {
+  /** `frame` is what the event was read from. */
+  take(event: MessageStreamEvent, frame: Wire<typeof MessageStreamEventSchema>): void {
     if (this.ended) return;
     switch (event.type) {
       case MessageEventType.MESSAGE_START:
         if (!this.#started) this.#model = event.message?.model || this.#model;
-        this.#count(event.message?.usage);
+        this.#counts.take(membersOf(frame.json().message).usage);
         this.#start();
         break;
       case MessageEventType.CONTENT_BLOCK_START:
@@ -84,7 +86,7 @@ class ChunkStream {
         this.#stopBlock(event.index ?? 0);
         break;
       case MessageEventType.MESSAGE_DELTA:
-        this.#count(event.usage);
+        this.#counts.take(frame.json().usage);
         if (tellsWhyItEnds(event)) this.#finish(event);
         break;
       case MessageEventType.MESSAGE_STOP:
@@ -92,10 +94,6 @@ class ChunkStream {
         if (this.#reading.includeUsage) this.#push([], chatUsage(this.#counts));
         this.ended = true;
     }
-  }
-
-  #count(usage: MessageStreamEvent["usage"]): void {
-    if (usage) this.#counts = countsOf(usage, this.#counts);
   }
 
   #start(): void {

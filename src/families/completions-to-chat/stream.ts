@@ -20,6 +20,7 @@ import { asData } from "../../wire/frame.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { alike } from "../alike.ts";
+import { CountedChat } from "../counted.ts";
 import { translated } from "../translated.ts";
 import { completionChoice, finishWord, hasEnded, saidIn } from "./choice.ts";
 import { textLogProbs } from "./logprobs.ts";
@@ -40,7 +41,7 @@ export function completionFrames(
   reading: Reading,
 ): Frames<typeof CompletionSchema> {
   const pieces = new Pieces(reading);
-  const translate = (chunk: Wire<typeof ChatCompletionChunkSchema>) => pieces.of(chunk.message());
+  const translate = (chunk: Wire<typeof ChatCompletionChunkSchema>) => pieces.of(chunk, chunk.message());
   return translated(frames, alike(translate, ["text"], asData), () => pieces.atEnd());
 }
 
@@ -48,26 +49,28 @@ class Pieces {
   readonly #reading: Reading;
   readonly #begun = new Map<number, Progress>();
   #head: JsonObject | undefined;
+  readonly #counted = new CountedChat();
   #usage: ChatUsage | undefined;
 
   constructor(reading: Reading) {
     this.#reading = reading;
   }
 
-  of(chunk: ChatCompletionChunk): Piece[] {
+  of(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): Piece[] {
     this.#head ??= headOf(chunk, this.#reading);
     // Some vendors tell the usage with the last text, and some tell it as it grows.
+    this.#counted.take(frame, chunk.usage);
     this.#usage = chunk.usage ?? this.#usage;
     const echoes = chunk.choices.flatMap(({ index }) => this.#begin(index));
     const choices = chunk.choices.flatMap((choice) => this.#next(choice));
-    return [echoes, choices].filter(({ length }) => length > 0).map((some) => this.#piece(some, null));
+    return [echoes, choices].filter(({ length }) => length > 0).map((some) => this.#piece(some, false));
   }
 
   atEnd(): Piece[] {
     const open = [...this.#begun].filter(([, { ended }]) => !ended);
     const choices = open.map(([index]) => completionChoice(index, "", null, this.#finish(undefined)));
-    const pieces = choices.length > 0 ? [this.#piece(choices, null)] : [];
-    return this.#reading.includeUsage && this.#usage ? [...pieces, this.#piece([], this.#usage)] : pieces;
+    const pieces = choices.length > 0 ? [this.#piece(choices, false)] : [];
+    return this.#reading.includeUsage && this.#counted.hasTold ? [...pieces, this.#piece([], true)] : pieces;
   }
 
   #begin(index: number): JsonObject[] {
@@ -92,8 +95,9 @@ class Pieces {
     return this.#reading.muted ? "length" : finishWord(reason);
   }
 
-  #piece(choices: JsonObject[], usage: ChatUsage | null): Piece {
-    const told = this.#reading.includeUsage ? { usage: usage && usageTold(usage, this.#reading) } : {};
+  #piece(choices: JsonObject[], isLast: boolean): Piece {
+    const usage = isLast ? usageTold(this.#counted, this.#usage, this.#reading) : null;
+    const told = this.#reading.includeUsage ? { usage } : {};
     return Wire.ofJson(CompletionSchema, { ...this.#head, choices, ...told }, true);
   }
 }

@@ -8,6 +8,7 @@ import { CompletionSchema } from "../../../gen/modelgateway/v1/completions_pb.ts
 import { upstreamFailed } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import { CountedChat } from "../counted.ts";
 import { completionChoice, finishWord, saidIn } from "./choice.ts";
 import { textLogProbs } from "./logprobs.ts";
 import type { Reading } from "./request.ts";
@@ -19,6 +20,8 @@ export function wholeCompletion(
 ): Wire<typeof CompletionSchema> {
   const { created, model, choices, usage, systemFingerprint } = answer.message();
   if (choices.length === 0) throw upstreamFailed("its answer is empty");
+  const counted = new CountedChat();
+  counted.take(answer, usage);
   return Wire.ofJson(
     CompletionSchema,
     {
@@ -27,7 +30,7 @@ export function wholeCompletion(
       created: Number(created) || reading.now,
       model: model || reading.model,
       choices: choices.map((choice) => wholeChoice(choice, reading)),
-      ...(usage ? { usage: usageTold(usage, reading) } : {}),
+      ...(counted.hasTold ? { usage: usageTold(counted, usage, reading) } : {}),
       ...(systemFingerprint === undefined ? {} : { system_fingerprint: systemFingerprint }),
     },
     true,

@@ -9,6 +9,7 @@ import { upstreamFailed } from "../../errors.ts";
 import { WireFault } from "../../wire/fault.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import { CountedChat } from "../counted.ts";
 import { textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 import { endingOf } from "./ending.ts";
 import { inputOf } from "./input.ts";
@@ -32,12 +33,14 @@ export function messageOf(answer: Wire<typeof ChatCompletionSchema>, origin: Ori
   if (!choice) throw upstreamFailed("its answer is empty");
   const spoken = spokenIn(choice.message);
   const { refusal } = spoken;
+  const counted = new CountedChat();
+  counted.take(answer, usage);
   const end = { finish: choice.finishReason, extra: choice.extra, hasCalls: spoken.calls.length > 0, refusal };
   return Wire.ofJson(MessageSchema, {
     ...headOf(model, origin),
     content: contentOf(spoken, origin),
     ...endingOf(end, origin.stops),
-    usage: usageOf(usage),
+    usage: usageOf(counted),
   });
 }
 

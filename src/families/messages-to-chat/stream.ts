@@ -12,7 +12,6 @@
 import {
   type ChatCompletionChunk,
   type ChatCompletionChunkSchema,
-  type ChatUsage,
   type ChunkChoice,
   FinishReason,
 } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -23,6 +22,7 @@ import { asEvent } from "../../wire/frame.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { alike } from "../alike.ts";
+import { CountedChat } from "../counted.ts";
 import { translated } from "../translated.ts";
 import { headOf, type Origin, readable } from "./answer.ts";
 import { endingOf } from "./ending.ts";
@@ -38,7 +38,7 @@ export function eventsOf(
 ): Frames<typeof MessageStreamEventSchema> {
   const stream = new MessageStream(origin, inputTokens);
   const translate = (frame: Wire<typeof ChatCompletionChunkSchema>) =>
-    stream.chunk(readable<ChatCompletionChunk>(frame)).map(asWire);
+    stream.take(frame, readable<ChatCompletionChunk>(frame)).map(asWire);
   return translated(frames, alike(translate, ["text", "thinking"], asEvent), () => stream.end().map(asWire));
 }
 
@@ -55,7 +55,7 @@ class MessageStream {
   /** What vendors add to the chunk that ends the choice. */
   #extra: JsonObject | undefined;
   #refusal = "";
-  #usage: ChatUsage | undefined;
+  readonly #counted = new CountedChat();
 
   constructor(origin: Origin, inputTokens: number) {
     this.#origin = origin;
@@ -63,8 +63,9 @@ class MessageStream {
     this.#blocks = new BlockQueue(origin.answerId, origin.names);
   }
 
-  chunk({ model, choices, usage }: ChatCompletionChunk): JsonObject[] {
-    if (usage) this.#usage = usage;
+  take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
+    const { model, choices, usage } = chunk;
+    this.#counted.take(frame, usage);
     // Azure's first chunk, about the prompt, says neither the model nor anything of the answer.
     if (!this.#started && model === "" && choices.length === 0) return [];
     const events = this.#started ? [] : [this.#start(model)];
@@ -75,7 +76,7 @@ class MessageStream {
 
   #start(model: string): JsonObject {
     this.#started = true;
-    const usage = { ...usageOf(undefined), input_tokens: this.#inputTokens };
+    const usage = { ...usageOf(), input_tokens: this.#inputTokens };
     return { type: "message_start", message: { ...headOf(model, this.#origin), usage } };
   }
 
@@ -98,6 +99,6 @@ class MessageStream {
     const blocks = this.#blocks.events(true);
     const end = { finish: this.#finish, extra: this.#extra, hasCalls: this.#blocks.hasCalls, refusal: this.#refusal };
     const delta = { ...endingOf(end, this.#origin.stops), container: null };
-    return [...blocks, { type: "message_delta", delta, usage: finalUsageOf(this.#usage) }, { type: "message_stop" }];
+    return [...blocks, { type: "message_delta", delta, usage: finalUsageOf(this.#counted) }, { type: "message_stop" }];
   }
 }

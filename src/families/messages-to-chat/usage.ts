@@ -1,15 +1,15 @@
 /**
- * Chat's counts, which include each other, → the Messages API's, which are disjoint.
+ * The parts that a chat answer used, as the Messages API tells them.
  *
- * An upstream that tells no usage counts as zero. Counts that contradict each other never give one below zero.
+ * An upstream that tells no usage counts as zero.
  */
-import type { ChatUsage } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject } from "../../wire/json.ts";
+import { CountedChat } from "../counted.ts";
 
 /** Returns the usage of a whole answer, or of the beginning of a stream. */
-export function usageOf(usage: ChatUsage | undefined): JsonObject {
+export function usageOf(counted: CountedChat = new CountedChat()): JsonObject {
   return {
-    ...finalUsageOf(usage),
+    ...finalUsageOf(counted),
     cache_creation: null,
     service_tier: "standard",
     speed: null,
@@ -18,16 +18,13 @@ export function usageOf(usage: ChatUsage | undefined): JsonObject {
 }
 
 /** Returns the usage at the end of a stream: input too, for only an estimate of it was known when the stream began. */
-export function finalUsageOf(usage: ChatUsage | undefined): JsonObject {
-  const read = usage?.promptTokensDetails?.cachedTokens ?? 0;
-  const written = usage?.promptTokensDetails?.cacheWriteTokens ?? 0;
-  const thinking = usage?.completionTokensDetails?.reasoningTokens;
+export function finalUsageOf({ parts, hasReasoning }: CountedChat): JsonObject {
   return {
-    input_tokens: Math.max(0, (usage?.promptTokens ?? 0) - read - written),
-    output_tokens: usage?.completionTokens ?? 0,
-    cache_creation_input_tokens: written,
-    cache_read_input_tokens: read,
-    output_tokens_details: thinking === undefined ? null : { thinking_tokens: thinking },
+    input_tokens: parts.input,
+    output_tokens: parts.output,
+    cache_creation_input_tokens: parts.cacheWrite,
+    cache_read_input_tokens: parts.cacheRead,
+    output_tokens_details: hasReasoning ? { thinking_tokens: parts.reasoning } : null,
     server_tool_use: null,
   };
 }

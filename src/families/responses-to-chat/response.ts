@@ -2,10 +2,10 @@
  * The response object, as it stands at any time: what was asked for, with every key that clients know, and what came of
  * it so far.
  */
-import type { ChatUsage } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
+import { type CountedChat, inputOf } from "../counted.ts";
 import type { TranslationContext } from "../translation.ts";
 import type { ItemStatus } from "./items.ts";
 
@@ -74,18 +74,18 @@ export function responseJson({ answerId, createdAt, asked }: Origin, progress: P
   };
 }
 
-/** An upstream that tells no usage counts as zero. */
-export function usageJson(usage: ChatUsage | undefined): JsonObject {
-  const { promptTokens = 0, completionTokens = 0, totalTokens = 0, promptTokensDetails: parts } = usage ?? {};
-  const written = parts?.cacheWriteTokens;
+/** Returns the parts that a chat answer used, as a response tells them. An upstream that tells no usage counts as zero. */
+export function usageJson({ parts }: CountedChat): JsonObject {
+  const { cacheRead, cacheWrite, output, reasoning } = parts;
+  const input = inputOf(parts);
   return {
-    input_tokens: promptTokens,
+    input_tokens: input,
     input_tokens_details: {
-      cached_tokens: parts?.cachedTokens ?? 0,
-      ...(written === undefined ? {} : { cache_write_tokens: written }),
+      cached_tokens: cacheRead,
+      ...(cacheWrite === 0 ? {} : { cache_write_tokens: cacheWrite }),
     },
-    output_tokens: completionTokens,
-    output_tokens_details: { reasoning_tokens: usage?.completionTokensDetails?.reasoningTokens ?? 0 },
-    total_tokens: totalTokens || promptTokens + completionTokens,
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
   };
 }

@@ -10,7 +10,6 @@ import {
   type ChatCompletionChunk,
   type ChatCompletionChunkSchema,
   type ChatCompletionSchema,
-  type ChatUsage,
   type ChunkChoice,
   FinishReason,
 } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -19,6 +18,7 @@ import type { Frames } from "../../call.ts";
 import { upstreamFailed } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import { CountedChat } from "../counted.ts";
 import { readable } from "../messages-to-chat/answer.ts";
 import { translated } from "../translated.ts";
 import type { ItemStatus } from "./items.ts";
@@ -35,7 +35,7 @@ export function eventsOf(
     Wire.ofJson(ResponseStreamEventSchema, { type, sequence_number: number++, ...rest } as JsonObject);
   return translated(
     frames,
-    (frame) => answer.chunk(readable<ChatCompletionChunk>(frame)).map(numbered),
+    (frame) => answer.take(frame, readable<ChatCompletionChunk>(frame)).map(numbered),
     () => answer.end().map(numbered),
   );
 }
@@ -49,19 +49,21 @@ export function responseOf(
   if (!choice) throw upstreamFailed("its answer is empty");
   const output = new Output(origin.answerId, origin.customTools);
   output.take(choice.message, choice.logprobs);
+  const counted = new CountedChat();
+  counted.take(answer, usage);
   const { status, incomplete } = endOf(choice.finishReason, output.refused);
   output.end(status);
-  const progress = { status, incomplete, model, serviceTier, output: output.json(), usage: usageJson(usage) };
+  const progress = { status, incomplete, model, serviceTier, output: output.json(), usage: usageJson(counted) };
   return Wire.ofJson(ModelResponseSchema, responseJson(origin, progress));
 }
 
 class ResponseStream {
   readonly #origin: Origin;
   readonly #output: Output;
+  readonly #counted = new CountedChat();
   #started = false;
   #model = "";
   #serviceTier: string | undefined;
-  #usage: ChatUsage | undefined;
   #finished = false;
   #finish: FinishReason | undefined;
 
@@ -70,8 +72,9 @@ class ResponseStream {
     this.#output = new Output(origin.answerId, origin.customTools);
   }
 
-  chunk({ model, choices, usage, serviceTier }: ChatCompletionChunk): JsonObject[] {
-    this.#usage = usage ?? this.#usage;
+  take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
+    const { model, choices, usage, serviceTier } = chunk;
+    this.#counted.take(frame, usage);
     this.#serviceTier = serviceTier ?? this.#serviceTier;
     // Azure's first chunk, about the prompt, says neither the model nor anything of the answer.
     if (!this.#started && model === "" && choices.length === 0) return [];
@@ -85,7 +88,7 @@ class ResponseStream {
     if (!this.#finished) throw upstreamFailed("it broke off its answer");
     const { status, incomplete } = endOf(this.#finish, this.#output.refused);
     const events = this.#output.end(status);
-    const response = this.#response(status, incomplete, usageJson(this.#usage));
+    const response = this.#response(status, incomplete, usageJson(this.#counted));
     return [...events, { type: `response.${status}`, response }];
   }
 

@@ -1,0 +1,65 @@
+/**
+ * The usage of a chat answer for translations: the same parts that the call is charged for, whatever its upstream calls them.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { ChatUsage } from "../../gen/modelgateway/v1/chat_pb.ts";
+import { ChatCounts } from "../providers/chat-counts.ts";
+import { mostTold } from "../providers/count.ts";
+import type { Wire } from "../wire/wire.ts";
+
+/** Parts that do not overlap; of what was not told there is none. */
+export interface Counted {
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  /** Output tokens, reasoning in them. */
+  readonly output: number;
+  readonly reasoning: number;
+}
+
+/** What may hold a usage: a chat answer, or a chunk of one. */
+interface MayCount extends DescMessage {}
+
+/** Follows the usage of one answer. */
+export class CountedChat {
+  readonly #counts = new ChatCounts();
+  #hasTold = false;
+
+  /** Takes an answer, or a chunk of one. What was born as a message is made JSON only where it tells a usage. */
+  take(answer: Wire<MayCount>, usage: ChatUsage | undefined): void {
+    if (usage === undefined && answer.isMessage()) return;
+    if (this.#counts.take(answer.json())) this.#hasTold = true;
+  }
+
+  /** Whether any usage was told. */
+  get hasTold(): boolean {
+    return this.#hasTold;
+  }
+
+  /** Whether anything was told of the reasoning. */
+  get hasReasoning(): boolean {
+    return this.#counts.hasReasoning;
+  }
+
+  /** What was told so far. */
+  get parts(): Counted {
+    const { input, cacheRead, cacheWrite, output, reasoning } = this.#counts.told;
+    return {
+      input: believed(input),
+      cacheRead: believed(cacheRead),
+      cacheWrite: believed(cacheWrite),
+      output: believed(output),
+      reasoning: believed(reasoning),
+    };
+  }
+}
+
+/** As much of a count as is charged. */
+export function believed(count = 0): number {
+  return Math.min(count, mostTold);
+}
+
+/** Returns all input, what was read from a cache and written to it among it. */
+export function inputOf({ input, cacheRead, cacheWrite }: Counted): number {
+  return input + cacheRead + cacheWrite;
+}

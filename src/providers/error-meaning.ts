@@ -1,0 +1,135 @@
+/**
+ * What an upstream's error means for whoever asked, by its status, its codes and its words: data of the vendors' own, in tables.
+ *
+ * Words are read at the beginning of a message only, and not where they are quoted: what a caller wrote may be repeated there,
+ * and must not pass for the upstream's word on the gateway's own standing.
+ */
+import type { ErrorWords } from "./error-words.ts";
+
+/** Whose trouble an error is, where its status alone does not tell. */
+export type Meaning = "credit" | "credential" | "model" | "late";
+
+/** The account that the gateway has with its upstream has nothing left. */
+const creditCodes: ReadonlySet<string> = new Set([
+  ...["insufficient_quota", "insufficient_balance", "insufficient_credits", "insufficient_funds", "billing_error"],
+  ...["billing_hard_limit_reached", "billing_not_active", "payment_required", "insufficient_user_quota"],
+  "exceeded_current_quota_error", // Moonshot
+  "1113", // Z.ai
+  ...["arrearage", "allocationquota.freetieronly"], // Alibaba
+  "accountoverdueerror", // Volcengine
+]);
+
+const creditWords = wordsOf(
+  "insufficient[ _](?:account |user )?(?:balance|credits?|funds|quota)",
+  "(?:credit |account )?balance is (?:too low|insufficient|not enough)",
+  "(?:used|exhausted|spent) all (?:of )?(?:your |its |the )?(?:available |prepaid |monthly )?credits",
+  "credits (?:are|have been) (?:depleted|exhausted|used up)",
+  "exceeded your monthly included credits",
+  "requires more credits",
+  "monthly spending limit|spend(?:ing)? limit (?:has been )?(?:reached|exceeded)|reached your specified api usage limits",
+  "arrearage|account is (?:in arrears|overdue)|account is in good standing",
+  "please recharge|please top[ -]up|please add (?:more )?credits|please check your billing",
+  "余额不足|欠费|额度不足|额度已用",
+);
+
+const credentialCodes: ReadonlySet<string> = new Set([
+  ...["authentication_error", "permission_error", "invalid_api_key", "api_key_invalid", "insufficient_permissions"],
+  ...["invalid_authentication_error", "unauthenticated", "permission_denied", "authenticationerror", "unauthorized"],
+]);
+
+const credentialWords = wordsOf(
+  "api[ _-]?key (?:is )?(?:not valid|invalid|not found|expired|missing|required)",
+  "(?:incorrect|invalid|missing|no|wrong) (?:x-)?api[ _-]?key",
+  "(?:please )?pass a valid api key",
+  "authentication fails|invalid authentication|invalid (?:bearer|access) token",
+);
+
+const modelCodes: ReadonlySet<string> = new Set([
+  ...["model_not_found", "model_not_available", "model_not_exist", "invalid_model", "deploymentnotfound"],
+  "1211", // Z.ai
+]);
+
+const modelWords =
+  /^(?:model not exist|invalid model\b|unknown model\b|no endpoints found for\b)|is not a valid model id/i;
+const modelWordsOf404 = /^(?:not found the model|models\/\S{1,200} is not found)/i;
+
+/** A provider that will not answer this content says so with the status of a wrong key. */
+const moderated = wordsOf("flagged|moderation|content[ _]policy");
+
+/** Statuses that say so much by themselves that the words may only repeat what was asked. */
+const statusesOfRequests: ReadonlySet<number> = new Set([404, 413, 422]);
+
+/** Returns undefined where the status stands for itself. */
+export function meaningOf(words: ErrorWords, status: number): Meaning | undefined {
+  const codes = words.codes.map((code) => `${code}`.toLowerCase());
+  const message = (words.message ?? "").slice(0, lookedAt).replaceAll(quoted, "''");
+  const mayTell = !statusesOfRequests.has(status);
+  if (status === 402 || codes.some((code) => creditCodes.has(code))) return "credit";
+  if (mayTell && creditWords.test(message)) return "credit";
+  if (isAboutModel(words, codes, message, status)) return "model";
+  if (status === 403 && moderated.test(message)) return undefined;
+  if (status === 401 || status === 403 || status === 407) return "credential";
+  if (codes.some((code) => credentialCodes.has(code))) return "credential";
+  if (mayTell && credentialWords.test(message)) return "credential";
+  const isLate = status === 408 || status === 504 || codes.includes("timeout_error");
+  return isLate ? "late" : undefined;
+}
+
+/** How much of a message is looked at, in characters. */
+const lookedAt = 300;
+
+/** What stands in quotation marks, also where its end is not looked at. An apostrophe is none. */
+const quoted = /(?<!\w)(['"`])[^\n]*?(?:\1(?!\w)|$)/g;
+
+function wordsOf(...patterns: readonly string[]): RegExp {
+  return new RegExp(`(?<!\\w)(?:${patterns.join("|")})`, "i");
+}
+
+/** By a code, or a 404 by its param or, from some, its message only; Anthropic names the model behind its type. */
+function isAboutModel({ param }: ErrorWords, codes: readonly string[], message: string, status: number): boolean {
+  if (codes.some((code) => modelCodes.has(code))) return true;
+  if (codes.includes("not_found_error") && /^model:/i.test(message)) return true;
+  if ((status === 400 || status === 404) && modelWords.test(message)) return true;
+  return status === 404 && (param === "model" || saysNoModel(message) || modelWordsOf404.test(message));
+}
+
+/** The first name of a model is looked for, and what is said behind it: to begin anew at each takes the square of their number. */
+function saysNoModel(message: string): boolean {
+  const at = message.search(/\bmodel\b/i);
+  return at !== -1 && /\bnot (?:found|exist)/i.test(message.slice(at));
+}
+
+/** What the codes and types of either family mean, and those of servers like them, where an error has no status of its own. */
+const statuses: ReadonlyMap<string, number> = new Map([
+  ...["invalid_request_error", "context_length_exceeded", "content_policy_violation", "badrequesterror"].map(as(400)),
+  ...["invalid_argument", "failed_precondition", "out_of_range", "validationexception", "value_error"].map(as(400)),
+  ...["exceed_context_size_error", "prompt_too_long", "content_filter"].map(as(400)),
+  ...["authentication_error", "invalid_api_key", "unauthenticated", "invalid_authentication_error"].map(as(401)),
+  ...["billing_error", "insufficient_quota", "exceeded_current_quota_error"].map(as(402)),
+  ...["permission_error", "insufficient_permissions", "permission_denied", "accessdeniedexception"].map(as(403)),
+  ...["not_found_error", "model_not_found", "not_found", "notfounderror", "resource_not_found_error"].map(as(404)),
+  ...["conflict_error", "aborted"].map(as(409)),
+  ...["request_too_large"].map(as(413)),
+  ...["validation", "extra_forbidden"].map(as(422)),
+  ...["rate_limit_error", "rate_limit_exceeded", "requests", "tokens", "resource_exhausted", "ratelimiterror"].map(
+    as(429),
+  ),
+  ...["rate_limited", "rate_limit_reached_error", "throttlingexception", "ratelimitreached"].map(as(429)),
+  ...["overloaded", "overloaded_error", "service_unavailable", "service_unavailable_error", "unavailable"].map(as(503)),
+  ...["unavailable_error", "engine_overloaded_error", "serviceunavailableexception"].map(as(503)),
+  ...["timeout", "timeout_error", "deadline_exceeded"].map(as(504)),
+]);
+
+function as(status: number): (word: string) => readonly [string, number] {
+  return (word) => [word, status];
+}
+
+/** Returns the status that an error's own codes mean: a number or a text that is one, or a word; undefined where none does. */
+export function statusMeant(codes: ErrorWords["codes"]): number | undefined {
+  for (const code of codes) {
+    const word = `${code}`.toLowerCase();
+    const status = /^[45]\d\d$/.test(word) ? Number(word) : statuses.get(word);
+    if (status !== undefined) return status;
+  }
+  return undefined;
+}
