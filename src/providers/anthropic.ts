@@ -16,11 +16,15 @@ import {
   upstreamTimeout,
   wouldBeDropped,
 } from "../errors.ts";
-import { meterEvents, meterMessage } from "./anthropic-usage.ts";
+import { anthropicFaults } from "./anthropic-faults.ts";
+import { createEventFolder } from "./anthropic-fold.ts";
+import { followEvents } from "./anthropic-follower.ts";
+import { eventsOfMessage } from "./anthropic-frames.ts";
+import { meterMessage } from "./anthropic-usage.ts";
 import { overflowWords } from "./context-overflow.ts";
-import { checkOver, commonFields, type Dialect, type Follower, speakOver } from "./dialect.ts";
+import { checkOver, commonFields, type Dialect, speakOver } from "./dialect.ts";
 import type { Operation } from "./operations.ts";
-import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
+import type { Attempt, Provider, Speak } from "./provider.ts";
 import type { Timeouts } from "./timeouts.ts";
 import { createUpstream } from "./upstream.ts";
 import { named, parsedBody, refusalOfStatus, retryHeaders, type UpstreamError } from "./upstream-error.ts";
@@ -81,9 +85,11 @@ function anthropicDialect(credential: Record<string, string>): Dialect {
     },
     body: requestBody,
     refusal: refusalOfError,
-    errorIn: (json, bytes) => (json.type === "error" ? refusalOfWords(json, bytes) : undefined),
+    errorIn: anthropicFaults(refusalOfWords),
     measure: meterMessage,
     follow: ({ meter }) => followEvents(meter),
+    framesOf: eventsOfMessage,
+    folder: createEventFolder,
   };
 }
 
@@ -97,21 +103,6 @@ function requestBody({ request, form, model }: Attempt): Buffer {
   if (json.model !== model) changes.model = model;
   if ((json.stream === true) !== (form === "stream")) changes.stream = form === "stream" || undefined;
   return (Object.keys(changes).length === 0 ? request : request.with(changes)).bytes();
-}
-
-function followEvents(meter: Meter): Follower {
-  const measure = meterEvents(meter);
-  let stopped = false;
-  return {
-    isEnd: () => false,
-    isOver: () => stopped,
-    take(frame, json) {
-      measure(json);
-      stopped = json.type === "message_stop";
-      return frame;
-    },
-    isComplete: () => stopped,
-  };
 }
 
 /** The status that stands for each of the vendor's error types, where the error itself has none: in a stream. */

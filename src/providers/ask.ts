@@ -7,11 +7,12 @@ import type { Refusal } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
 import type { Fields } from "../http1/fields.ts";
 import { following, type Soon, whenThere } from "../soon.ts";
+import { decoded } from "./content-coding.ts";
 import type { Dialect } from "./dialect.ts";
-import type { UpstreamReply } from "./exchange.ts";
 import { understood } from "./fault.ts";
 import type { Attempt } from "./provider.ts";
 import type { Upstream } from "./upstream.ts";
+import type { UpstreamReply } from "./upstream-reply.ts";
 import { readWhole } from "./whole-body.ts";
 
 /** Who is asked what. */
@@ -29,7 +30,8 @@ export const maxErrorBytes = 64 * 1024;
 export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => Soon<A>): Soon<A> {
   const { facts } = asking.attempt;
   const coming = waited(facts, () => post(asking));
-  return whenThere(coming, (reply) => {
+  return whenThere(coming, (coded) => {
+    const reply = decoded(coded);
     if (reply.status === 200) return answerOf(reply);
     const reading = waited(facts, () => readWhole(reply, maxErrorBytes));
     return whenThere(reading, (bytes): never => {
@@ -38,23 +40,28 @@ export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => Soon<A
   });
 }
 
-/** Returns what is made of the reply when all of it has come. */
+/**
+ * Returns what is made of the reply when all of it has come. `eventsOf` returns what is made of one that comes as events, and
+ * undefined for one that does not.
+ */
 export function askWhole<A>(
   asking: ToAsk,
   maxBytes: number,
   answerOf: (bytes: Buffer, reply: UpstreamReply) => Soon<A>,
+  eventsOf: (reply: UpstreamReply) => Soon<A> | undefined = () => undefined,
 ): Soon<A> {
-  let reply: UpstreamReply | undefined;
-  const read = (head: UpstreamReply) => {
-    reply = head;
-    return readWhole(head, head.status === 200 ? maxBytes : maxErrorBytes);
+  const read = (coded: UpstreamReply): Soon<() => Soon<A>> => {
+    const reply = decoded(coded);
+    if (reply.status !== 200)
+      return whenThere(readWhole(reply, maxErrorBytes), (bytes) => () => {
+        throw refusalOf(reply, bytes, asking);
+      });
+    const events = eventsOf(reply);
+    if (events) return whenThere(events, (answer) => () => answer);
+    return whenThere(readWhole(reply, maxBytes), (bytes) => () => answerOf(bytes, reply));
   };
   const reading = waited(asking.attempt.facts, () => whenThere(post(asking), read));
-  return whenThere(reading, (bytes) => {
-    const head = reply as UpstreamReply;
-    if (head.status === 200) return answerOf(bytes, head);
-    throw refusalOf(head, bytes, asking);
-  });
+  return whenThere(reading, (answer) => answer());
 }
 
 function post({ upstream, dialect, path, attempt }: ToAsk): Soon<UpstreamReply> {

@@ -1,0 +1,17 @@
+/** Reads what an upstream says in JSON: an answer, a frame of one, or an error. */
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Wire } from "../wire/wire.ts";
+import type { Dialect } from "./dialect.ts";
+import type { Place } from "./error-words.ts";
+import { understood } from "./fault.ts";
+import type { Operation } from "./operations.ts";
+
+/** Throws a Refusal where it is no answer, or says an error. Vectors need not be read: they say nothing of errors or usage. */
+export function readJson(answer: Wire, dialect: Dialect, operation: Operation, place: Place): JsonObject {
+  return understood(() => {
+    const json = operation === "embeddings" ? answer.outline() : answer.json();
+    const refusal = dialect.errorIn(json, answer.bytes(), operation, place);
+    if (refusal) throw refusal;
+    return json;
+  });
+}
