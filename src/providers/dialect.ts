@@ -152,7 +152,8 @@ function streamAnswer<O extends DescMessage>(
   return whenThere(begunOf(reply), ({ form, reply: begun }) => {
     if (form !== "json") return streamed(begun);
     return whenThere(readWhole(begun, maxAnswerBytes), (bytes) => {
-      const reading = framesOfWhole(bytes, desc, dialect, dialect.follow(attempt), attempt);
+      const { operation, meter } = attempt;
+      const reading = framesOfWhole(bytes, { desc, dialect, follower: dialect.follow(attempt), operation, meter });
       return whenThere(reading, (frames): Answer<O> => {
         return { kind: "stream", frames: once(frames), ...passedOn(reply) };
       });

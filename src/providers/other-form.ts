@@ -9,11 +9,11 @@ import { each } from "../flow.ts";
 import { longJson } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { formOf, maxAnswerBytes } from "./answer-form.ts";
-import type { Dialect, Folder, Follower } from "./dialect.ts";
+import type { Folder } from "./dialect.ts";
 import { done } from "./done.ts";
 import { asFailure, understood } from "./fault.ts";
-import type { Attempt } from "./provider.ts";
 import { readJson } from "./read-json.ts";
+import type { Followed } from "./take-frames.ts";
 
 /** Hands over one item. */
 export async function* once<T>(item: T): AsyncGenerator<T, void> {
@@ -53,10 +53,7 @@ const events: WholeInstead = { isSo: false, add: () => undefined, bytes: () => B
 /** Returns the frames of a stream that say what a whole answer says, with its end. Throws a Refusal. */
 export async function framesOfWhole<O extends DescMessage>(
   bytes: Buffer,
-  desc: O,
-  dialect: Dialect,
-  follower: Follower,
-  { operation, meter }: Pick<Attempt, "operation" | "meter">,
+  { desc, dialect, follower, operation, meter }: Followed<O>,
 ): Promise<readonly Wire<O>[]> {
   try {
     const answer = Wire.ofBytes(desc, bytes, true);

@@ -6,19 +6,18 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../call.ts";
-import { type Refusal, upstreamFailed } from "../errors.ts";
+import { upstreamFailed } from "../errors.ts";
 import { each, failAfter, flow, noMore, type Take } from "../flow.ts";
 import { longJson } from "../wire/json.ts";
 import { type SseFrame, SseReader } from "../wire/sse.ts";
-import { Wire } from "../wire/wire.ts";
+import type { Wire } from "../wire/wire.ts";
 import { mayGoFirst, nextTurn } from "../work.ts";
-import type { Dialect, Follower } from "./dialect.ts";
-import { asFailure, understood } from "./fault.ts";
-import { createLife, createLinger } from "./lingering.ts";
-import type { Operation } from "./operations.ts";
+import type { Dialect } from "./dialect.ts";
+import { asFailure, faultOf, understood } from "./fault.ts";
+import { createLife, createLinger, type Life, type Linger } from "./lingering.ts";
 import { framesOfWhole, type WholeInstead, wholeInstead } from "./other-form.ts";
 import type { Attempt } from "./provider.ts";
-import { readJson } from "./read-json.ts";
+import { type Followed, takeFrames, wireOf } from "./take-frames.ts";
 import type { UpstreamReply } from "./upstream-reply.ts";
 
 /** What is more than this is much, in bytes. Each piece that it came in counts for more than its bytes. */
@@ -40,49 +39,111 @@ export function readFrames<O extends DescMessage>(
   // Nothing here keeps the attempt: a stream lasts longer than what is known of it is needed.
   const follower = dialect.follow(attempt);
   const { meter, operation } = attempt;
-  return flow((take) => {
-    const reader = new SseReader();
-    const life = createLife(reader, reply);
-    const linger = createLinger(follower, reply);
-    let whole: WholeInstead | undefined;
-    const handOver = (frames: readonly SseFrame[], read?: Wire<O>) => {
-      const batch: Wire<O>[] = [];
-      let failure = takeFrames(frames, read, batch, desc, dialect, follower, operation);
-      const isOver = follower.isOver();
-      if (isOver && !follower.isComplete()) failure ??= upstreamFailed("its answer is empty");
-      if (isOver && !failure) batch.push(...(follower.last?.(desc) ?? []));
-      if (isOver) meter.ended();
-      const taken = batch.length > 0 ? take(batch) : undefined;
-      // What came before a failure is the caller's.
-      return failure || isOver ? failAfter(taken, failure ?? noMore) : taken;
-    };
-    const handOverAny = (frames: readonly SseFrame[]) =>
-      frames.some(isLong) ? oneByOne(frames, desc, handOver) : handOver(frames);
-    const readIn = (chunks: readonly Buffer[]) => life.seen(framesIn(chunks, reader));
-    const takeChunks: Take<readonly Buffer[]> = (chunks) => {
-      whole ??= wholeInstead(chunks);
-      if (whole?.isSo) return whole.add(chunks);
-      linger.stop();
-      return linger.begin(isMuch(chunks) ? inTurns(chunks, readIn, handOverAny) : handOverAny(readIn(chunks)));
-    };
-    const end = (): Promise<void> | undefined => {
-      if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
-      meter.ended();
-      const last = follower.last?.(desc) ?? [];
-      return last.length > 0 ? take(last) : undefined;
-    };
-    const endWhole = (bytes: Buffer) => framesOfWhole(bytes, desc, dialect, follower, { operation, meter }).then(take);
-    const read = each(body, takeChunks).then(() => (whole?.isSo ? undefined : handOverAny(reader.end())));
+  return flow((take) => new FrameReading(take, { desc, dialect, follower, meter, operation }, reply).run(body));
+}
+
+/** One reading of a stream. */
+class FrameReading<O extends DescMessage> {
+  readonly #take: Take<readonly Wire<O>[]>;
+  readonly #of: Followed<O>;
+  readonly #reader = new SseReader();
+  readonly #life: Life;
+  readonly #linger: Linger;
+  /** What comes instead of events. */
+  #whole: WholeInstead | undefined;
+  /** Whether it ended by what was read or by whoever takes it, and not by its upstream. */
+  #isLeft = false;
+  /** Whether it ended well by what was read. */
+  #isOver = false;
+
+  constructor(take: Take<readonly Wire<O>[]>, of: Followed<O>, reply?: Pick<UpstreamReply, "leave" | "lifeless">) {
+    this.#take = take;
+    this.#of = of;
+    this.#life = createLife(this.#reader, reply);
+    this.#linger = createLinger(of.follower, reply);
+  }
+
+  run(body: UpstreamReply["body"]): Promise<void> {
+    const read = each(body, this.#takeChunks).then(() => this.#takeRest());
     return read.then(
-      () => (whole?.isSo ? endWhole(whole.bytes()) : end()),
-      (error: unknown) => {
-        linger.stop();
-        if (error === noMore && linger.isOver()) return end();
-        if (error !== noMore || !follower.isOver()) throw error;
-        return undefined;
-      },
+      () => (this.#whole?.isSo ? this.#endWhole(this.#whole.bytes()) : this.#end()),
+      (error: unknown) => this.#ended(error),
     );
-  });
+  }
+
+  readonly #takeChunks: Take<readonly Buffer[]> = (chunks) => {
+    this.#whole ??= wholeInstead(chunks);
+    if (this.#whole?.isSo) return this.#whole.add(chunks);
+    this.#linger.stop();
+    const taken = isMuch(chunks)
+      ? inTurns(chunks, this.#readIn, this.#handOverAny)
+      : this.#handOverAny(this.#readIn(chunks));
+    return this.#linger.begin(taken);
+  };
+
+  readonly #readIn = (chunks: readonly Buffer[]) => this.#life.seen(framesIn(chunks, this.#reader));
+
+  readonly #handOverAny = (frames: readonly SseFrame[]) =>
+    frames.some(isLong) ? oneByOne(frames, this.#of.desc, this.#handOver) : this.#handOver(frames);
+
+  readonly #handOver = (frames: readonly SseFrame[], read?: Wire<O>): Promise<void> | undefined => {
+    const { follower, meter, desc } = this.#of;
+    const batch: Wire<O>[] = [];
+    const failure = takeFrames(frames, read, batch, this.#of);
+    const isOver = failure === noMore || (failure === undefined && follower.isOver());
+    if (isOver) {
+      this.#isOver = true;
+      batch.push(...(follower.last?.(desc) ?? []));
+      meter.ended();
+    }
+    const taken = batch.length > 0 ? this.#tell(batch) : undefined;
+    if (failure === undefined && !isOver) return taken;
+    this.#isLeft = true;
+    // What came before a failure is the caller's.
+    return failAfter(taken, failure ?? noMore);
+  };
+
+  #takeRest(): Promise<void> | undefined {
+    return this.#whole?.isSo ? undefined : this.#handOverAny(this.#reader.end());
+  }
+
+  #end(): Promise<void> | undefined {
+    const { follower, meter, desc } = this.#of;
+    if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
+    meter.ended();
+    const last = follower.last?.(desc) ?? [];
+    return last.length > 0 ? this.#take(last) : undefined;
+  }
+
+  /** Whoever takes may leave. */
+  #tell(batch: readonly Wire<O>[]): Promise<void> | undefined {
+    try {
+      return this.#take(batch)?.catch(this.#leave);
+    } catch (error) {
+      return this.#leave(error);
+    }
+  }
+
+  readonly #leave = (error: unknown): never => {
+    this.#isLeft = true;
+    throw error;
+  };
+
+  #endWhole(bytes: Buffer): Promise<void> {
+    return framesOfWhole(bytes, this.#of).then(this.#take);
+  }
+
+  #ended(error: unknown): Promise<void> | undefined {
+    this.#linger.stop();
+    if (this.#isLeft) {
+      if (error === noMore && this.#isOver) return undefined;
+      throw error;
+    }
+    // What breaks behind a complete answer takes nothing from it.
+    const isBehind = this.#of.follower.isComplete() && faultOf(error) !== undefined;
+    if (isBehind || (error === noMore && this.#linger.isOver())) return this.#end();
+    throw error;
+  }
 }
 
 type HandOver<O extends DescMessage> = (frames: readonly SseFrame[], read?: Wire<O>) => Promise<void> | undefined;
@@ -148,54 +209,9 @@ async function oneByOne<O extends DescMessage>(
   }
 }
 
-function wireOf<O extends DescMessage>({ data, whole }: SseFrame, desc: O): Wire<O> {
-  return whole ? Wire.ofFrame(desc, whole, data) : Wire.ofBytes(desc, data, true);
-}
-
 /** Returns the frames that a read has completed. */
 function framesIn(chunks: readonly Buffer[], reader: SseReader): readonly SseFrame[] {
   return understood(() =>
     chunks.length === 1 ? reader.push(chunks[0] as Buffer) : chunks.flatMap((chunk) => reader.push(chunk)),
   );
-}
-
-/**
- * Takes frames up to the one that ends the stream or fails, and puts what the caller sees into the batch. `read` is the only
- * one, where it has been read. Returns the failure.
- */
-function takeFrames<O extends DescMessage>(
-  frames: readonly SseFrame[],
-  read: Wire<O> | undefined,
-  batch: Wire<O>[],
-  desc: O,
-  dialect: Dialect,
-  follower: Follower,
-  operation: Operation,
-): Refusal | undefined {
-  for (const sent of frames) {
-    try {
-      if (follower.isEnd(sent.data)) return undefined;
-      const frame = read ?? wireOf(sent, desc);
-      if (sent.event === "error") return namedError(frame, dialect, operation);
-      const skimmed = read ? undefined : follower.skim?.(frame);
-      const seen = skimmed ?? follower.take(frame, readJson(frame, dialect, operation, "frame"));
-      if (seen) batch.push(seen);
-      if (follower.isOver()) return undefined;
-    } catch (error) {
-      return asFailure(error);
-    }
-  }
-  return undefined;
-}
-
-/** What an event of this name says is an error, whatever it is, or is no JSON. */
-function namedError(frame: Wire, dialect: Dialect, operation: Operation): Refusal {
-  try {
-    readJson(frame, dialect, operation, "error");
-  } catch (error) {
-    const refusal = asFailure(error);
-    if (refusal.cause instanceof Error) return upstreamFailed("it answered with an error");
-    return refusal;
-  }
-  return upstreamFailed("it answered with an error");
 }
