@@ -150,7 +150,11 @@ function streamAnswer<O extends DescMessage>(
   };
   if (mediaTypeOf(reply) === eventStream) return streamed(reply);
   return whenThere(begunOf(reply), ({ form, reply: begun }) => {
-    if (form !== "json") return streamed(begun);
+    if (form === "events") return streamed(begun);
+    if (form === "other") {
+      begun.leave();
+      throw upstreamFailed("it did not answer with a stream");
+    }
     return whenThere(readWhole(begun, maxAnswerBytes), (bytes) => {
       const { operation, meter } = attempt;
       const reading = framesOfWhole(bytes, { desc, dialect, follower: dialect.follow(attempt), operation, meter });
