@@ -12,13 +12,16 @@ export const maxAnswerBytes = 64 * 1024 * 1024;
 
 const openBrace = 0x7b;
 const openBracket = 0x5b;
+const spaces: ReadonlySet<number> = new Set(Buffer.from(" \t\r\n"));
+/** What begins with more space than this, in bytes, is taken for no answer. */
+const mostSpace = 65_536;
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 const fieldNames = ["data", "event", "id", "retry", ":"].map((name) => Buffer.from(name));
 
 /** Returns the place of the first byte that says something; -1 where there is none. */
 function beginningOf(bytes: Buffer): number {
   const from = byteOrderMark.every((byte, at) => bytes[at] === byte) ? byteOrderMark.length : 0;
-  for (let at = from; at < bytes.length; at++) if ((bytes[at] as number) > 0x20) return at;
+  for (let at = from; at < bytes.length; at++) if (!spaces.has(bytes[at] as number)) return at;
   return -1;
 }
 
@@ -60,6 +63,7 @@ class BegunBody implements Body, Reader {
   readonly #source: UpstreamReply;
   readonly #begun: Later<Begun>;
   #held: Buffer | undefined;
+  #space = 0;
   #isKnown = false;
   #reader: Reader | undefined;
   /** Lets the source go on, or leaves it. */
@@ -75,9 +79,13 @@ class BegunBody implements Body, Reader {
   take(batch: readonly Buffer[]): Promise<void> | undefined {
     if (this.#reader) return this.#reader.take(batch);
     const bytes = Buffer.concat(batch);
-    const form = formOf(bytes);
-    // Space before an answer is none of it.
-    if (form === undefined) return undefined;
+    let form = formOf(bytes);
+    if (form === undefined) {
+      // Space before an answer is none of it.
+      this.#space += bytes.length;
+      if (this.#space <= mostSpace) return undefined;
+      form = "other";
+    }
     this.#held = bytes;
     this.#goOn = Promise.withResolvers<void>();
     this.#tell(form);
