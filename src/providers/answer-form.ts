@@ -54,14 +54,18 @@ export interface Begun {
 /** Waits for as much of the body as tells its form. It fails by a Refusal where the upstream does before. */
 export function begunOf(reply: UpstreamReply): Later<Begun> {
   const begun = new Later<Begun>();
-  reply.read(new BegunBody(reply, begun));
+  const told = (form: AnswerForm, body: Body) => {
+    begun.come({ form, reply: new UpstreamReply(reply.status, reply.headers, body) });
+  };
+  reply.read(new BegunBody(reply.source, told, (failure) => begun.fail(failure)));
   return begun;
 }
 
 /** Between a body and its reader, who comes when its beginning is known. */
 class BegunBody implements Body, Reader {
-  readonly #source: UpstreamReply;
-  readonly #begun: Later<Begun>;
+  readonly #source: Body;
+  readonly #told: (form: AnswerForm, body: Body) => void;
+  readonly #failed: (failure: unknown) => void;
   #held: Buffer | undefined;
   #space = 0;
   #isKnown = false;
@@ -71,9 +75,10 @@ class BegunBody implements Body, Reader {
   /** How the body ended while nobody read it. */
   #ended: ((reader: Reader) => void) | undefined;
 
-  constructor(source: UpstreamReply, begun: Later<Begun>) {
+  constructor(source: Body, told: (form: AnswerForm, body: Body) => void, failed: (failure: unknown) => void) {
     this.#source = source;
-    this.#begun = begun;
+    this.#told = told;
+    this.#failed = failed;
   }
 
   take(batch: readonly Buffer[]): Promise<void> | undefined {
@@ -97,7 +102,7 @@ class BegunBody implements Body, Reader {
   }
 
   reject(failure: unknown): void {
-    if (!this.#isKnown) this.#begun.fail(failure);
+    if (!this.#isKnown) this.#failed(failure);
     else this.#end((reader) => reader.reject(failure));
   }
 
@@ -112,8 +117,7 @@ class BegunBody implements Body, Reader {
 
   #tell(form: AnswerForm): void {
     this.#isKnown = true;
-    const { status, headers } = this.#source;
-    this.#begun.come({ form, reply: new UpstreamReply(status, headers, this) });
+    this.#told(form, this);
   }
 
   read(reader: Reader): void {

@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Refusal, upstreamFailed } from "../errors.ts";
-import { type ErrorWords, errorIn, errorInPlaceOf, isFailedEnd, isObject, type Place } from "./error-words.ts";
+import { type ErrorWords, errorIn, errorInPlaceOf, isFailedEnd, isObject, type Place } from "./errors-in-answers.ts";
 import type { Operation } from "./operations.ts";
 
 /** Makes the refusal of an error in the vendor's shape. */

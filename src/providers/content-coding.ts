@@ -61,14 +61,14 @@ export function decoded(reply: UpstreamReply): UpstreamReply {
   }
   // What was done last is undone first.
   return known.reduceRight<UpstreamReply>(
-    (coded, decoder) => new UpstreamReply(coded.status, coded.headers, new DecodedBody(coded, decoder)),
+    (coded, decoder) => new UpstreamReply(coded.status, coded.headers, new DecodedBody(coded.source, decoder)),
     reply,
   );
 }
 
 /** Between a compressed body and its reader, who is told as of a plain one. */
 class DecodedBody implements Body, Reader {
-  readonly #source: UpstreamReply;
+  readonly #source: Body;
   readonly #decoderOf: Decoder;
   #reader: Reader | undefined;
   #decoder: Transform | undefined;
@@ -83,7 +83,7 @@ class DecodedBody implements Body, Reader {
   /** Goes on when the decoder has ended or failed. */
   #onOver = () => {};
 
-  constructor(source: UpstreamReply, decoderOf: Decoder) {
+  constructor(source: Body, decoderOf: Decoder) {
     this.#source = source;
     this.#decoderOf = decoderOf;
   }

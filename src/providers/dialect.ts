@@ -14,7 +14,7 @@ import { Wire } from "../wire/wire.ts";
 import { begunOf, formOf, maxAnswerBytes, mediaTypeOf } from "./answer-form.ts";
 import { ask, askWhole } from "./ask.ts";
 import { readableCodings } from "./content-coding.ts";
-import type { Place } from "./error-words.ts";
+import type { Place } from "./errors-in-answers.ts";
 import { asFailure, understood } from "./fault.ts";
 import { type Form, type Operation, type Output, operations } from "./operations.ts";
 import { folded, framesOfWhole, once } from "./other-form.ts";
@@ -146,7 +146,7 @@ function streamAnswer<O extends DescMessage>(
   attempt: Attempt,
 ): Soon<Answer<O>> {
   const streamed = (begun: UpstreamReply): Answer<O> => {
-    return { kind: "stream", frames: readFrames(begun.body, desc, dialect, attempt, begun), ...passedOn(reply) };
+    return { kind: "stream", frames: readFrames(begun.body, desc, dialect, attempt, begun.source), ...passedOn(reply) };
   };
   if (mediaTypeOf(reply) === eventStream) return streamed(reply);
   return whenThere(begunOf(reply), ({ form, reply: begun }) => {
@@ -177,7 +177,7 @@ async function foldedAnswer<O extends DescMessage>(
     reply.leave();
     throw upstreamFailed("it answered with a stream");
   }
-  const frames = readFrames(body, desc, dialect, attempt, reply);
+  const frames = readFrames(body, desc, dialect, attempt, reply.source);
   const answer = await folded(frames, folder, desc, maxAnswerBytes);
   return { kind: "whole", body: answer, ...passedOn(reply) };
 }

@@ -5,22 +5,22 @@
 import { noMore } from "../flow.ts";
 import type { SseReader } from "../wire/sse.ts";
 import type { Follower } from "./dialect.ts";
-import type { UpstreamReply } from "./upstream-reply.ts";
+import type { Body } from "./upstream-reply.ts";
 
 export interface Life {
   /** Takes what a read has completed, and hands it back. */
   seen<T>(frames: T): T;
 }
 
-/** Tells a reply since when nothing has come of an answer. Where something does each time, that costs no look at the clock. */
-export function createLife(reader: SseReader, reply: Pick<UpstreamReply, "lifeless"> | undefined): Life {
+/** Tells a body since when nothing has come of an answer. Where something does each time, that costs no look at the clock. */
+export function createLife(reader: SseReader, source: Pick<Body, "lifeless"> | undefined): Life {
   let since = 0;
   return {
     seen(frames) {
       if (reader.saidData()) since = 0;
       else {
         since ||= performance.now();
-        reply?.lifeless(since);
+        source?.lifeless(since);
       }
       return frames;
     },
@@ -36,8 +36,8 @@ export interface Linger {
   isOver(): boolean;
 }
 
-/** Leaves a reply whose stream is complete and does not end, whatever it goes on to say. */
-export function createLinger(follower: Follower, reply: Pick<UpstreamReply, "leave"> | undefined): Linger {
+/** Leaves a body whose stream is complete and does not end, whatever it goes on to say. */
+export function createLinger(follower: Follower, source: Pick<Body, "leave"> | undefined): Linger {
   let timer: NodeJS.Timeout | undefined;
   /** When its time is over, by `performance.now()`. */
   let until: number | undefined;
@@ -56,7 +56,7 @@ export function createLinger(follower: Follower, reply: Pick<UpstreamReply, "lea
   };
   const leave = () => {
     isOver = true;
-    reply?.leave();
+    source?.leave();
   };
   return {
     begin(taken) {

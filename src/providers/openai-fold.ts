@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Folder } from "./dialect.ts";
-import { isObject } from "./error-words.ts";
+import { isObject } from "./errors-in-answers.ts";
 import type { Operation } from "./operations.ts";
 
 /** Members by their names, which others choose. Lists among them are our own, and grow in place. */

@@ -9,10 +9,10 @@ import { longJson } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { checkOver, commonFields, type Dialect, type Follower, speakOver } from "./dialect.ts";
 import { isDone } from "./done.ts";
-import { isObject } from "./error-words.ts";
+import { isObject } from "./errors-in-answers.ts";
 import { createAlikeReader } from "./openai-alike.ts";
 import { ChoicesSeen } from "./openai-choices.ts";
-import { openAiFault } from "./openai-faults.ts";
+import { openAiFaults } from "./openai-faults.ts";
 import { createChunkFolder } from "./openai-fold.ts";
 import { chunksOfAnswer } from "./openai-frames.ts";
 import { speakSpeech } from "./openai-speech.ts";
@@ -20,7 +20,7 @@ import { meterAnswer, meterChoice, tellUsage } from "./openai-usage.ts";
 import type { Attempt, Provider, Speak } from "./provider.ts";
 import type { Timeouts } from "./timeouts.ts";
 import { createUpstream } from "./upstream.ts";
-import { refusalOfAnswer } from "./upstream-error.ts";
+import { refusalOfAnswer, refusalOfErrorIn } from "./upstream-error.ts";
 
 export interface OpenAiOptions {
   /** With the version: `https://api.openai.com/v1`. */
@@ -55,7 +55,7 @@ function openAiDialect(credential: Record<string, string>): Dialect {
     },
     body: requestBody,
     refusal: refusalOfAnswer,
-    errorIn: openAiFault,
+    errorIn: openAiFaults(refusalOfErrorIn),
     measure: meterAnswer,
     follow: followChunks,
     framesOf: chunksOfAnswer,

@@ -18,7 +18,7 @@ import { createLife, createLinger, type Life, type Linger } from "./lingering.ts
 import { framesOfWhole, type WholeInstead, wholeInstead } from "./other-form.ts";
 import type { Attempt } from "./provider.ts";
 import { type Followed, takeFrames, wireOf } from "./take-frames.ts";
-import type { UpstreamReply } from "./upstream-reply.ts";
+import type { Body, UpstreamReply } from "./upstream-reply.ts";
 
 /** What is more than this is much, in bytes. Each piece that it came in counts for more than its bytes. */
 const little = 16_384;
@@ -28,18 +28,18 @@ const bytesATurn = 65_536;
 /** How many frames are handed over in a turn. */
 const framesATurn = 512;
 
-/** `reply` is what the body is of, where that still comes: it is left when the end of its stream has been waited for long enough. */
+/** `source` is what the body is of, where that still comes: it is left when the end of its stream has been waited for long enough. */
 export function readFrames<O extends DescMessage>(
   body: UpstreamReply["body"],
   desc: O,
   dialect: Dialect,
   attempt: Attempt,
-  reply?: Pick<UpstreamReply, "leave" | "lifeless">,
+  source?: Body,
 ): Frames<O> {
   // Nothing here keeps the attempt: a stream lasts longer than what is known of it is needed.
   const follower = dialect.follow(attempt);
   const { meter, operation } = attempt;
-  return flow((take) => new FrameReading(take, { desc, dialect, follower, meter, operation }, reply).run(body));
+  return flow((take) => new FrameReading(take, { desc, dialect, follower, meter, operation }, source).run(body));
 }
 
 /** One reading of a stream. */
@@ -56,11 +56,11 @@ class FrameReading<O extends DescMessage> {
   /** Whether it ended well by what was read. */
   #isOver = false;
 
-  constructor(take: Take<readonly Wire<O>[]>, of: Followed<O>, reply?: Pick<UpstreamReply, "leave" | "lifeless">) {
+  constructor(take: Take<readonly Wire<O>[]>, of: Followed<O>, source?: Body) {
     this.#take = take;
     this.#of = of;
-    this.#life = createLife(this.#reader, reply);
-    this.#linger = createLinger(of.follower, reply);
+    this.#life = createLife(this.#reader, source);
+    this.#linger = createLinger(of.follower, source);
   }
 
   run(body: UpstreamReply["body"]): Promise<void> {

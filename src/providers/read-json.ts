@@ -2,7 +2,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Wire } from "../wire/wire.ts";
 import type { Dialect } from "./dialect.ts";
-import type { Place } from "./error-words.ts";
+import type { Place } from "./errors-in-answers.ts";
 import { understood } from "./fault.ts";
 import type { Operation } from "./operations.ts";
 

@@ -19,29 +19,31 @@ export interface Body {
 export class UpstreamReply implements Body {
   readonly status: number;
   readonly headers: ReplyFields;
-  readonly #body: Body;
+  /** The body alone: a stream lasts longer than its head is needed. */
+  readonly source: Body;
 
   constructor(status: number, headers: ReplyFields, body: Body) {
     this.status = status;
     this.headers = headers;
-    this.#body = body;
+    this.source = body;
   }
 
   read(reader: Reader): void {
-    this.#body.read(reader);
+    this.source.read(reader);
   }
 
   leave(): void {
-    this.#body.leave();
+    this.source.leave();
   }
 
   lifeless(since: number): void {
-    this.#body.lifeless(since);
+    this.source.lifeless(since);
   }
 
   /** The same body for one who asks for it. Throws a Refusal. Leaving the iteration ends the exchange. */
   get body(): AsyncIterable<readonly Buffer[]> {
-    return flow((take) => new Promise((resolve, reject) => this.read({ take, resolve, reject })));
+    const source = this.source;
+    return flow((take) => new Promise((resolve, reject) => source.read({ take, resolve, reject })));
   }
 }
 
