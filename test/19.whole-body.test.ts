@@ -1,6 +1,6 @@
 /** An upstream's answer, read whole: whoever waits for it hears of its end, or of what it fails by. */
 import { afterEach, expect, test, vi } from "vitest";
-import { type Reader, UpstreamReply } from "../src/providers/exchange.ts";
+import { type Reader, UpstreamReply } from "../src/providers/upstream-reply.ts";
 import { readWhole } from "../src/providers/whole-body.ts";
 
 afterEach(() => vi.restoreAllMocks());
@@ -8,9 +8,17 @@ afterEach(() => vi.restoreAllMocks());
 function reading(maxBytes: number) {
   let reader: Reader | undefined;
   const whole = readWhole(
-    new UpstreamReply(200, {}, (one) => {
-      reader = one;
-    }),
+    new UpstreamReply(
+      200,
+      {},
+      {
+        read: (one) => {
+          reader = one;
+        },
+        leave: () => {},
+        lifeless: () => {},
+      },
+    ),
     maxBytes,
   );
   return { reader: reader as Reader, whole };

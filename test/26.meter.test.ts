@@ -404,7 +404,9 @@ describe("what the model wrote", () => {
     const folder = join(import.meta.dirname, "fixtures/chat");
     const read = (file: string): { name: string; json: JsonObject }[] =>
       JSON.parse(readFileSync(join(folder, file), "utf8"));
-    for (const { name, json } of read("answers.json").filter(({ json }) => !("error" in json))) {
+    const isAnswer = ({ json }: { json: JsonObject }) =>
+      !("error" in json) && hasMessages(json) && !JSON.stringify(json).includes("insufficient_system_resource");
+    for (const { name, json } of read("answers.json").filter(isAnswer)) {
       const { meter, error, frames } = await wholly(ofOpenAi, "chat", json);
       expect([name, error, frames.length]).toEqual([name, undefined, 1]);
       const { input = 0, cacheRead = 0, cacheWrite = 0, output } = meter.used;
@@ -413,15 +415,24 @@ describe("what the model wrote", () => {
       if (isSound) expect([name, input + cacheRead + cacheWrite + (output ?? 0)]).toEqual([name, total_tokens]);
       for (const count of Object.values(meter.used)) expect([name, count >= 0, count % 1]).toEqual([name, true, 0]);
     }
-    for (const { name, json } of read("chunks.json").filter(({ json }) => Array.isArray(json.choices))) {
-      const { error } = await streamed(ofOpenAi, "chat", openaiFrames(json) + done);
+    for (const { name, json } of read("chunks.json").filter(({ json }) => hasChoices(json))) {
+      const { error } = await streamed(ofOpenAi, "chat", openaiFrames(...helloChunks.slice(0, 2), json) + done);
       expect([name, error]).toEqual([name, undefined]);
     }
   });
 });
 
+/** Whether a chunk is part of an answer that goes well. */
+function hasChoices({ choices, error }: JsonObject): boolean {
+  return Array.isArray(choices) && !error && !JSON.stringify(choices).includes('"abort"');
+}
+
+function hasMessages({ choices }: JsonObject): boolean {
+  return Array.isArray(choices) && choices.some((choice) => Boolean((choice as JsonObject | null)?.message));
+}
+
 describe("a model that gave up", () => {
-  test.each(["content_filter", "error", "content_filter: SAFETY"])("is told of by %s", async (word) => {
+  test.each(["content_filter", "sensitive", "content_filter: SAFETY"])("is told of by %s", async (word) => {
     const usage = { prompt_tokens: 9, completion_tokens: 0 };
     const whole = await wholly(ofOpenAi, "chat", chatAnswer({ content: null }, word, { usage }));
     expect(whole.meter.hasGivenUp).toBe(true);
@@ -452,7 +463,7 @@ describe("a stream that is cut, at every byte of it,", () => {
     }).length;
   };
 
-  test("has told what it brought of OpenAI's chunks, and an end at [DONE] or where every choice had finished", async () => {
+  test("has told what it brought of OpenAI's chunks, and an end where the usage has followed the last finish", async () => {
     const frames = [...[...helloChunks, usageChunk()].map((chunk) => openaiFrames(chunk)), done];
     const texts = ["", "Hel", "lo"];
     const bytes = frames.join("");
@@ -462,11 +473,11 @@ describe("a stream that is cut, at every byte of it,", () => {
       const used = seen > helloChunks.length ? chatParts(9, 2) : {};
       const text = texts.slice(0, seen).join("");
       expect([cut, meter]).toEqual([cut, { used, text, hasGivenUp: false, hasEnded: error === undefined }]);
-      expect([cut, ends.includes(true)]).toEqual([cut, cut === bytes.length]);
+      expect([cut, ends.includes(true)]).toEqual([cut, cut >= bytes.length - done.length]);
     }
   });
 
-  test("has told what it brought of Anthropic's events, and no end before message_stop", async () => {
+  test("has told what it brought of Anthropic's events, and an end where it was told why it stopped", async () => {
     const frames = helloEvents.map((event) => anthropicFrames(event));
     const texts = ["", "", "Hel", "lo"];
     const bytes = frames.join("");
@@ -475,7 +486,7 @@ describe("a stream that is cut, at every byte of it,", () => {
       const seen = arrived(frames, cut);
       const start = seen > 0 ? { input: 9, output: 0, reasoning: 0 } : {};
       const used = seen > frames.length - 2 ? { ...start, output: 2 } : start;
-      const hasEnded = seen === frames.length;
+      const hasEnded = seen >= frames.length - 1;
       const text = texts.slice(0, seen).join("");
       expect([cut, meter]).toEqual([cut, { used, text, hasGivenUp: false, hasEnded }]);
       expect([cut, error === undefined]).toEqual([cut, hasEnded]);

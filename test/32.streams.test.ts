@@ -12,6 +12,7 @@ import {
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "./support/scripted-upstream.ts";
+import { chatAnswer } from "./support/vendors.ts";
 
 const hello = { model: "embedded-chat", messages: [{ role: "user", content: "Hello" }] };
 const done = "data: [DONE]\n\n";
@@ -250,8 +251,12 @@ describe("over an upstream", () => {
       ["that the upstream answers with", (exchange) => exchange.json(500, errorBody), /own words/],
       ["in the first frame", answering(frames(errorBody)), /own words/],
       ["instead of the stream, with status 200", (exchange) => exchange.json(200, errorBody), /own words/],
-      ["page instead of the stream, with status 200", (exchange) => exchange.json(200, "<html>"), /cannot be read/],
-      ["for an answer in one piece", (exchange) => exchange.json(200, { choices: [] }), /did not answer with a stream/],
+      [
+        "page instead of the stream, with status 200",
+        (exchange) => exchange.json(200, "<html>"),
+        /did not answer with a stream/,
+      ],
+      ["for an answer of nothing in one piece", (exchange) => exchange.json(200, { choices: [] }), /is empty/],
       ["of a stream without a frame", answering(""), /broke off/],
       ["of a stream with only comments", answering(": hello\n\n"), /broke off/],
       ["of a first frame that is no JSON", answering("data: <html>\n\n"), /cannot be read/],
@@ -477,8 +482,8 @@ describe("over an upstream", () => {
       const response = post(gateway, hello);
       const exchange = await upstream.next();
       await setTimeout(50); // Many times the silence after which a stream gets a comment.
-      exchange.json(200, { choices: [] });
-      expect(await (await response).text()).toBe('{"choices":[]}');
+      exchange.json(200, chatAnswer({ content: "Hi" }));
+      expect(await (await response).text()).toBe(JSON.stringify(chatAnswer({ content: "Hi" })));
     });
   });
 
@@ -486,7 +491,7 @@ describe("over an upstream", () => {
     const raw = `{ "big": 12345678901234567890123,  "z":1.10, "a":{"b" : [1e2 ,"\\u00e9é"]},\n "model":"near-model", "messages":[{"role":"user","content":"Hi","vendor":true}] ,"seed":9007199254740991 }`;
 
     test("reaches the upstream as it came, but for the model's name", async () => {
-      upstream.script = (exchange) => exchange.json(200, { choices: [] });
+      upstream.script = (exchange) => exchange.json(200, chatAnswer({ content: "Hi" }));
       await withConfig(renamed());
       await post(gateway, raw);
       expect(String(upstream.received[0]?.body)).toBe(raw.replace('"near-model"', '"far-model"'));
@@ -506,7 +511,7 @@ describe("over an upstream", () => {
     });
 
     test("goes with the upstream's credential and with nothing of the caller's", async () => {
-      upstream.script = (exchange) => exchange.json(200, { choices: [] });
+      upstream.script = (exchange) => exchange.json(200, chatAnswer({ content: "Hi" }));
       const headers = {
         authorization: "Bearer sk-foreign",
         "x-api-key": gateway.apiKey,
@@ -525,6 +530,7 @@ describe("over an upstream", () => {
         "content-type": "application/json",
         "content-length": String(exchange?.body.length),
         accept: "application/json",
+        "accept-encoding": "gzip, deflate, br, zstd",
         "user-agent": "model-gateway",
         "x-request-id": response.headers.get("x-request-id"),
       });

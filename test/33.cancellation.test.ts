@@ -290,7 +290,7 @@ describe("an upstream that does not take the connection", () => {
 
   // A process that listens and then stands still: the system takes as many connections as its queue holds.
   const script = `
-    const server = require("node:http").createServer((req, res) => { process.stdout.write("request\\n"); res.end('{"choices":[]}'); });
+    const server = require("node:http").createServer((req, res) => { process.stdout.write("request\\n"); res.end('${JSON.stringify(wholeAnswer)}'); });
     server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
       process.stdout.write("port " + server.address().port + "\\n");
     });`;

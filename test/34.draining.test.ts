@@ -28,6 +28,7 @@ import { issueKey } from "../src/services/keys.ts";
 import { openStorage } from "../src/storage/storage.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "./support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
+import { chatAnswer } from "./support/vendors.ts";
 
 const hello = { model: "embedded-chat", messages: [{ role: "user", content: "Hello" }] };
 const beginning =
@@ -237,8 +238,8 @@ describe("in process", () => {
     );
     const closed = close();
     socket.write(body.slice(5));
-    (await upstream.next()).json(200, { choices: [] });
-    expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 200 .*\{"choices":\[\]\}$/s);
+    (await upstream.next()).json(200, chatAnswer({ content: "Hi" }));
+    expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 200 .*"content":"Hi".*\}$/s);
     await closed;
   });
 

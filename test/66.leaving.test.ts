@@ -163,7 +163,9 @@ describe("who leaves after the first content pays what the upstream then tells",
     (["openai", "anthropic"] as const).map((vendor) => ({ family, vendor })),
   );
   for (const { family, vendor } of [...ways, { family: "completions", vendor: "openai" } as const]) {
-    test.each(moments)(`${family} over ${vendor}: %s`, async (_, said) => {
+    // With its usage a stream of OpenAI's is over.
+    const before = vendor === "openai" ? moments.slice(0, -1) : moments;
+    test.each(before)(`${family} over ${vendor}: %s`, async (_, said) => {
       const payer = openAccount(at.gateway);
       const model = family === "completions" ? "davinci" : vendor === "openai" ? "gpt" : "claude";
       const asked = { path: paths[family], body: bodyOf(family, model), apiKey: payer.apiKey };

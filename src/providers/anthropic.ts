@@ -8,11 +8,15 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { wouldBeDropped } from "../errors.ts";
-import { meterEvents, meterMessage } from "./anthropic-usage.ts";
-import { checkOver, commonFields, type Dialect, type Follower, lowerCased, secretsOf, speakOver } from "./dialect.ts";
+import { anthropicFaults } from "./anthropic-faults.ts";
+import { createEventFolder } from "./anthropic-fold.ts";
+import { followEvents } from "./anthropic-follower.ts";
+import { eventsOfMessage } from "./anthropic-frames.ts";
+import { meterMessage } from "./anthropic-usage.ts";
+import { checkOver, commonFields, type Dialect, lowerCased, secretsOf, speakOver } from "./dialect.ts";
 import { createHide, type Hide } from "./hidden-words.ts";
 import type { Operation } from "./operations.ts";
-import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
+import type { Attempt, Provider, Speak } from "./provider.ts";
 import type { Timeouts } from "./timeouts.ts";
 import { createUpstream } from "./upstream.ts";
 import { type ErrorDialect, refusalOfAnswer, refusalOfErrorIn } from "./upstream-error.ts";
@@ -77,9 +81,11 @@ function anthropicDialect(credential: Record<string, string>, hide: Hide): Diale
     },
     body: requestBody,
     refusal: (error) => refusalOfAnswer(error, errors),
-    errorIn: (json, bytes) => (json.type === "error" ? refusalOfErrorIn(json, bytes, errors) : undefined),
+    errorIn: anthropicFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
     measure: meterMessage,
     follow: ({ meter }) => followEvents(meter),
+    framesOf: eventsOfMessage,
+    folder: createEventFolder,
   };
 }
 
@@ -93,21 +99,6 @@ function requestBody({ request, form, model }: Attempt): Buffer {
   if (json.model !== model) changes.model = model;
   if ((json.stream === true) !== (form === "stream")) changes.stream = form === "stream" || undefined;
   return (Object.keys(changes).length === 0 ? request : request.with(changes)).bytes();
-}
-
-function followEvents(meter: Meter): Follower {
-  const measure = meterEvents(meter);
-  let stopped = false;
-  return {
-    isEnd: () => false,
-    isOver: () => stopped,
-    take(frame, json) {
-      measure(json);
-      stopped = json.type === "message_stop";
-      return frame;
-    },
-    isComplete: () => stopped,
-  };
 }
 
 /** The status that stands for each of the vendor's error types, where the error itself has none: in a stream. */

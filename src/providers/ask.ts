@@ -7,11 +7,12 @@ import type { Refusal } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
 import type { Fields } from "../http1/fields.ts";
 import { following, type Soon, whenThere } from "../soon.ts";
+import { decoded } from "./content-coding.ts";
 import type { Dialect } from "./dialect.ts";
-import type { UpstreamReply } from "./exchange.ts";
 import { understood } from "./fault.ts";
 import type { Attempt } from "./provider.ts";
 import type { Upstream } from "./upstream.ts";
+import type { UpstreamReply } from "./upstream-reply.ts";
 import { readError, readWhole } from "./whole-body.ts";
 
 /** Who is asked what. */
@@ -27,7 +28,8 @@ export interface ToAsk {
 export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => Soon<A>): Soon<A> {
   const { facts } = asking.attempt;
   const coming = waited(facts, () => post(asking));
-  return whenThere(coming, (reply) => {
+  return whenThere(coming, (coded) => {
+    const reply = decoded(coded);
     if (reply.status === 200) return answerOf(reply);
     const reading = waited(facts, () => readError(reply));
     return whenThere(reading, (bytes): never => {
@@ -36,23 +38,28 @@ export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => Soon<A
   });
 }
 
-/** Returns what is made of the reply when all of it has come. */
+/**
+ * Returns what is made of the reply when all of it has come. `eventsOf` returns what is made of one that comes as events, and
+ * undefined for one that does not.
+ */
 export function askWhole<A>(
   asking: ToAsk,
   maxBytes: number,
   answerOf: (bytes: Buffer, reply: UpstreamReply) => Soon<A>,
+  eventsOf: (reply: UpstreamReply) => Soon<A> | undefined = () => undefined,
 ): Soon<A> {
-  let reply: UpstreamReply | undefined;
-  const read = (head: UpstreamReply) => {
-    reply = head;
-    return head.status === 200 ? readWhole(head, maxBytes) : readError(head);
+  const read = (coded: UpstreamReply): Soon<() => Soon<A>> => {
+    const reply = decoded(coded);
+    if (reply.status !== 200)
+      return whenThere(readError(reply), (bytes) => () => {
+        throw refusalOf(reply, bytes, asking);
+      });
+    const events = eventsOf(reply);
+    if (events) return whenThere(events, (answer) => () => answer);
+    return whenThere(readWhole(reply, maxBytes), (bytes) => () => answerOf(bytes, reply));
   };
   const reading = waited(asking.attempt.facts, () => whenThere(post(asking), read));
-  return whenThere(reading, (bytes) => {
-    const head = reply as UpstreamReply;
-    if (head.status === 200) return answerOf(bytes, head);
-    throw refusalOf(head, bytes, asking);
-  });
+  return whenThere(reading, (answer) => answer());
 }
 
 function post({ upstream, dialect, path, attempt }: ToAsk): Soon<UpstreamReply> {

@@ -11,15 +11,20 @@ import { type Refusal, upstreamFailed } from "../errors.ts";
 import { type Fields, writeFields } from "../http1/fields.ts";
 import { isLater, type Soon, whenThere } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
+import { begunOf, formOf, maxAnswerBytes, mediaTypeOf } from "./answer-form.ts";
 import { ask, askWhole } from "./ask.ts";
-import type { UpstreamReply } from "./exchange.ts";
+import { readableCodings } from "./content-coding.ts";
+import type { Place } from "./errors-in-answers.ts";
 import { asFailure, understood } from "./fault.ts";
 import { type Form, type Operation, type Output, operations } from "./operations.ts";
+import { folded, framesOfWhole, once } from "./other-form.ts";
 import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
-import { readFrames, readJson } from "./read-frames.ts";
+import { readFrames } from "./read-frames.ts";
+import { readJson } from "./read-json.ts";
 import type { Upstream } from "./upstream.ts";
 import type { UpstreamError } from "./upstream-error.ts";
-import { readError } from "./whole-body.ts";
+import type { UpstreamReply } from "./upstream-reply.ts";
+import { readWhole } from "./whole-body.ts";
 
 /** How one family of vendors wants to be spoken to. */
 export interface Dialect {
@@ -31,12 +36,22 @@ export interface Dialect {
   body(attempt: Attempt): Buffer;
   /** Returns the refusal for an error answer. */
   refusal(error: UpstreamError): Refusal;
-  /** Returns the refusal for an error in the place of an answer, which some upstreams send with status 200. */
-  errorIn(json: JsonObject, bytes: Buffer): Refusal | undefined;
+  /** Returns the refusal for an error in the place of an answer, or beside it, which some upstreams send with status 200. */
+  errorIn(json: JsonObject, bytes: Buffer, operation: Operation, place: Place): Refusal | undefined;
   /** Tells the meter what a whole answer says that it used. */
   measure(json: JsonObject, meter: Meter): void;
   /** Begins to follow a stream, and to tell the attempt's meter of it. */
   follow(attempt: Attempt): Follower;
+  /** Returns the frames of a stream that say what a whole answer says; undefined where the operation has no streams. */
+  framesOf?(json: JsonObject, operation: Operation): readonly JsonObject[] | undefined;
+  /** Returns what makes a whole answer of a stream's frames; undefined where the operation has no streams. */
+  folder?(operation: Operation): Folder | undefined;
+}
+
+/** Makes a whole answer of a stream. What it throws says that the frames make none. */
+export interface Folder {
+  add(frame: JsonObject): void;
+  whole(): JsonObject;
 }
 
 /** Knows where a stream stands. */
@@ -52,11 +67,13 @@ export interface Follower {
   take<O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined;
   /** Whether the end was said. */
   isOver(): boolean;
-  /** Whether the answer may end here, though the end was not said. */
+  /** Whether the answer may end here, whether the end was said or not. */
   isComplete(): boolean;
+  /** For how long, in milliseconds, an end is waited for that need not be said any more; undefined while it must be. */
+  lingerMs?(): number | undefined;
+  /** Returns the frames that a complete stream lacks at its end. */
+  last?<O extends DescMessage>(desc: O): readonly Wire<O>[];
 }
-
-const maxAnswerBytes = 64 * 1024 * 1024;
 
 /** Returns how to speak one operation at this path of the upstream. What it returns throws a Refusal, now or later. */
 export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dialect, path: string): Speak<O> {
@@ -64,7 +81,14 @@ export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dial
     const desc = operations[attempt.operation][attempt.form] as Output<O, F>;
     const asking = { upstream, dialect, path, attempt };
     if (attempt.form === "stream") return ask(asking, (reply) => streamAnswer(reply, desc, dialect, attempt));
-    return askWhole(asking, maxAnswerBytes, (bytes, reply) => wholeAnswer(bytes, reply, desc, dialect, attempt));
+    const fold = (reply: UpstreamReply, body = reply.body) => foldedAnswer(reply, body, desc, dialect, attempt);
+    return askWhole(
+      asking,
+      maxAnswerBytes,
+      (bytes, reply) =>
+        formOf(bytes) === "events" ? fold(reply, once([bytes])) : wholeAnswer(bytes, reply, desc, dialect, attempt),
+      (reply) => (mediaTypeOf(reply) === eventStream ? fold(reply) : undefined),
+    );
   };
 }
 
@@ -72,7 +96,7 @@ const from = { "user-agent": "model-gateway" };
 
 /** Writes fields that all requests have once and for all. */
 export function commonFields(fields: Readonly<Fields>): string {
-  return writeFields({ ...fields, ...from, "content-type": "application/json" });
+  return writeFields({ ...fields, ...from, "content-type": "application/json", "accept-encoding": readableCodings });
 }
 
 /** Names of fields are the same in any case, and are sent once. */
@@ -115,7 +139,7 @@ function wholeAnswer<O extends DescMessage>(
   const isOfVectors = operation === "embeddings";
   const reading = understood(() => Wire.ofBytes(desc, bytes, true).prepared(isOfVectors));
   const read = (answer: Wire<O>): Answer<O> => {
-    const json = readJson(answer, dialect, isOfVectors);
+    const json = readJson(answer, dialect, operation, "whole");
     understood(() => dialect.measure(json, meter));
     const { headers } = passedOn(reply);
     return headers ? { kind: "whole", body: answer, headers } : { kind: "whole", body: answer };
@@ -126,22 +150,48 @@ function wholeAnswer<O extends DescMessage>(
   });
 }
 
-/** Returns the media type of an answer; undefined where it names none, or several. */
-export function typeOf({ headers }: UpstreamReply): string | undefined {
-  const type = headers["content-type"];
-  return typeof type === "string" ? type : undefined;
-}
+const eventStream = "text/event-stream";
 
+/** What is not called a stream may be one all the same, or an answer that is whole, or an error. */
 function streamAnswer<O extends DescMessage>(
   reply: UpstreamReply,
   desc: O,
   dialect: Dialect,
   attempt: Attempt,
 ): Soon<Answer<O>> {
-  if (typeOf(reply)?.startsWith("text/event-stream"))
-    return { kind: "stream", frames: readFrames(reply.body, desc, dialect, attempt), ...passedOn(reply) };
-  return whenThere(readError(reply), (bytes): never => {
-    readJson(Wire.ofBytes(desc, bytes, true), dialect);
-    throw upstreamFailed("it did not answer with a stream");
+  const streamed = (begun: UpstreamReply): Answer<O> => {
+    return { kind: "stream", frames: readFrames(begun.body, desc, dialect, attempt, begun.source), ...passedOn(reply) };
+  };
+  if (mediaTypeOf(reply) === eventStream) return streamed(reply);
+  return whenThere(begunOf(reply), ({ form, reply: begun }) => {
+    if (form === "events") return streamed(begun);
+    if (form === "other") {
+      begun.leave();
+      throw upstreamFailed("it did not answer with a stream");
+    }
+    return whenThere(readWhole(begun, maxAnswerBytes), (bytes) => {
+      const { operation, meter } = attempt;
+      const reading = framesOfWhole(bytes, { desc, dialect, follower: dialect.follow(attempt), operation, meter });
+      return whenThere(reading, (frames): Answer<O> => {
+        return { kind: "stream", frames: once(frames), ...passedOn(reply) };
+      });
+    });
   });
+}
+
+async function foldedAnswer<O extends DescMessage>(
+  reply: UpstreamReply,
+  body: UpstreamReply["body"],
+  desc: O,
+  dialect: Dialect,
+  attempt: Attempt,
+): Promise<Answer<O>> {
+  const folder = dialect.folder?.(attempt.operation);
+  if (!folder) {
+    reply.leave();
+    throw upstreamFailed("it answered with a stream");
+  }
+  const frames = readFrames(body, desc, dialect, attempt, reply.source);
+  const answer = await folded(frames, folder, desc, maxAnswerBytes);
+  return { kind: "whole", body: answer, ...passedOn(reply) };
 }

@@ -7,45 +7,19 @@
  * connection's deadlines, which cost nothing but are coarse; what may not has a timer of its own.
  */
 import { cancelled, type Refusal, upstreamFailed } from "../errors.ts";
-import { flow, type Take } from "../flow.ts";
+import { noMore } from "../flow.ts";
 import type { Connection } from "../http1/connection.ts";
 import type { PartTimeouts, Replies } from "../http1/replies.ts";
 import type { ReplyFields } from "../http1/reply.ts";
 import type { Signal } from "../signal.ts";
 import type { Later } from "../soon.ts";
 import { type Bound, type Bounds, type Timeouts, timedOut } from "./timeouts.ts";
-
-/** An answer, of which the head has come. */
-export class UpstreamReply {
-  readonly status: number;
-  readonly headers: ReplyFields;
-  /** Has the body, as much at a time as has come, told to one reader, who may leave by throwing: that ends the exchange. */
-  readonly read: (reader: Reader) => void;
-
-  constructor(status: number, headers: ReplyFields, read: (reader: Reader) => void) {
-    this.status = status;
-    this.headers = headers;
-    this.read = read;
-  }
-
-  /** The same body for one who asks for it. Throws a Refusal. Leaving the iteration ends the exchange. */
-  get body(): AsyncIterable<readonly Buffer[]> {
-    const { read } = this;
-    return flow((take) => new Promise((resolve, reject) => read({ take, resolve, reject })));
-  }
-}
-
-/** Who takes a body, and is told of its end. */
-export interface Reader {
-  readonly take: Take<readonly Buffer[]>;
-  resolve(): void;
-  reject(failure: unknown): void;
-}
+import { type Body, type Reader, UpstreamReply } from "./upstream-reply.ts";
 
 const highWaterBytes = 256 * 1024;
 const releaseTimeoutMs = 1000;
 
-export class Exchange implements Replies {
+export class Exchange implements Replies, Body {
   /** The reply that is waited for, until its head is there: what that says is not kept for as long as the body lasts. */
   #reply: Later<UpstreamReply> | undefined;
   readonly #signal: Signal;
@@ -122,7 +96,7 @@ export class Exchange implements Replies {
     this.#expect("idleMs");
     const reply = this.#reply;
     this.#reply = undefined;
-    reply?.come(new UpstreamReply(status, headers, this.#read));
+    reply?.come(new UpstreamReply(status, headers, this));
   }
 
   body(pieces: Buffer[]): void {
@@ -170,10 +144,19 @@ export class Exchange implements Replies {
     this.#next = undefined;
   }
 
-  readonly #read = (reader: Reader): void => {
+  read(reader: Reader): void {
     this.#reader = reader;
     this.#goOn();
-  };
+  }
+
+  leave(): void {
+    this.#finish(noMore);
+  }
+
+  lifeless(since: number): void {
+    const bound = this.#bounds.idleMs ?? { ms: this.#timeouts.idleMs, isCallers: false };
+    if (performance.now() - since >= bound.ms) this.#onTimeout("idleMs", bound);
+  }
 
   #goOnIfIdle(): void {
     if (this.#reader && !this.#isBusy) this.#goOn();

@@ -11,10 +11,10 @@ import type { Fields } from "../http1/fields.ts";
 import type { Soon } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
 import { ask, askWhole } from "./ask.ts";
-import { commonFields, type Dialect, passedOn, typeOf } from "./dialect.ts";
-import type { UpstreamReply } from "./exchange.ts";
+import { commonFields, type Dialect, passedOn } from "./dialect.ts";
 import type { Attempt } from "./provider.ts";
 import type { Upstream } from "./upstream.ts";
+import type { UpstreamReply } from "./upstream-reply.ts";
 
 const unknownType = "application/octet-stream";
 const maxAudioBytes = 256 * 1024 * 1024;
@@ -63,4 +63,10 @@ async function* chunksOf(
 
 function chunk(init: Parameters<typeof create<typeof SpeechChunkSchema>>[1]): Wire<typeof SpeechChunkSchema> {
   return Wire.ofMessage(SpeechChunkSchema, create(SpeechChunkSchema, init));
+}
+
+/** Returns the media type of an answer; undefined where it names none, or several. */
+function typeOf({ headers }: UpstreamReply): string | undefined {
+  const type = headers["content-type"];
+  return typeof type === "string" ? type : undefined;
 }

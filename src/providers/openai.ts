@@ -9,13 +9,19 @@ import { longJson } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { ChatCounts } from "./chat-counts.ts";
 import { checkOver, commonFields, type Dialect, type Follower, lowerCased, secretsOf, speakOver } from "./dialect.ts";
+import { isDone } from "./done.ts";
+import { isObject } from "./errors-in-answers.ts";
 import { createHide, type Hide } from "./hidden-words.ts";
 import { createAlikeReader } from "./openai-alike.ts";
+import { ChoicesSeen } from "./openai-choices.ts";
+import { openAiFaults } from "./openai-faults.ts";
+import { createChunkFolder } from "./openai-fold.ts";
+import { chunksOfAnswer } from "./openai-frames.ts";
 import { speakSpeech } from "./openai-speech.ts";
 import { meterAnswer, meterChoice } from "./openai-usage.ts";
 import { fittingOf } from "./profile/fit.ts";
 import { createProfile, type Profile } from "./profile/profile.ts";
-import type { Attempt, Meter, Provider, Speak } from "./provider.ts";
+import type { Attempt, Provider, Speak } from "./provider.ts";
 import type { Timeouts } from "./timeouts.ts";
 import { createUpstream } from "./upstream.ts";
 import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "./upstream-error.ts";
@@ -78,12 +84,11 @@ function openAiDialect(
     },
     body: (attempt) => requestBody(attempt, tellsUsage(attempt.model)),
     refusal: (error) => refusalOfAnswer(error, errors),
-    errorIn(json, bytes) {
-      const isError = (json.error ?? null) !== null && !Array.isArray(json.choices);
-      return isError ? refusalOfErrorIn(json, bytes, errors) : undefined;
-    },
+    errorIn: openAiFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
     measure: meterAnswer,
-    follow: ({ request, meter }) => followChunks(wantsUsage(request.outline()), meter),
+    follow: followChunks,
+    framesOf: chunksOfAnswer,
+    folder: createChunkFolder,
   };
 }
 
@@ -103,56 +108,53 @@ function wantsUsage({ stream_options }: JsonObject): boolean {
   return (stream_options as JsonObject | null | undefined)?.include_usage === true;
 }
 
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Of `[DONE]` with the space that may stand around it: what is longer is not looked at. In bytes. */
-const longestDone = 15;
-
-/** A stream ends with `[DONE]`; some upstreams never say it, and then it may end once every choice has finished. */
-function followChunks(usageWanted: boolean, meter: Meter): Follower {
+/**
+ * A stream ends with `[DONE]`. Some upstreams never say it, and then it may end once every choice has finished; some say nothing
+ * but that, and then the choices are finished here.
+ */
+function followChunks({ request, form, operation, meter }: Attempt): Follower {
+  const asked = request.outline();
+  const seesUsage = form === "whole" || wantsUsage(asked);
   let done = false;
-  /** Whether each choice has finished, by its index. */
-  const choicesSeen = new Map<JsonValue | undefined, boolean>();
+  const seen = new ChoicesSeen(operation, asked);
   const counts = new ChatCounts();
   const reader = createAlikeReader();
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
     // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
-    if (usageWanted || !("usage" in json)) return frame;
+    if (seesUsage || !("usage" in json)) return frame;
     if (json.usage === null) return withoutNullUsage(frame);
     return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
   };
   return {
     isEnd(data) {
-      done = data.length <= longestDone && data.toString().trim() === "[DONE]";
+      done = isDone(data);
       return done;
     },
-    isOver: () => done,
+    isOver: () => done || seen.areOver,
     skim(frame) {
       const said = reader.read(frame.bytes());
       if (!said) return undefined;
       if (said.text !== "") meter.wrote(said.text);
-      const seen = said.frame ? Wire.ofFrame(frame.desc, said.frame) : frame;
-      return seen.differingIn(said.plainText);
+      const told = said.frame ? Wire.ofFrame(frame.desc, said.frame) : frame;
+      return told.differingIn(said.plainText);
     },
     take(frame, json) {
       const choices = json.choices ?? [];
       if (!Array.isArray(choices)) throw new TypeError("`choices` is no list");
-      for (const choice of choices) {
-        if (!isObject(choice)) continue;
-        const { index, finish_reason = null } = choice;
-        meterChoice(choice, meter);
-        if (finish_reason !== null) choicesSeen.set(index, true);
-        else if (!choicesSeen.has(index)) choicesSeen.set(index, false);
-      }
+      for (const choice of choices) if (isObject(choice)) meterChoice(choice, meter);
+      seen.take(json, choices);
       if (counts.take(json)) meter.told(counts.told);
-      const seen = see(frame, json);
+      const told = see(frame, json);
       // A long one is hardly like another.
-      if (seen && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), seen.bytes());
-      return seen;
+      if (told && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), told.bytes());
+      return told;
     },
-    isComplete: () => choicesSeen.size > 0 && [...choicesSeen.values()].every((hasFinished) => hasFinished),
+    isComplete: () => (done ? seen.hasAnswer : seen.haveFinished),
+    lingerMs: () => seen.lingerMs,
+    last(desc) {
+      const chunk = seen.lastChunk();
+      return chunk ? [Wire.ofJson(desc, chunk, true)] : [];
+    },
   };
 }
 

@@ -2,8 +2,9 @@
 import { createConnectionPool, type UpstreamRequest } from "../http1/pool.ts";
 import type { Signal } from "../signal.ts";
 import { Later } from "../soon.ts";
-import { Exchange, type UpstreamReply } from "./exchange.ts";
+import { Exchange } from "./exchange.ts";
 import { createBounds, defaultTimeouts, type Timeouts, timedOut } from "./timeouts.ts";
+import type { UpstreamReply } from "./upstream-reply.ts";
 
 export interface Upstream {
   /** Sends a request below the base address. The head comes, or it fails by a Refusal. */

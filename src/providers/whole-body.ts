@@ -1,7 +1,7 @@
 /** Reads the body of an upstream's answer whole, or as much of an error as is worth reading. */
 import { upstreamFailed } from "../errors.ts";
 import { Later } from "../soon.ts";
-import type { Reader, UpstreamReply } from "./exchange.ts";
+import type { Reader, UpstreamReply } from "./upstream-reply.ts";
 
 /** Fails by a Refusal where it is larger than `maxBytes`. */
 export function readWhole(reply: UpstreamReply, maxBytes: number): Later<Buffer> {

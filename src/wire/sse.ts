@@ -42,10 +42,19 @@ export class SseReader {
   #event: string | undefined;
   #data: Buffer[] = [];
   #dataBytes = 0;
+  #saysData = false;
   readonly #steps: Steps | undefined;
 
   constructor(steps?: Steps) {
     this.#steps = steps;
+  }
+
+  /** Whether anything of a frame's data has come since this was asked last: comments, and events without data, are none. */
+  saidData(): boolean {
+    const isInData = this.#held > 0 && this.#buffer[0] === dataName[0];
+    const said = this.#saysData || isInData;
+    this.#saysData = false;
+    return said;
   }
 
   /** Takes the next bytes and returns the frames that they complete. Throws RangeError over `maxFrameBytes` and `maxDataLines`. */
@@ -60,6 +69,7 @@ export class SseReader {
         const end = to + frameEnd.length;
         const data = bytes.subarray(from + dataPrefix.length, to);
         frames.push({ event: undefined, data, whole: bytes.subarray(from, end) });
+        this.#saysData = true;
         from = end;
         continue;
       }
@@ -147,6 +157,7 @@ export class SseReader {
       this.#event = value.toString();
       return;
     }
+    this.#saysData = true;
     if (this.#data.push(value) > maxDataLines)
       throw new RangeError(`a frame of more than ${maxDataLines} lines of data`);
     this.#dataBytes += value.length + 1;
