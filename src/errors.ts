@@ -61,6 +61,13 @@ export function unsupportedMediaType(accepted: string, remedy = "Set the headers
   return new Refusal(Reason.UNSUPPORTED_MEDIA_TYPE, `This path reads ${accepted}. ${remedy}`);
 }
 
+/** For a body in a content-coding that is not read. RFC 9110, 15.5.16: the answer names those that are. */
+export function unsupportedContentCoding(accepted: readonly string[]): Refusal {
+  const names = accepted.join(", ");
+  const message = `This path reads bodies with the content-encoding ${names} or none. Send it in one of these.`;
+  return new Refusal(Reason.UNSUPPORTED_MEDIA_TYPE, message, { headers: { "accept-encoding": names } });
+}
+
 export function requestTooLarge(maxBytes: number): Refusal {
   return new Refusal(Reason.REQUEST_TOO_LARGE, `The request body is larger than the limit of ${maxBytes} bytes.`);
 }
@@ -69,6 +76,12 @@ export function requestTooLarge(maxBytes: number): Refusal {
 export function expandedTooLarge(maxBytes: number, param?: string): Refusal {
   const message = `The request stands for a body that is larger than the limit of ${maxBytes} bytes.`;
   return new Refusal(Reason.REQUEST_TOO_LARGE, message, { param });
+}
+
+/** For a long body that becomes more than so many times as long as it came. */
+export function compressedTooWell(mostTimes: number): Refusal {
+  const message = `The request body becomes more than ${mostTimes} times its length when it is decompressed. Send it plain.`;
+  return new Refusal(Reason.REQUEST_TOO_LARGE, message);
 }
 
 /** For a request that refers to more than is read for one. */

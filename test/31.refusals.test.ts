@@ -235,7 +235,12 @@ describe("REST", () => {
     "JSON that calls itself XML": [{ "content-type": "text/xml" }, chat(), wrongMedia],
     "text that is a form without what is needed": [{ "content-type": "text/plain" }, marker, noModel],
     "bytes without a type that are such a form": [{}, marker, noModel],
-    "a compressed body": [{ ...json, "content-encoding": "gzip" }, chat(), wrongMedia],
+    "a body in a coding that is not read": [{ ...json, "content-encoding": "compress" }, chat(), wrongMedia],
+    "a body that is not compressed as it says": [
+      { ...json, "content-encoding": "gzip" },
+      chat(),
+      { status: 400, code: null },
+    ],
   };
 
   for (const [name, [headers, body, expected]] of Object.entries(types)) {

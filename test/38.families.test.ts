@@ -165,9 +165,18 @@ describe("what is wrong with a request is told in the family's shape", () => {
         { body: "<x/>", headers: { "content-type": "application/xml" } },
         { status: 415, code: "unsupported_media_type", vendorType: "invalid_request_error" },
       ],
-      "a compressed body": [
+      "a body in a coding that is not read": [
+        { body: request, headers: { "content-encoding": "compress" } },
+        {
+          status: 415,
+          code: "unsupported_media_type",
+          vendorType: "invalid_request_error",
+          headers: { "accept-encoding": "gzip, deflate, br, zstd, identity" },
+        },
+      ],
+      "a body that is not compressed as it says": [
         { body: request, headers: { "content-encoding": "gzip" } },
-        { status: 415, code: "unsupported_media_type", vendorType: "invalid_request_error" },
+        { status: 400, code: null, vendorType: "invalid_request_error" },
       ],
       "a method that is not served": [
         { method: "GET" },

@@ -12,8 +12,11 @@ import { checkBinary } from "../wire/binary-bounds.ts";
 import { WireFault } from "../wire/fault.ts";
 import { scannedInTurns } from "../wire/json.ts";
 import type { BodyShare } from "./body-budget.ts";
-import { type Inflate, isKnownCoding } from "./inflate.ts";
+import { doneSince, type Inflate } from "./inflate.ts";
 import { asConnectError, type RpcCall } from "./rpc-call.ts";
+
+/** The codings of messages: those that connect-node tells its callers of. */
+const messageCodings: ReadonlySet<string> = new Set(["gzip", "br"]);
 
 /** How the messages of a body are written. */
 export interface Packing {
@@ -34,7 +37,7 @@ export function takePacking(headers: Headers): Packing {
   const isBinary = !/[/+]json\b/i.test(type);
   const name = isGrpc ? "grpc-encoding" : isEnveloped ? "connect-content-encoding" : "content-encoding";
   const coding = headers.get(name);
-  if (coding === null || !isKnownCoding(coding)) return { coding: undefined, isEnveloped, isBinary };
+  if (coding === null || !messageCodings.has(coding)) return { coding: undefined, isEnveloped, isBinary };
   headers.delete(name);
   // It is the length of what was compressed.
   headers.delete("content-length");
@@ -120,8 +123,8 @@ function inflater(coding: string | undefined, check: Check, reading: BodyReading
   if (coding === undefined) return undefined;
   return async function* (packed: Uint8Array, before: (length: number) => Uint8Array[]) {
     const share = shareOf();
-    const { pieces, done } = await inflate(packed, { coding, maxBytes: room, share, signal: call.signal });
-    const message = joined(pieces);
+    const inflated = await inflate(packed, { coding, maxBytes: room, share, signal: call.signal });
+    const message = joined(inflated.pieces);
     room -= message.length;
     share.remove(packed.length);
     let readAt = performance.now();
@@ -131,8 +134,7 @@ function inflater(coding: string | undefined, check: Check, reading: BodyReading
       yield* before(message.length);
       yield message;
     } finally {
-      // What is read is worked on before anybody else has a turn; then they have as long as that took, before the next is made.
-      setImmediate(() => setTimeout(done, performance.now() - readAt));
+      doneSince(inflated, readAt);
     }
   };
 }
