@@ -246,10 +246,17 @@ export function modelUnpriced(model: string): Refusal {
 
 // The path and the model.
 
-/** `versionTwice` says that the path would be served without the first of its two `/v1`. */
-export function unknownPath(method: string, path: string, versionTwice = false): Refusal {
-  const hint = versionTwice ? " The client adds /v1 itself: the base address needs no /v1." : "";
-  return new Refusal(Reason.UNKNOWN_PATH, `Invalid URL (${method} ${path}): nothing is served there.${hint}`);
+export function unknownPath(method: string, path: string): Refusal {
+  return new Refusal(Reason.UNKNOWN_PATH, `Invalid URL (${method} ${path}): nothing is served there.`);
+}
+
+/** Its status has clients go on by HTTP at once. It names no protocol to upgrade to, for there is none; what still comes is no request. */
+export function responsesSocketNotServed(): Refusal {
+  const message = "Responses are not served over a WebSocket. POST the request to this path; `stream` asks for events.";
+  return new Refusal(Reason.METHOD_NOT_ALLOWED, message, {
+    headers: { connection: "close" },
+    standing: [Code.Unimplemented, 426],
+  });
 }
 
 export function methodNotAllowed(method: string, allowed: readonly string[]): Refusal {

@@ -268,7 +268,7 @@ describe("REST", () => {
     "an unknown path at the root": ["POST", `/${marker}`, unknownUrl],
     "an unknown path under /v1": ["POST", `/v1/${marker}`, unknownUrl],
     "an unknown path that is read": ["GET", "/_stainless_unknown_path", unknownUrl],
-    "a path with a slash too many": ["POST", `${chatPath}/`, unknownUrl],
+    "a path with a word too many": ["POST", `${chatPath}/more`, unknownUrl],
     "a path that leads out and in": ["POST", `/x/..${chatPath}`, unknownUrl],
     "a path that is no UTF-8": ["POST", "/v1/%ff%00", unknownUrl],
     "a method that is not served": ["GET", chatPath, wrongMethod],

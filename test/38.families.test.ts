@@ -1078,12 +1078,22 @@ describe("the models' one path has two shapes of error", () => {
     "a method that is not served": [
       "/models",
       { method: "POST" },
-      { status: 405, code: "method_not_supported", vendorType: "invalid_request_error", headers: { allow: "GET" } },
+      {
+        status: 405,
+        code: "method_not_supported",
+        vendorType: "invalid_request_error",
+        headers: { allow: "GET, HEAD" },
+      },
     ],
     "a method that is not served for one model": [
       "/models/embedded-chat",
       { method: "DELETE" },
-      { status: 405, code: "method_not_supported", vendorType: "invalid_request_error", headers: { allow: "GET" } },
+      {
+        status: 405,
+        code: "method_not_supported",
+        vendorType: "invalid_request_error",
+        headers: { allow: "GET, HEAD" },
+      },
     ],
   };
 
