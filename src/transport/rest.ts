@@ -19,6 +19,7 @@ import type { BodyBudget, BodyShare } from "./body-budget.ts";
 import { codingsIn, decoded } from "./content-coding.ts";
 import { readForm } from "./form.ts";
 import { doneSince, type Inflate } from "./inflate.ts";
+import { withListedStrings } from "./listed-strings.ts";
 import type { Route } from "./routes.ts";
 
 export interface RestOptions {
@@ -159,7 +160,8 @@ function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, roo
     return { method: chooseMethod(route, json), request: Wire.ofJson(desc, json) };
   }
   const request = requestOf(desc, headerText(req, "content-type"), body, room);
-  return whenThere(prepared(request), (read) => {
+  return whenThere(prepared(request), (came) => {
+    const read = withListedStrings(came);
     const named = Object.keys(variables).length === 0 ? read : read.with(variables);
     return { method: chooseMethod(route, named.outline()), request: named };
   });
