@@ -72,6 +72,13 @@ export function formTooLarge(maxBytes: number): Refusal {
   return new Refusal(Reason.REQUEST_TOO_LARGE, message);
 }
 
+/** For a body in a content-coding that is not read. RFC 9110, 15.5.16: the answer names those that are. */
+export function unsupportedContentCoding(accepted: readonly string[]): Refusal {
+  const names = accepted.join(", ");
+  const message = `This path reads bodies with the content-encoding ${names} or none. Send it in one of these.`;
+  return new Refusal(Reason.UNSUPPORTED_MEDIA_TYPE, message, { headers: { "accept-encoding": names } });
+}
+
 export function requestTooLarge(maxBytes: number): Refusal {
   return new Refusal(Reason.REQUEST_TOO_LARGE, `The request body is larger than the limit of ${maxBytes} bytes.`);
 }
@@ -80,6 +87,12 @@ export function requestTooLarge(maxBytes: number): Refusal {
 export function expandedTooLarge(maxBytes: number, param?: string): Refusal {
   const message = `The request stands for a body that is larger than the limit of ${maxBytes} bytes.`;
   return new Refusal(Reason.REQUEST_TOO_LARGE, message, { param });
+}
+
+/** For a long body that becomes more than so many times as long as it came. */
+export function compressedTooWell(mostTimes: number): Refusal {
+  const message = `The request body becomes more than ${mostTimes} times its length when it is decompressed. Send it plain.`;
+  return new Refusal(Reason.REQUEST_TOO_LARGE, message);
 }
 
 /** For a request that refers to more than is read for one. */
@@ -244,10 +257,17 @@ export function modelUnpriced(model: string): Refusal {
 
 // The path and the model.
 
-/** `versionTwice` says that the path would be served without the first of its two `/v1`. */
-export function unknownPath(method: string, path: string, versionTwice = false): Refusal {
-  const hint = versionTwice ? " The client adds /v1 itself: the base address needs no /v1." : "";
-  return new Refusal(Reason.UNKNOWN_PATH, `Invalid URL (${method} ${path}): nothing is served there.${hint}`);
+export function unknownPath(method: string, path: string): Refusal {
+  return new Refusal(Reason.UNKNOWN_PATH, `Invalid URL (${method} ${path}): nothing is served there.`);
+}
+
+/** Its status has clients go on by HTTP at once. It names no protocol to upgrade to, for there is none; what still comes is no request. */
+export function responsesSocketNotServed(): Refusal {
+  const message = "Responses are not served over a WebSocket. POST the request to this path; `stream` asks for events.";
+  return new Refusal(Reason.METHOD_NOT_ALLOWED, message, {
+    headers: { connection: "close" },
+    standing: [Code.Unimplemented, 426],
+  });
 }
 
 export function methodNotAllowed(method: string, allowed: readonly string[]): Refusal {

@@ -285,8 +285,11 @@ describe("an annotation", () => {
     const routes = routesOf("Sound");
     const found = { kind: "found", variables: { id: "fixed" }, route: { unary: { name: "Get" } } };
     expect(routes.find("GET", "/v1/things/fixed")).toMatchObject(found);
-    expect(routes.find("DELETE", "/v1/things/fixed")).toEqual({ kind: "method", allowed: ["POST", "PUT", "GET"] });
-    expect(routes.find("DELETE", "/v1/things/else")).toEqual({ kind: "method", allowed: ["GET"] });
+    expect(routes.find("DELETE", "/v1/things/fixed")).toEqual({
+      kind: "method",
+      allowed: ["POST", "PUT", "GET", "HEAD"],
+    });
+    expect(routes.find("DELETE", "/v1/things/else")).toEqual({ kind: "method", allowed: ["GET", "HEAD"] });
   });
 
   const stopping: Record<string, { service: string; rpcs: readonly string[]; words: string }> = {

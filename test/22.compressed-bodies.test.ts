@@ -170,13 +170,17 @@ describe("decompressing", () => {
     const share = bodies().open("one");
     const [reader, leaver, last] = [new AbortController(), new AbortController(), new AbortController()];
     const over: string[] = [];
+    const begun = new Set<string>();
     const begin = async (name: string, { signal }: AbortController) => {
-      const inflated = await inflate(long, { coding: "br", maxBytes, share, signal });
+      const add = () => void begun.add(name);
+      const inflated = await inflate(long, { coding: "br", maxBytes, share: { ...share, add }, signal });
       over.push(name);
       return inflated;
     };
     const first = await begin("reader", reader);
     const second = begin("leaver", leaver);
+    // Who has its first piece first is first in the line.
+    await eventually(() => expect(begun).toContain("leaver"));
     const third = begin("last", last);
     await inflate(gzipSync("short"), { coding: "gzip", maxBytes, share, signal: new AbortController().signal });
     expect(over).toEqual(["reader"]);

@@ -21,6 +21,7 @@ import { createAddresses } from "../src/transport/addresses.ts";
 import { createCors } from "../src/transport/cors.ts";
 import { createDispatch } from "../src/transport/dispatch.ts";
 import { createReadiness } from "../src/transport/health.ts";
+import { createInflate } from "../src/transport/inflate.ts";
 import { type Listener, listen } from "../src/transport/listen.ts";
 import { problem, problemFrame } from "../src/transport/problems.ts";
 import { createRestDoor } from "../src/transport/rest.ts";
@@ -122,12 +123,13 @@ beforeAll(async () => {
   const readiness = createReadiness();
   const limits = { maxBytes: 10_000, timeoutMs: 5_000 };
   const bodies = unboundedBodies;
+  const inflate = createInflate();
   const doors = createDispatch({
     routes: compileRoutes(services),
-    rest: createRestDoor({ way, body: limits, bodies, keepAliveMs: 5_000, peerOf: () => here }),
+    rest: createRestDoor({ way, body: limits, bodies, inflate, keepAliveMs: 5_000, peerOf: () => here }),
     rpc: createRpcDoor({
       ...{ way, services, open: [], maxBytes: limits.maxBytes, bodyTimeoutMs: limits.timeoutMs },
-      ...{ bodies, draining: readiness.draining, peerOf: () => here },
+      ...{ bodies, inflate, draining: readiness.draining, peerOf: () => here },
     }),
     readiness,
     addresses: createAddresses({ publicUrls: {}, trustedProxies: [] }),

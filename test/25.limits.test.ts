@@ -385,9 +385,15 @@ describe("a call", () => {
 
   function limitInTime() {
     const { time, limiter } = limiterInTime();
-    const { limit: limitNow, used } = createLimit({ limiter, clock: () => time.now });
+    const { limit: limitNow, used, making: makingNow } = createLimit({ limiter, clock: () => time.now });
+    const making = async (...made: Parameters<typeof makingNow>) => makingNow(...made);
     const limit = async (...asked: Parameters<typeof limitNow>) => limitNow(...asked);
-    return { time, limit, used: ({ id, tier }: LimitedAccount, tokens: number) => used(callerOf(id, tier), tokens) };
+    return {
+      time,
+      limit,
+      making,
+      used: ({ id, tier }: LimitedAccount, tokens: number) => used(callerOf(id, tier), tokens),
+    };
   }
 
   function callerOf(accountId: string, tier: Tier): Caller {
@@ -480,7 +486,7 @@ describe("a call", () => {
   });
 
   const bounds = [
-    [KeyService.method.createKey, 10, "10 calls of this RPC a second"],
+    [KeyService.method.rotateKey, 10, "10 calls of this RPC a second"],
     [KeyService.method.listKeys, 1, "1 call of this RPC a second"],
   ] as const;
   for (const [method, bound, words] of bounds) {
@@ -504,4 +510,47 @@ describe("a call", () => {
       await refusalOf(ask());
     });
   }
+
+  test("that makes a key takes of its bound what it makes, and beyond it is refused before it costs a request", async () => {
+    const { time, limit, making } = limitInTime();
+    const { createKey } = KeyService.method;
+    const vip = { id: "acc", tier: tierOf(defaultTiers, 20_000_000) };
+    const ask = () => limit(vip, createKey, Family.ADMIN, undefined);
+    for (let i = 0; i < 30; i++) await ask();
+    for (let i = 0; i < 30; i++) (await making("acc", createKey))();
+    for (let i = 0; i < 9; i++) await making("acc", createKey);
+    await ask();
+    const giveBack = await making("acc", createKey);
+    const refusal = await refusalOf(ask());
+    expect(refusal).toMatchObject({ reason: Reason.RATE_LIMITED, status: 429 });
+    expect(refusal.message).toContain("the account is allowed 10 calls of this RPC a second.");
+    expect(refusal.headers).toMatchObject({ "retry-after": "1", "x-ratelimit-remaining-requests": String(1_200 - 31) });
+    expect(await refusalOf(making("acc", createKey))).toMatchObject({ reason: Reason.RATE_LIMITED, status: 429 });
+    await making("acc_2", createKey);
+    giveBack();
+    await making("acc", createKey);
+    await refusalOf(ask());
+    time.now += 100;
+    await ask();
+    time.now += 60_000;
+    for (let i = 0; i < 10; i++) await making("acc", createKey);
+    await refusalOf(making("acc", createKey));
+  });
+
+  test("that counts tokens has a rate of its own, as high as its tier's, and waits for no tokens", async () => {
+    const { time, limit, used } = limitInTime();
+    const tier = { ...free, tokensPerMinute: 6_000 };
+    const counted = { id: "acc", tier };
+    const { countMessageTokens } = InferenceService.method;
+    const count = () => limit(counted, countMessageTokens, Family.ANTHROPIC, undefined);
+    await used(counted, 12_000);
+    for (let i = 0; i < 60; i++) await count();
+    expect(await refusalOf(count())).toMatchObject({ reason: Reason.RATE_LIMITED, status: 429 });
+    time.now += 60_000;
+    for (let i = 0; i < 60; i++) await limit(counted, chat, Family.OPENAI, undefined);
+    await refusalOf(limit(counted, chat, Family.OPENAI, undefined));
+    const headers = await count();
+    expect(headers["anthropic-ratelimit-requests-remaining"]).toBe("59");
+    expect(headers).not.toHaveProperty("anthropic-ratelimit-tokens-remaining");
+  });
 });

@@ -306,6 +306,40 @@ describe("an account", () => {
     expect((await post("createKey", { form: "name=11" })).status).toBe(200);
   });
 
+  test("is refused any number of keys a second, and makes ten all the same", async () => {
+    const { length } = at.storage.keys.list(at.accountId);
+    const wrong = [
+      "name=",
+      "name=+",
+      "name=k&models=nobody",
+      "name=k&credit_limit=x",
+      "name=k&is_admin=true",
+      "name=k&x=1",
+    ];
+    const refused = await Promise.all([...wrong, ...wrong, ...wrong].map((form) => post("createKey", { form })));
+    expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 400));
+    const twice = () => post("createKey", { form: "name=once" }, at.apiKey, { "idempotency-key": "made-once" });
+    expect([(await twice()).status, (await twice()).status, (await twice()).status]).toEqual([200, 200, 200]);
+    const made = await Promise.all(Array.from({ length: 20 }, (_, i) => post("createKey", { form: `name=${i}` })));
+    expect(made.filter(({ status }) => status === 200)).toHaveLength(9);
+    expect(made.filter(({ status }) => status === 429)).toHaveLength(11);
+    expect(at.storage.keys.list(at.accountId)).toHaveLength(length + 10);
+  });
+
+  test("gives no key a name of blanks, in whatever form and at whatever door", async () => {
+    const id = caseKey();
+    for (const name of [" ", "   ", "\t", "\u00a0", "\u3000\u2003", "\u200b", "\ufeff \u2028"]) {
+      const invalid = { status: 400, body: { code: "invalid_value", param: "name" } };
+      expect(await post("createKey", { json: { name } }), JSON.stringify(name)).toMatchObject(invalid);
+      expect(await post("updateKey", { json: { id, name } })).toMatchObject(invalid);
+      expect(await post("createKey", { form: `name=${encodeURIComponent(name)}` })).toMatchObject(invalid);
+      expect(await call("createKey", { name })).toMatchObject({ status: 400, param: "name" });
+    }
+    for (const name of [" a", "a ", "名 前", "\u200fא", "👩‍👩‍👧", "0"]) {
+      expect((await post("updateKey", { json: { id, name } })).status, name).toBe(200);
+    }
+  });
+
   test("lists its keys once a second", async () => {
     expect((await post("listKeys", "empty")).status).toBe(200);
     expect(await post("listKeys", "empty", second())).toMatchObject({ status: 429, body: { statusCode: 429 } });

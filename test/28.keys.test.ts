@@ -43,6 +43,7 @@ beforeAll(async () => {
     clock: () => time,
     maxKeys,
     unit: "JPY",
+    making: () => () => {},
     standing: () => ({ tier: free as (typeof defaultTiers)[0], requestsRemaining: 59 }),
   });
 });

@@ -154,16 +154,6 @@ describe("a request is told what is wrong with it:", () => {
     expect(status).toBe(415);
     expect(message).toMatch(/Send text fields only\.$/);
   });
-
-  test("/v1 twice, the slip of who gives it to a client that adds it, in the family of the rest of the path", async () => {
-    const hint = / The client adds \/v1 itself: the base address needs no \/v1\.$/;
-    const paths = { "/v1/v1/messages": "not_found_error", "/v1/v1/messages?beta=true": "not_found_error" };
-    for (const [path, type] of Object.entries({ ...paths, "/v1/v1/chat/completions": "invalid_request_error" })) {
-      const told = await send(gateway, path, chat);
-      expect(told, path).toMatchObject({ status: 404, type, message: expect.stringMatching(hint) });
-    }
-    expect((await send(gateway, "/v1/nothing", chat)).message).not.toMatch(hint);
-  });
 });
 
 test("what would be dropped is told in the right number", async () => {

@@ -235,7 +235,12 @@ describe("REST", () => {
     "JSON that calls itself XML": [{ "content-type": "text/xml" }, chat(), wrongMedia],
     "text that is a form without what is needed": [{ "content-type": "text/plain" }, marker, noModel],
     "bytes without a type that are such a form": [{}, marker, noModel],
-    "a compressed body": [{ ...json, "content-encoding": "gzip" }, chat(), wrongMedia],
+    "a body in a coding that is not read": [{ ...json, "content-encoding": "compress" }, chat(), wrongMedia],
+    "a body that is not compressed as it says": [
+      { ...json, "content-encoding": "gzip" },
+      chat(),
+      { status: 400, code: null },
+    ],
   };
 
   for (const [name, [headers, body, expected]] of Object.entries(types)) {
@@ -263,7 +268,7 @@ describe("REST", () => {
     "an unknown path at the root": ["POST", `/${marker}`, unknownUrl],
     "an unknown path under /v1": ["POST", `/v1/${marker}`, unknownUrl],
     "an unknown path that is read": ["GET", "/_stainless_unknown_path", unknownUrl],
-    "a path with a slash too many": ["POST", `${chatPath}/`, unknownUrl],
+    "a path with a word too many": ["POST", `${chatPath}/more`, unknownUrl],
     "a path that leads out and in": ["POST", `/x/..${chatPath}`, unknownUrl],
     "a path that is no UTF-8": ["POST", "/v1/%ff%00", unknownUrl],
     "a method that is not served": ["GET", chatPath, wrongMethod],

@@ -165,9 +165,18 @@ describe("what is wrong with a request is told in the family's shape", () => {
         { body: "<x/>", headers: { "content-type": "application/xml" } },
         { status: 415, code: "unsupported_media_type", vendorType: "invalid_request_error" },
       ],
-      "a compressed body": [
+      "a body in a coding that is not read": [
+        { body: request, headers: { "content-encoding": "compress" } },
+        {
+          status: 415,
+          code: "unsupported_media_type",
+          vendorType: "invalid_request_error",
+          headers: { "accept-encoding": "gzip, deflate, br, zstd, identity" },
+        },
+      ],
+      "a body that is not compressed as it says": [
         { body: request, headers: { "content-encoding": "gzip" } },
-        { status: 415, code: "unsupported_media_type", vendorType: "invalid_request_error" },
+        { status: 400, code: null, vendorType: "invalid_request_error" },
       ],
       "a method that is not served": [
         { method: "GET" },
@@ -1070,12 +1079,22 @@ describe("the models' one path has two shapes of error", () => {
     "a method that is not served": [
       "/models",
       { method: "POST" },
-      { status: 405, code: "method_not_supported", vendorType: "invalid_request_error", headers: { allow: "GET" } },
+      {
+        status: 405,
+        code: "method_not_supported",
+        vendorType: "invalid_request_error",
+        headers: { allow: "GET, HEAD" },
+      },
     ],
     "a method that is not served for one model": [
       "/models/embedded-chat",
       { method: "DELETE" },
-      { status: 405, code: "method_not_supported", vendorType: "invalid_request_error", headers: { allow: "GET" } },
+      {
+        status: 405,
+        code: "method_not_supported",
+        vendorType: "invalid_request_error",
+        headers: { allow: "GET, HEAD" },
+      },
     ],
   };
 

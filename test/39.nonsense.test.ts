@@ -15,6 +15,7 @@ import { createAddresses } from "../src/transport/addresses.ts";
 import { createCors } from "../src/transport/cors.ts";
 import { createDispatch } from "../src/transport/dispatch.ts";
 import { createReadiness } from "../src/transport/health.ts";
+import { createInflate } from "../src/transport/inflate.ts";
 import { type Listener, listen } from "../src/transport/listen.ts";
 import { createRestDoor } from "../src/transport/rest.ts";
 import { compileRoutes } from "../src/transport/routes.ts";
@@ -168,11 +169,12 @@ describe("an internal error", () => {
     const way = observe({ admit, handle }, { observers: [createCallLog(log)], clock: Date.now });
     const readiness = createReadiness();
     const limits = { maxBytes: 10_000, timeoutMs: 5_000 };
+    const [bodies, inflate] = [unboundedBodies, createInflate()];
     const doors = createDispatch({
       routes: compileRoutes(services),
-      rest: createRestDoor({ way, bodies: unboundedBodies, body: limits, keepAliveMs: 5_000, peerOf: () => here }),
+      rest: createRestDoor({ ...{ way, bodies, inflate, body: limits }, keepAliveMs: 5_000, peerOf: () => here }),
       rpc: createRpcDoor({
-        bodies: unboundedBodies,
+        ...{ bodies, inflate },
         ...{ way, services, open: [], maxBytes: limits.maxBytes, bodyTimeoutMs: limits.timeoutMs },
         ...{ draining: readiness.draining, peerOf: () => here },
       }),

@@ -9,6 +9,9 @@ import { describe, expect, test, vi } from "vitest";
 import { CreateChatCompletionRequestSchema as chat } from "../gen/modelgateway/v1/chat_pb.ts";
 import { CreateCompletionRequestSchema as completion } from "../gen/modelgateway/v1/completions_pb.ts";
 import { CreateEmbeddingsRequestSchema as embeddings } from "../gen/modelgateway/v1/embeddings_pb.ts";
+import { CreateKeyRequestSchema as newKey } from "../gen/modelgateway/v1/keys_pb.ts";
+import { CreateMessageRequestSchema as messages } from "../gen/modelgateway/v1/messages_pb.ts";
+import { CreateResponseRequestSchema as responses } from "../gen/modelgateway/v1/responses_pb.ts";
 import { CreateSpeechRequestSchema as speech } from "../gen/modelgateway/v1/speech_pb.ts";
 import { anyRoom } from "../src/call.ts";
 import { asRefusal, Reason, Refusal } from "../src/errors.ts";
@@ -18,7 +21,7 @@ import { readForm, readMultipart } from "../src/transport/form.ts";
 import { Wire } from "../src/wire/wire.ts";
 
 const schemas = [chat, completion, embeddings, speech];
-const validate = createValidate(schemas);
+const validate = createValidate([...schemas, newKey]);
 
 function form(desc: DescMessage, text: string): JsonObject {
   return readForm(desc, Buffer.from(text));
@@ -111,8 +114,8 @@ describe("reads what encoders write:", () => {
     ],
     "lists as JSON text": [
       completion,
-      `prompt=${encodeURIComponent('["a","b"]')}&stop=${encodeURIComponent('["x"]')}`,
-      { prompt: ["a", "b"], stop: ["x"] },
+      `stop=${encodeURIComponent('["x"]')}&models=${encodeURIComponent('["a","b"]')}`,
+      { stop: ["x"], models: ["a", "b"] },
     ],
     "objects as JSON text": [
       completion,
@@ -213,38 +216,130 @@ describe("reads texts:", () => {
       { prompt: "[1] see note" },
     ],
     "that are an empty list": [completion, "prompt=[]", { prompt: "[]" }],
+    "that look like a list": [completion, 'prompt=["a","b"]', { prompt: '["a","b"]' }],
+    "that look like a list, in brackets": [completion, 'prompt[]=["a","b"]', { prompt: ['["a","b"]'] }],
+    "to embed that look like a list": [embeddings, 'input=["a","b"]', { input: '["a","b"]' }],
+    "to speak that look like a list": [speech, 'input=["a","b"]', { input: '["a","b"]' }],
+    "that look like an object, or nothing": [
+      completion,
+      'prompt={"a":1}&suffix=null',
+      { prompt: '{"a":1}', suffix: "null" },
+    ],
+    "of a conversation that look like parts": [
+      chat,
+      'messages[0][role]=user&messages[0][content]=[{"type":"text","text":"a"}]',
+      { messages: [{ role: "user", content: '[{"type":"text","text":"a"}]' }] },
+    ],
+    "to answer that look like items": [
+      responses,
+      'input=[{"role":"user","content":"a"}]',
+      { input: '[{"role":"user","content":"a"}]' },
+    ],
+    "of a system that look like parts": [
+      messages,
+      'system=[{"type":"text","text":"a"}]',
+      { system: '[{"type":"text","text":"a"}]' },
+    ],
     "that are a list of mixed kinds": [completion, 'prompt=["a",1]', { prompt: '["a",1]' }],
     "that are a list where only texts may be": [completion, "stop=[1]", { stop: "[1]" }],
-    "that are tokens": [completion, "prompt=[1,2]", { prompt: [1, 2] }],
+    "that look like tokens": [completion, "prompt=[1,2]", { prompt: "[1,2]" }],
     "that are no tokens": [completion, "prompt=[1,2.5]", { prompt: "[1,2.5]" }],
     "that begin as tokens": [completion, 'prompt=[1,"a"]', { prompt: '[1,"a"]' }],
-    "that are lists of tokens": [completion, "prompt=[[1,2],[3]]", { prompt: [[1, 2], [3]] }],
+    "that look like lists of tokens": [completion, "prompt=[[1,2],[3]]", { prompt: "[[1,2],[3]]" }],
     "that look like lists in a list": [completion, "prompt[]=[1,2]&prompt[]=x", { prompt: ["[1,2]", "x"] }],
   });
 });
 
 describe("reads values by the type of their field:", () => {
-  for (const [text, expected] of Object.entries({
-    true: true,
-    True: true,
-    TRUE: true,
-    "1": true,
-    on: true,
-    "+true+": true,
-    false: false,
-    False: false,
-    FALSE: false,
-    "0": false,
-    off: false,
-    null: null,
-  })) {
-    test(`${text} as ${expected}`, () => expect(form(completion, `echo=${text}`)).toEqual({ echo: expected }));
+  const truths = {
+    true: ["true", "True", "TRUE", "1", "on", "On", "yes", "Yes", "YES", "y", "Y", "t", "+true+", "%09yes"],
+    false: ["false", "False", "FALSE", "0", "off", "OFF", "no", "No", "n", "N", "f"],
+    null: ["null"],
+  };
+  for (const [value, texts] of Object.entries(truths)) {
+    for (const text of texts) {
+      test(`${text} as ${value}`, () => expect(form(completion, `echo=${text}`)).toEqual({ echo: JSON.parse(value) }));
+    }
   }
 
-  for (const [text, expected] of Object.entries({ "5": 5, "+5+": 5, "-0.5": -0.5, "1e2": 100, "1E-2": 0.01, "0": 0 })) {
-    test(`${text} as the number ${expected}`, () =>
-      expect(form(completion, `top_p=${text}`)).toEqual({ top_p: expected }));
+  const numbers: Readonly<Record<string, readonly string[]>> = {
+    "5": ["5", "+5+", "05", "005", "%2B5", "+5", "5.", "5.0", "5e0", "%2B05.00"],
+    "0.5": [".5", "%2B.5", "0.5", "00.5", "5e-1", ".5E0", "+.5"],
+    "-0.5": ["-.5", "-0.5", "-00.50"],
+    "100": ["1e2", "1e%2B2", "100."],
+    "0": ["0", "00", "-0", "0.", ".0"],
+  };
+  for (const [value, texts] of Object.entries(numbers)) {
+    for (const text of texts) {
+      test(`${text} as the number ${value}`, () => {
+        expect((form(completion, `top_p=${text}`).top_p as number) + 0).toBe(Number(value));
+        expect((form(completion, `logit_bias[5]=${text}`).logit_bias as JsonObject)["5"]).toEqual(
+          Number(text === "-0" ? -0 : value),
+        );
+      });
+    }
   }
+
+  for (const text of [
+    "0x10",
+    "1,000",
+    "1_000",
+    "1 000",
+    "--1",
+    "+-1",
+    ".",
+    "%2B",
+    "e5",
+    "1e",
+    "Infinity",
+    "NaN",
+    "٣",
+    "1.2.3",
+  ]) {
+    test(`${text} as no number`, () => {
+      expect(typeof form(completion, `top_p=${encodeURIComponent(decodeURIComponent(text))}`).top_p).toBe("string");
+    });
+  }
+
+  const amounts = { ".5": "0.5", "%2B1": "1", "+1": "1", "05": "05", "5.": "5", "-.5": "-0.5", "0.000001": "0.000001" };
+  for (const [text, expected] of Object.entries(amounts)) {
+    test(`${text} as the amount ${expected}`, () => {
+      expect(form(newKey, `credit_limit=${text}`)).toEqual({ credit_limit: expected });
+    });
+  }
+
+  for (const text of [".", "1e3", "1,5", "%2B", "five"]) {
+    test(`${text} as no amount`, () => {
+      expect(verdict(newKey, () => form(newKey, `name=k&credit_limit=${text}`))).toMatchObject({
+        status: 400,
+        param: "credit_limit",
+      });
+    });
+  }
+
+  readsAll({
+    "an empty model as none": [completion, "model=&prompt=a", { prompt: "a" }],
+    "a model of blanks as none": [embeddings, "model=+%09&input=a", { input: "a" }],
+    "an empty model in multipart's words, and other empty texts as they are": [
+      speech,
+      "model=&input=&user=",
+      { input: "", user: "" },
+    ],
+    "models with commas as a list": [completion, "models=a,+b+,,c", { models: ["a", "b", "c"] }],
+    "models with commas, several times": [completion, "models=a,b&models=c", { models: ["a", "b", "c"] }],
+    "models with commas, in brackets": [completion, "models[]=a,b", { models: ["a", "b"] }],
+    "one model as a list": [completion, "models=a", { models: ["a"] }],
+    "a key's models with commas": [newKey, "name=k&models=a,family:b", { name: "k", models: ["a", "family:b"] }],
+    "a key's only model as it is": [newKey, "models=a", { models: "a" }],
+    "a key's models as JSON": [newKey, 'models=["a","b"]', { models: ["a", "b"] }],
+    "commas alone as no list": [newKey, "models=,,", { models: ",," }],
+    "no models as a text that says so": [newKey, "models=", { models: "" }],
+    "commas elsewhere as they are": [
+      completion,
+      "stop=a,b&prompt=a,b&user=a,b",
+      { stop: "a,b", prompt: "a,b", user: "a,b" },
+    ],
+  });
 
   test("nothing as absent", () => {
     const empty = "max_tokens=&temperature=&stream=&logit_bias=&stream_options=&stop=";
@@ -261,11 +356,10 @@ describe("refuses as JSON is refused:", () => {
     "a negative bound": [completion, "max_tokens=-1", { max_tokens: -1 }, "max_tokens"],
     hexadecimal: [completion, "max_tokens=0x10", { max_tokens: "0x10" }, "max_tokens"],
     Infinity: [completion, "temperature=Infinity", { temperature: "Infinity" }, "temperature"],
-    "a number with a plus sign": [completion, "temperature=%2B1", { temperature: "+1" }, "temperature"],
     "a number too large for a double": [completion, "temperature=1e999", { temperature: Infinity }, "temperature"],
     "a seed that a double cannot hold": [completion, "seed=9007199254740993", { seed: 2 ** 53 }, "seed"],
     undefined: [completion, "max_tokens=undefined", { max_tokens: "undefined" }, "max_tokens"],
-    "yes for true": [completion, "stream=yes", { stream: "yes" }, "stream"],
+    "perhaps for true": [completion, "stream=perhaps", { stream: "perhaps" }, "stream"],
     "keys alone for an object": [
       completion,
       "stream_options=include_usage",
@@ -469,7 +563,7 @@ describe("multipart/form-data", () => {
 
 describe("whatever is asked, a form and JSON give the same verdict:", () => {
   const text = fc.string({ unit: "binary", maxLength: 12 }).map((value) => value.toWellFormed());
-  // One text that is the JSON of a list is meant as the list.
+  // One text that is the JSON of a list of stops is meant as the list, and a model of blanks is none.
   const plainText = text.filter((value) => !value.startsWith("["));
   const texts = fc.array(text, { minLength: 1, maxLength: 4 });
   const tokens = fc.array(fc.nat(100_000), { minLength: 1, maxLength: 4 });
@@ -479,8 +573,8 @@ describe("whatever is asked, a form and JSON give the same verdict:", () => {
   };
   const request = fc.record(
     {
-      model: text,
-      prompt: fc.oneof(plainText, texts, fc.array(tokens, { minLength: 1, maxLength: 3 })),
+      model: text.filter((value) => value.trim() !== ""),
+      prompt: fc.oneof(text, texts, fc.array(tokens, { minLength: 1, maxLength: 3 })),
       max_tokens: fc.integer({ min: -2, max: 200 }),
       n: fc.integer({ min: -2, max: 200 }),
       best_of: scalar.double,
@@ -505,10 +599,14 @@ describe("whatever is asked, a form and JSON give the same verdict:", () => {
   const encodings = {
     "brackets with indices": (json: JsonObject) => encode(json, (key, i) => `${key}[${i}]`),
     "empty brackets": (json: JsonObject) => encode(json, (key, i, nested) => (nested ? `${key}[${i}]` : `${key}[]`)),
-    "lists and objects as JSON": (json: JsonObject) =>
-      new URLSearchParams(
-        Object.entries(json).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
-      ).toString(),
+    // Of what a model reads lists are made by brackets alone.
+    "lists and objects as JSON": ({ prompt, ...json }: JsonObject) =>
+      [
+        encode(prompt === undefined ? {} : { prompt }, (key, i) => `${key}[${i}]`),
+        new URLSearchParams(
+          Object.entries(json).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
+        ).toString(),
+      ].join("&"),
   };
 
   function encode(json: JsonObject, keyOf: (key: string, i: number, nested: boolean) => string): string {

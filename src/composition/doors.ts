@@ -19,6 +19,7 @@ import { createAssets } from "../transport/assets.ts";
 import { createCors } from "../transport/cors.ts";
 import { createDispatch, type Dispatch } from "../transport/dispatch.ts";
 import { healthService, type Readiness } from "../transport/health.ts";
+import { createInflate } from "../transport/inflate.ts";
 import { reflectionServices } from "../transport/reflection.ts";
 import { createRestDoor } from "../transport/rest.ts";
 import { compileRoutes } from "../transport/routes.ts";
@@ -80,9 +81,11 @@ export function createDoors(
   const body = { maxBytes: config.maxBodyBytes, timeoutMs: config.bodyTimeoutMs };
   const addresses = createAddresses(config);
   const { peerOf } = addresses;
+  // One for both doors: so they decompress no more at a time together than one alone would.
+  const inflate = createInflate();
   return createDispatch({
     routes: compileRoutes(descriptors),
-    rest: createRestDoor({ way, body, bodies, keepAliveMs: config.keepAliveMs, peerOf }),
+    rest: createRestDoor({ way, body, bodies, inflate, keepAliveMs: config.keepAliveMs, peerOf }),
     rpc: createRpcDoor({
       way,
       services: descriptors,
@@ -90,6 +93,7 @@ export function createDoors(
       maxBytes: config.maxBodyBytes,
       bodyTimeoutMs: config.bodyTimeoutMs,
       bodies,
+      inflate,
       peerOf,
       draining: readiness.draining,
     }),

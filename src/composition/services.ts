@@ -37,7 +37,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const responses = { store: storage.responses, clock, limits: config.responses };
   const { defaultModels, tiers, maxKeysPerAccount: maxKeys } = config;
   const { keys, idempotency } = storage;
-  const { standing } = limit;
+  const { standing, making } = limit;
   const unit = config.unit.code;
   const { registration, publicUrls } = config;
   const limiter = createMemoryLimiter(clock);
@@ -49,7 +49,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const replaying = { store: storage.replays, node: newId("nod", clock()), clock: exactClock };
   return [
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
-    serve(KeyService, keyService({ keys, idempotency, catalog, clock, maxKeys, unit, standing })),
+    serve(KeyService, keyService({ keys, idempotency, catalog, clock, maxKeys, unit, standing, making })),
     serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, standing })),
     serve(UsageService, usageService({ ...storage, clock })),
     serve(SessionService, sessionService({ storage, limiter, registration, unit: config.unit, publicUrls, clock })),

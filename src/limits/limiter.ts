@@ -30,6 +30,9 @@ export interface Limiter {
    * is refused in debt. An id that comes with another rate than before keeps its bucket, filled in the same proportion.
    */
   take(id: string, rate: Rate, cost: number): Soon<Decision>;
-  /** Draws what was used already: the bucket may go into debt, of one window's worth at most. */
+  /**
+   * Draws what was used already: the bucket may go into debt, of one window's worth at most. A cost below 0 gives back what was
+   * taken and not used.
+   */
   draw(id: string, rate: Rate, cost: number): Soon<void>;
 }

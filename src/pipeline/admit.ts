@@ -31,7 +31,7 @@ export function createAdmit({ authenticate, limit, guessed }: AdmitOptions): Adm
     }
     const { caller, counted } = authenticated;
     // Who may not call the RPC counts for its account's rate, and must not use up the RPC's own.
-    const bounded = counted?.byMethod || method.methodKind === "server_streaming";
+    const bounded = counted?.byMethod || method.methodKind === "server_streaming" || accessOf(method).ownRate;
     const own = bounded && suffices(caller.rights, method) ? method : undefined;
     const taking = counted ? limit(counted, own, familyOf(arrival), counted.creditRemaining) : {};
     return whenThere(taking, (headers) => {

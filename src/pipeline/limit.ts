@@ -3,7 +3,9 @@
  *
  * A refusal takes nothing that lasts. The RPC's own bound is asked first and the tier's requests last: a call that is
  * refused costs no request, and a place under the RPC's own bound is back within a second. Tokens are only looked at
- * beforehand, for nobody knows how many a call needs: it may go while they are not in debt, and they are drawn after it.
+ * beforehand, for nobody knows how many a call needs: it may go while they are not in debt, and they are drawn after it. An RPC
+ * with a rate of its own has a bucket of its own, as large as the tier's; one that counts what it makes is only looked at
+ * beforehand, and takes when it makes.
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
@@ -12,7 +14,7 @@ import { formatDecimal } from "../decimal.ts";
 import { internal, type Refusal, rateLimited } from "../errors.ts";
 import type { Decision, Limiter, Rate } from "../limits/limiter.ts";
 import type { Tier } from "../limits/tiers.ts";
-import { isLater, type Soon } from "../soon.ts";
+import { isLater, type Soon, whenThere } from "../soon.ts";
 import { accessOf } from "./authorize.ts";
 
 /** Who is limited. */
@@ -39,6 +41,11 @@ export interface Limit {
     family: Family,
     creditRemaining: number | undefined,
   ): Soon<AnswerHeaders>;
+  /**
+   * Takes one from what an RPC may make a second, and returns what gives it back where nothing was made. Throws a Refusal, now or
+   * later.
+   */
+  making(accountId: string, method: DescMethod): Soon<() => void>;
   /** Tells where a caller stands, and takes nothing. */
   standing(caller: Caller): Promise<AccountRate>;
   /** Draws the tokens that a call of this caller took, in and out. */
@@ -77,10 +84,26 @@ export function createLimit({ limiter, clock }: LimitOptions): Limit {
   };
   return {
     limit(account, method, family, creditRemaining) {
-      const asker = { account, family, creditRemaining };
-      const rate = method && perSecond(accessOf(method).perSecond);
-      const own = rate && limiter.take(`${account.id} ${method.name}`, rate, 1);
-      return isLater(own) ? own.then((there) => takeTokens(asker, there)) : takeTokens(asker, own);
+      const access = method && accessOf(method);
+      const asker = {
+        account: access?.ownRate ? apart(account, method as DescMethod) : account,
+        family,
+        creditRemaining,
+      };
+      const rate = access && perSecond(access.perSecond);
+      const own = rate && limiter.take(ownId(account.id, method as DescMethod), rate, access.countsMade ? 0 : 1);
+      const goOn = (there: Decision | undefined) =>
+        takeTokens(asker, rate && there && access.countsMade ? wholeOne(there, rate) : there);
+      return isLater(own) ? own.then(goOn) : goOn(own);
+    },
+    making(accountId, method) {
+      const rate = perSecond(accessOf(method).perSecond);
+      if (!rate) throw internal(new Error(`${method} has no bound a second`));
+      const id = ownId(accountId, method);
+      return whenThere(limiter.take(id, rate, 1), (own) => {
+        if (!own.allowed) throw refusalOf(own, "call", "of this RPC a second", {});
+        return () => void limiter.draw(id, rate, -1);
+      });
     },
     async standing({ accountId, tier }) {
       if (!tier) throw internal(new Error("the operator has no rate"));
@@ -99,6 +122,21 @@ interface Asker {
   readonly account: LimitedAccount;
   readonly family: Family;
   readonly creditRemaining: number | undefined;
+}
+
+/** Says of a bucket that was looked at whether it holds one. */
+function wholeOne(looked: Decision, { capacity, windowMs }: Rate): Decision {
+  if (looked.remaining > 0) return looked;
+  return { ...looked, allowed: false, retryAfterMs: Math.ceil(looked.resetMs - windowMs + windowMs / capacity) };
+}
+
+function ownId(accountId: string, method: DescMethod): string {
+  return `${accountId} ${method.name}`;
+}
+
+/** Who is counted by a rate of an RPC's own. */
+function apart({ id, tier }: LimitedAccount, method: DescMethod): LimitedAccount {
+  return { id: `${ownId(id, method)} apart`, tier: { ...tier, tokensPerMinute: undefined } };
 }
 
 function refuseBeyond(

@@ -5,6 +5,8 @@
  * The administrator privilege is a field of SetAdministrator alone, which only a session may call: nothing that an API key
  * can send grants it.
  */
+
+import type { DescMethod } from "@bufbuild/protobuf";
 import {
   CreateKeyResponseSchema,
   DeleteKeyResponseSchema,
@@ -24,7 +26,7 @@ import type { AccountRate } from "../pipeline/limit.ts";
 import { hashKeySecret, maskKeySecret, newKeySecret } from "../secrets.ts";
 import type { IdempotencyStore } from "../storage/idempotency.ts";
 import type { ApiKey, KeyStore } from "../storage/keys.ts";
-import { makeOnce } from "./idempotency.ts";
+import { type Made, makeOnce } from "./idempotency.ts";
 import { issueKey } from "./issue-key.ts";
 import { keyMessage } from "./key-message.ts";
 import { readPermissions } from "./key-permissions.ts";
@@ -46,6 +48,8 @@ export interface KeyParts {
   readonly unit: string;
   /** Where a caller stands with the rate of its account. */
   readonly standing: (caller: Caller) => AccountRate | Promise<AccountRate>;
+  /** Counts a key that is made; what it returns says that none was. Throws a Refusal, now or later. */
+  readonly making: (accountId: string, method: DescMethod) => PromiseLike<() => void> | (() => void);
 }
 
 /** More keys than an account can have. */
@@ -70,8 +74,9 @@ export function keyService(parts: KeyParts): ServiceImplementation<typeof KeySer
       const { accountId } = call.caller;
       const now = clock();
       let secret: string | undefined;
+      const giveBack = await parts.making(accountId, call.method);
       // What is refused is refused within: a repeated request is as good as it was when it was first made.
-      const { id, headers } = makeOnce(parts.idempotency, call, now, () => {
+      const make = () => {
         refuseUnknown(extra);
         const made = issueKey(keys, {
           ...{ accountId, name, admin: false, now, maxKeys },
@@ -81,7 +86,14 @@ export function keyService(parts: KeyParts): ServiceImplementation<typeof KeySer
         });
         secret = made.secret;
         return made.key.id;
-      });
+      };
+      let outcome: Made;
+      try {
+        outcome = makeOnce(parts.idempotency, call, now, make);
+      } finally {
+        if (secret === undefined) giveBack();
+      }
+      const { id, headers } = outcome;
       const key = keyMessage(known(keys.find(accountId, id), id), now, secret);
       return whole(CreateKeyResponseSchema, { key }, headers);
     },

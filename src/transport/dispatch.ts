@@ -7,7 +7,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
-import { methodNotAllowed, unknownPath } from "../errors.ts";
+import { methodNotAllowed, responsesSocketNotServed, unknownPath } from "../errors.ts";
 import type { HttpAnswer, PlainAnswer } from "../http1/served-answer.ts";
 import type { PlainRequest } from "../http1/served-request.ts";
 import { orElse } from "../soon.ts";
@@ -17,9 +17,11 @@ import type { Assets } from "./assets.ts";
 import { discard, type HttpRequest } from "./body.ts";
 import type { Cors } from "./cors.ts";
 import type { Readiness } from "./health.ts";
+import { pathOf, plainPath } from "./request-path.ts";
 import type { RestDoor } from "./rest.ts";
 import type { Found, Routes } from "./routes.ts";
 import type { RpcDoor } from "./rpc.ts";
+import { asksForResponsesSocket } from "./websocket.ts";
 
 export interface DispatchOptions {
   readonly routes: Routes;
@@ -55,7 +57,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     void orElse(() => rest(req, res, { id, head, route: found.route, variables: found.variables }), failing(res, id));
   const handlePlain: Dispatch["handlePlain"] = (req) => {
     if (req.headers.origin !== undefined) return undefined;
-    const match = routes.find(req.method, pathOf(req.url));
+    const match = routes.find(req.method, plainPath(pathOf(req.url)));
     if (match.kind !== "found") return undefined;
     return (res) => {
       const id = newRequestId();
@@ -66,25 +68,26 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const id = newRequestId();
     const head = headOf(id, req.httpVersionMajor);
     const httpMethod = req.method ?? "";
-    const path = pathOf(req.url ?? "");
+    const came = pathOf(req.url ?? "");
+    const path = plainPath(came);
     const failed = failing(res, id);
     if (req.headers.origin !== undefined && cors.mark(req, head)) return void res.writeHead(204, head).end();
     const match = routes.find(httpMethod, path);
     if (match.kind === "found") return void visit(req, res, id, head, match);
     setHead(res, head);
-    const meant = path.replace(/^\/v1(?=\/v1\/)/, "");
-    const familyNear = () => routes.familyNear(meant, req.headers["anthropic-version"] !== undefined);
-    if (rpc.serves(path)) rpc.handle(req, res, id, path).catch(failed);
+    const familyNear = () => routes.familyNear(path, req.headers["anthropic-version"] !== undefined);
+    if (asksForResponsesSocket(req, path)) refuse(req, { res, id, family: familyNear() }, responsesSocketNotServed());
+    else if (rpc.serves(path)) rpc.handle(req, res, id, path).catch(failed);
     else if (path === "/" && isBrowser(req)) res.writeHead(302, { location: "/dashboard/" }).end();
     else if (path === "/") tell(req, { res, id, family: Family.OPENAI }, 200, addresses.describe(req));
-    else if (assets.serves(path)) showAsset(req, { res, id, family: Family.OPENAI }, assets, path).catch(failed);
+    else if (assets.serves(came)) showAsset(req, { res, id, family: Family.OPENAI }, assets, came).catch(failed);
     else if (path === "/healthz") tell(req, { res, id, family: Family.OPENAI }, 200, { status: "ok" });
     else if (path === "/readyz") {
       const standing = readiness.standing();
       tell(req, { res, id, family: Family.OPENAI }, standing.status === "ok" ? 200 : 503, standing);
     } else if (match.kind === "method")
       refuse(req, { res, id, family: familyNear() }, methodNotAllowed(httpMethod, match.allowed));
-    else refuse(req, { res, id, family: familyNear() }, unknownPath(httpMethod, path, meant !== path));
+    else refuse(req, { res, id, family: familyNear() }, unknownPath(httpMethod, came));
   };
   return { handle, handlePlain };
 }
@@ -104,13 +107,6 @@ async function showAsset(req: IncomingMessage, outlet: NodeOutlet, assets: Asset
   } else if (!(await assets.handle(req, outlet.res, path))) {
     refuse(req, outlet, unknownPath(httpMethod, path));
   }
-}
-
-/** A proxy's request may name the whole address. */
-function pathOf(url: string): string {
-  if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url).pathname : url;
-  const query = url.indexOf("?");
-  return query === -1 ? url : url.slice(0, query);
 }
 
 /** Answers what needs no key, to GET and HEAD. */

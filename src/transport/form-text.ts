@@ -11,12 +11,15 @@ import type { FieldPlan, ValuePlan } from "../wire/plan.ts";
 import { readMessage } from "../wire/read.ts";
 
 const truths = new Map([
-  ...["true", "True", "TRUE", "1", "on"].map((text) => [text, true] as const),
-  ...["false", "False", "FALSE", "0", "off"].map((text) => [text, false] as const),
+  ...["true", "t", "yes", "y", "on", "1"].map((text) => [text, true] as const),
+  ...["false", "f", "no", "n", "off", "0"].map((text) => [text, false] as const),
 ]);
 
-/** The grammar of JSON: no hexadecimal, no Infinity, no plus sign. */
-const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** What people write: `.5`, `5.`, `+1`, `05`. No hexadecimal, no Infinity, nothing between the digits. */
+const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/** A decimal is read exactly, from a text: `+.5` is `0.5`, and `5.` is `5`. */
+const decimal = /^(?:\+|(-))?(\d*)(?:\.(\d*))?$/;
 
 /** Returns undefined where the empty text leaves the field out. */
 export function readScalar(value: ValuePlan, text: string): JsonValue | undefined {
@@ -24,9 +27,24 @@ export function readScalar(value: ValuePlan, text: string): JsonValue | undefine
   const trimmed = text.trim();
   if (trimmed === "") return undefined;
   if (trimmed === "null") return null;
-  if (value.kind === "boolean") return truths.get(trimmed) ?? text;
+  if (value.kind === "boolean") return truths.get(trimmed.toLowerCase()) ?? text;
+  if (value.kind === "decimal") return decimalOf(trimmed) ?? text;
   if ((value.kind === "integer" || value.kind === "double") && number.test(trimmed)) return Number(trimmed);
   return text;
+}
+
+/** Returns undefined where it is none. */
+function decimalOf(text: string): string | undefined {
+  const [, sign = "", whole = "", fraction = ""] = decimal.exec(text) ?? [];
+  if (whole === "" && fraction === "") return undefined;
+  return `${sign}${whole === "" ? "0" : whole}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** Returns the names in a list with commas; empty ones are none. The JSON of a list stays one text, and so do commas alone. */
+export function namesApart(text: string): readonly string[] {
+  if (!text.includes(",") || text.trimStart().startsWith("[")) return [text];
+  const names = text.split(",").flatMap((name) => name.trim() || []);
+  return names.length > 0 ? names : [text];
 }
 
 /**
@@ -38,12 +56,6 @@ export function readList(text: string | undefined, { value }: FieldPlan): JsonVa
   const json = text?.startsWith("[") ? read(text) : undefined;
   if (!Array.isArray(json)) return undefined;
   return !holdsText(value) || areAlike(value, json) ? json : undefined;
-}
-
-/** Reads a list, as `readList` does, where the text may be no list at all: only if the whole of it fits. */
-export function readFitting(text: string, value: ValuePlan): JsonValue[] | undefined {
-  const json = text.startsWith("[") ? parsedOrText(text) : undefined;
-  return Array.isArray(json) && fits(value, json) ? json : undefined;
 }
 
 /** Reads an object that is written as one text of JSON; undefined where the text is none. */

@@ -2,7 +2,8 @@
  * Form bodies → the JSON that a client would have sent instead.
  *
  * A form knows texts only, so the message's plan says what each stands for: `max_tokens=5` becomes a number,
- * `input=007` stays a text, `stream=True` is true. A text that does not read as its field's type stays a text, and so
+ * `input=007` stays a text, `stream=True` is true. What a model is to read is the text that it is, also where it looks like a list:
+ * lists are made of repeated fields and brackets. An empty `model` is none, and `models` may be a list with commas. A text that does not read as its field's type stays a text, and so
  * does every field that the plan does not name. Then the codec reads the result as it reads any JSON, and gives the same
  * verdict with the same path. Only what breaks the form itself is refused here, and a field that is there twice and is no list.
  */
@@ -11,7 +12,7 @@ import { asRefusal } from "../errors.ts";
 import { WireFault } from "../wire/fault.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "../wire/plan.ts";
-import { holdsText, readFitting, readList, readObject, readScalar } from "./form-text.ts";
+import { holdsText, namesApart, readList, readObject, readScalar } from "./form-text.ts";
 import { type FormNode, formTree, isList, itemsOf, membersOf, onlyText, type Pair } from "./form-tree.ts";
 import { multipartPairs } from "./multipart.ts";
 import { urlencodedPairs } from "./urlencoded.ts";
@@ -43,8 +44,13 @@ function messageOf(plan: MessagePlan, members: Members): JsonObject {
   });
 }
 
+/** What models read. */
+const contents: ReadonlySet<string> = new Set(["prompt", "input", "content", "system"]);
+
 /** Returns what stands for a field, or undefined where the form leaves it out. */
-function memberOf(member: FieldPlan | UnionPlan, node: FormNode): JsonValue | undefined {
+function memberOf(member: FieldPlan | UnionPlan, written: FormNode): JsonValue | undefined {
+  if (member.key === "model" && onlyText(written)?.trim() === "") return undefined;
+  const node = member.key === "models" ? { ...written, texts: written.texts.flatMap(namesApart) } : written;
   if (member.kind === "union") return unionOf(member, node);
   if (member.shape === "one") return singleOf(member.value, node);
   if (member.shape === "map") {
@@ -69,13 +75,13 @@ function unionOf(union: UnionPlan, node: FormNode): JsonValue | undefined {
 
 /** One text is the scalar, unless it is the JSON of a list or an object that may stand here. */
 function unionOfText(union: UnionPlan, node: FormNode, text: string): JsonValue | undefined {
+  const scalar = scalarIn(union);
+  if (contents.has(union.key) && scalar) return singleOf(scalar, node);
   // Clients write null as the empty text, and an empty text ends no output.
   if (text === "" && union.key === "stop") return undefined;
   const list = listIn(union);
-  const numbers = union.numbers ? readFitting(text, union.numbers.value) : undefined;
-  const items = numbers ?? (list ? readList(text, list) : undefined);
+  const items = list ? readList(text, list) : undefined;
   if (items && items.length > 0) return items;
-  const scalar = scalarIn(union);
   const object = union.byType.has("object") ? readObject(text) : undefined;
   return object ?? (scalar ? singleOf(scalar, node) : readScalar({ kind: "raw" }, text));
 }

@@ -1,6 +1,7 @@
 /**
  * Decompresses what a caller has compressed, within the bounds of what may be sent plain: each piece is counted as it comes out,
- * and nothing more is made of what is too large or has no room.
+ * and nothing more is made of what is too large or has no room, or of a long body that was compressed too well to be meant.
+ * What is broken, cut off, or goes on behind its end is refused.
  *
  * It is done outside the event loop, by pieces. Of what becomes long one is gone on with at a time, until it has been read: so many
  * at once take their memory one after the other, and one processor, and leave others time between them. What stays short waits for
@@ -8,21 +9,49 @@
  */
 import { once } from "node:events";
 import type { Transform } from "node:stream";
-import { constants, createBrotliDecompress, createGunzip } from "node:zlib";
-import { cancelled, malformedBody, requestTooLarge } from "../errors.ts";
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflateRaw,
+  createInflate as createZlibInflate,
+  createZstdDecompress,
+} from "node:zlib";
+import { cancelled, compressedTooWell, malformedBody, requestTooLarge } from "../errors.ts";
+import type { Signal } from "../signal.ts";
 import type { BodyShare } from "./body-budget.ts";
 
-const codings = new Map<string, () => Transform>([
+/** Node's own decompressor. `bytesWritten` is how much of its input it has made use of. */
+type Decompressor = Transform & { readonly bytesWritten: number };
+
+/** RFC 9659: who reads zstd reads windows of 8 MB, and need read no larger ones, which cost as much memory. */
+const zstdWindowLog = 23;
+
+const codings: ReadonlyMap<string, (bytes: Uint8Array) => Decompressor> = new Map<
+  string,
+  (bytes: Uint8Array) => Decompressor
+>([
   ["gzip", () => createGunzip({ chunkSize })],
+  // RFC 9110, 8.4.1.2: some send the data without the frame that belongs around it.
+  ["deflate", (bytes) => (hasZlibHeader(bytes) ? createZlibInflate({ chunkSize }) : createInflateRaw({ chunkSize }))],
   ["br", () => createBrotliDecompress({ chunkSize, finishFlush: constants.BROTLI_OPERATION_FINISH })],
+  ["zstd", () => createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: zstdWindowLog } })],
 ]);
+
+/** RFC 1950, 2.2. */
+function hasZlibHeader([first = 0, second = 0]: Uint8Array): boolean {
+  return (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
+}
+
+/** The codings that are read. */
+export const knownCodings: readonly string[] = [...codings.keys()];
 
 /** The length of a piece, and of what is short. In bytes. */
 const chunkSize = 65_536;
 
-export function isKnownCoding(name: string): boolean {
-  return codings.has(name);
-}
+/** What a body may always become, however well it was compressed, and beyond that how many times its length. */
+const freeBytes = 1_048_576;
+const mostTimes = 200;
 
 export interface Inflating {
   readonly coding: string;
@@ -30,7 +59,7 @@ export interface Inflating {
   readonly maxBytes: number;
   readonly share: BodyShare;
   /** Fires when the caller goes away. */
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
 }
 
 export interface Inflated {
@@ -46,9 +75,10 @@ export function createInflate(): Inflate {
   const line = createLine();
   return async (bytes, { coding, maxBytes, share, signal }) => {
     if (bytes.length === 0) return { pieces: [], done: () => {} };
-    const stream = codings.get(coding)?.();
+    const stream = codings.get(coding)?.(bytes);
     if (!stream) throw malformedBody(`the compression ${coding} is not known`);
     const pieces: Buffer[] = [];
+    const mostBytes = Math.max(freeBytes, mostTimes * bytes.length);
     let length = 0;
     const place = line.place(signal);
     // What it fails by is thrown by the iteration.
@@ -58,10 +88,12 @@ export function createInflate(): Inflate {
         if (signal.aborted) throw cancelled();
         length += piece.length;
         if (length > maxBytes) throw requestTooLarge(maxBytes);
+        if (length > mostBytes) throw compressedTooWell(mostTimes);
         share.add(piece.length);
         pieces.push(piece);
         if (length >= chunkSize) await place.enter();
       }
+      if (stream.bytesWritten < bytes.length) throw malformedBody("more follows behind the end of what is compressed");
       return { pieces, done: place.leave };
     } catch (error) {
       place.leave();
@@ -73,13 +105,21 @@ export function createInflate(): Inflate {
 }
 
 function isOfZlib(error: unknown): boolean {
-  return /^(?:Z_|ERR_)/.test(String((error as { readonly code?: unknown } | null)?.code));
+  return /^(?:Z_|ZSTD_|ERR_)/.test(String((error as { readonly code?: unknown } | null)?.code));
+}
+
+/**
+ * Lets the next go on once what was inflated has been read: that is worked on before anybody else has a turn, and then the others
+ * have as long as it took since `readAt`, by `performance.now()`.
+ */
+export function doneSince({ done }: Pick<Inflated, "done">, readAt: number): void {
+  setImmediate(() => setTimeout(done, performance.now() - readAt));
 }
 
 /** One is at its head; the others wait. */
 interface Line {
   /** Returns a place that is left when the signal fires, at the latest. */
-  place(signal: AbortSignal): Place;
+  place(signal: Signal): Place;
 }
 
 interface Place {

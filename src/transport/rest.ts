@@ -7,9 +7,8 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import type { Admission, BodyRoom, Caller, Peer, Way } from "../call.ts";
-import { unsupportedMediaType } from "../errors.ts";
 import type { HttpAnswer } from "../http1/served-answer.ts";
-import { Leaving } from "../signal.ts";
+import { Leaving, type Signal } from "../signal.ts";
 import { following, isLater, orElse, type Soon, whenThere } from "../soon.ts";
 import { type JsonObject, longJson } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
@@ -17,13 +16,17 @@ import { nextTurn } from "../work.ts";
 import { writeBytes, writeProblem, writeStream, writeWhole } from "./answers.ts";
 import { type BodyLimits, discard, type HttpRequest, headerText, readBody, requestOf } from "./body.ts";
 import type { BodyBudget, BodyShare } from "./body-budget.ts";
+import { codingsIn, decoded } from "./content-coding.ts";
 import { readForm } from "./form.ts";
+import { doneSince, type Inflate } from "./inflate.ts";
+import { withListedStrings } from "./listed-strings.ts";
 import type { Route } from "./routes.ts";
 
 export interface RestOptions {
   readonly way: Way;
   readonly body: BodyLimits;
   readonly bodies: BodyBudget;
+  readonly inflate: Inflate;
   /** Silence on a stream after which a sign of life is sent, in milliseconds. */
   readonly keepAliveMs: number;
   readonly peerOf: (req: HttpRequest) => Peer;
@@ -41,7 +44,8 @@ export interface Visit {
 /** Whatever a call fails by is told to its caller: what this throws, now or later, is a fault in telling it. */
 export type RestDoor = (req: HttpRequest, res: HttpAnswer, visit: Visit) => Soon<void>;
 
-export function createRestDoor({ way, body: limits, bodies, keepAliveMs, peerOf }: RestOptions): RestDoor {
+export function createRestDoor(options: RestOptions): RestDoor {
+  const { way, body: limits, bodies, inflate, keepAliveMs, peerOf } = options;
   return (req, res, visit) => {
     const { id, route, head } = visit;
     const header = (name: string) => headerText(req, name);
@@ -70,7 +74,7 @@ export function createRestDoor({ way, body: limits, bodies, keepAliveMs, peerOf 
       Object.assign(head, headers);
       const share = bodies.open(caller.accountId);
       return following(
-        () => readCall(req, visit, limits, share),
+        () => readCall(req, visit, { limits, share, inflate, signal: gone }),
         (asked) => answer(caller, asked, share),
         (error): never => {
           share.release();
@@ -116,10 +120,37 @@ interface ReadCall {
   readonly request: Wire;
 }
 
+interface Reading {
+  readonly limits: BodyLimits;
+  readonly share: BodyShare;
+  readonly inflate: Inflate;
+  /** Fires when the caller goes away. */
+  readonly signal: Signal;
+}
+
 /** Reads the request, and finds out which of the route's RPCs it asks for. Throws a Refusal, now or later. */
-function readCall(req: HttpRequest, visit: Visit, limits: BodyLimits, share: BodyShare): Soon<ReadCall> {
-  if (headerText(req, "content-encoding")) throw unsupportedMediaType("bodies without a content-encoding");
-  return whenThere(readBody(req, limits, share), (body) => callOf(req, visit, body, share));
+function readCall(req: HttpRequest, visit: Visit, reading: Reading): Soon<ReadCall> {
+  const { limits, share } = reading;
+  const codings = codingsIn(headerText(req, "content-encoding"));
+  const body = readBody(req, limits, share);
+  if (codings.length > 0) return decodedCall(req, visit, body, codings, reading);
+  return whenThere(body, (bytes) => callOf(req, visit, bytes, share));
+}
+
+async function decodedCall(
+  req: HttpRequest,
+  visit: Visit,
+  came: Soon<Buffer>,
+  codings: readonly string[],
+  { limits, share, inflate, signal }: Reading,
+): Promise<ReadCall> {
+  const decoding = await decoded(await came, codings, { inflate, maxBytes: limits.maxBytes, share, signal });
+  const readAt = performance.now();
+  try {
+    return await callOf(req, visit, decoding.body, share);
+  } finally {
+    doneSince(decoding, readAt);
+  }
 }
 
 function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, room: BodyRoom): Soon<ReadCall> {
@@ -129,7 +160,8 @@ function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, roo
     return { method: chooseMethod(route, json), request: Wire.ofJson(desc, json) };
   }
   const request = requestOf(desc, headerText(req, "content-type"), body, room);
-  return whenThere(prepared(request, body.length), (read) => {
+  return whenThere(prepared(request, body.length), (came) => {
+    const read = withListedStrings(came);
     const named = Object.keys(variables).length === 0 ? read : read.with(variables);
     return { method: chooseMethod(route, named.outline()), request: named };
   });

@@ -39,6 +39,7 @@ export interface Found {
 
 export interface Routes {
   readonly all: readonly Route[];
+  /** HEAD is served where GET is: its answer is without a body, which is left to the server. */
   find(httpMethod: string, path: string): Match;
   /**
    * Returns the family that a path looks like, where nothing is served at it: that of the longest path it goes on from,
@@ -127,17 +128,19 @@ function createFind(all: readonly Route[]): Routes["find"] {
     else fixed.set(text, (fixed.get(text) ?? new Map()).set(route.httpMethod, { kind: "found", route, variables: {} }));
   }
   return (httpMethod, path) => {
+    const method = httpMethod === "HEAD" ? "GET" : httpMethod;
     const byMethod = fixed.get(path);
-    const found = byMethod?.get(httpMethod);
+    const found = byMethod?.get(method);
     if (found) return found;
-    const allowed = new Set(byMethod?.keys());
+    const served = new Set(byMethod?.keys());
     for (const route of patterns) {
       const variables = matchPath(route.template, path);
       if (!variables) continue;
-      if (route.httpMethod === httpMethod) return { kind: "found", route, variables };
-      allowed.add(route.httpMethod);
+      if (route.httpMethod === method) return { kind: "found", route, variables };
+      served.add(route.httpMethod);
     }
-    return allowed.size > 0 ? { kind: "method", allowed: [...allowed] } : { kind: "none" };
+    const allowed = [...served].flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : [one]));
+    return allowed.length > 0 ? { kind: "method", allowed } : { kind: "none" };
   };
 }
 

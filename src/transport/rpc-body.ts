@@ -14,8 +14,11 @@ import { longJson } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 import { doInTurns, doNow } from "../work.ts";
 import type { BodyShare } from "./body-budget.ts";
-import { type Inflate, isKnownCoding } from "./inflate.ts";
+import { doneSince, type Inflate } from "./inflate.ts";
 import { asConnectError, longRequest, type RpcCall } from "./rpc-call.ts";
+
+/** The codings of messages: those that connect-node tells its callers of. */
+const messageCodings: ReadonlySet<string> = new Set(["gzip", "br"]);
 
 /** How the messages of a body are written. */
 export interface Packing {
@@ -38,7 +41,7 @@ export function takePacking(headers: Headers): Packing {
   const coding = headers.get(name);
   // What connect-node reads may be of another length.
   headers.delete("content-length");
-  if (coding === null || !isKnownCoding(coding)) return { coding: undefined, isEnveloped, isBinary };
+  if (coding === null || !messageCodings.has(coding)) return { coding: undefined, isEnveloped, isBinary };
   headers.delete(name);
   return { coding, isEnveloped, isBinary };
 }
@@ -136,8 +139,8 @@ function inflater(coding: string | undefined, read: Read, reading: BodyReading) 
   if (coding === undefined) return undefined;
   return async function* (packed: Uint8Array, before: (length: number) => Uint8Array[]) {
     const share = shareOf();
-    const { pieces, done } = await inflate(packed, { coding, maxBytes: room, share, signal: call.signal });
-    const message = await joined(pieces);
+    const inflated = await inflate(packed, { coding, maxBytes: room, share, signal: call.signal });
+    const message = await joined(inflated.pieces);
     room -= message.length;
     share.remove(packed.length);
     let readAt = performance.now();
@@ -147,8 +150,7 @@ function inflater(coding: string | undefined, read: Read, reading: BodyReading) 
       yield* before(plain.length);
       yield plain;
     } finally {
-      // What is read is worked on before anybody else has a turn; then they have as long as that took, before the next is made.
-      setImmediate(() => setTimeout(done, performance.now() - readAt));
+      doneSince(inflated, readAt);
     }
   };
 }

@@ -31,7 +31,7 @@ import { streamOf, wholeOf } from "./answers.ts";
 import { discard } from "./body.ts";
 import type { BodyBudget, BodyShare } from "./body-budget.ts";
 import { createGrpcDoor, type GrpcVisit, isGrpc } from "./grpc.ts";
-import { createInflate } from "./inflate.ts";
+import type { Inflate } from "./inflate.ts";
 import { rpcBody, takePacking } from "./rpc-body.ts";
 import { asConnectError, noMessage, type RpcCall, requestOfMessage } from "./rpc-call.ts";
 
@@ -49,6 +49,7 @@ export interface RpcOptions {
   /** How long the body of a call may take to arrive. */
   readonly bodyTimeoutMs: number;
   readonly bodies: BodyBudget;
+  readonly inflate: Inflate;
   readonly peerOf: (req: IncomingMessage) => Peer;
   /** Ends the open services' endless streams; calls are left to finish. */
   readonly draining: AbortSignal;
@@ -76,9 +77,8 @@ const insteadKey = createContextKey<ConnectError | undefined>(undefined);
 const contextKey = createContextKey<HandlerContext | undefined>(undefined);
 
 export function createRpcDoor(options: RpcOptions): RpcDoor {
-  const { way, services, open, maxBytes, bodyTimeoutMs, bodies, peerOf, draining } = options;
+  const { way, services, open, maxBytes, bodyTimeoutMs, bodies, inflate, peerOf, draining } = options;
   const compressions = [compressionGzip, compressionBrotli];
-  const inflate = createInflate();
   const grpc = createGrpcDoor({ way, bodyTimeoutMs, bodies, compressions });
   const visits = new Map<string, Pick<GrpcVisit, "method" | "maxBytes">>();
   const router = createConnectRouter({

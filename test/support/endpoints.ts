@@ -138,8 +138,11 @@ export const asForm: Encode = (request) => ({
   body: new URLSearchParams(pairsOf(request)),
 });
 
-/** Lists and objects as one text of JSON. */
-export const asFormOfJson: Encode = (request) => ({ headers: {}, body: new URLSearchParams(textsOf(request)) });
+/** Lists and objects as one text of JSON, but for what a model reads: that would be a text. */
+export const asFormOfJson: Encode = ({ prompt, input, ...settings }) => {
+  const read = { ...(prompt === undefined ? {} : { prompt }), ...(input === undefined ? {} : { input }) };
+  return { headers: {}, body: new URLSearchParams([...pairsOf(read), ...textsOf(settings)]) };
+};
 
 export const asMultipart: Encode = (request) => {
   const body = new FormData();

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/access.proto.
  */
 export const file_modelgateway_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvYWNjZXNzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEi9wEKBkFjY2VzcxInCgZmYW1pbHkYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuRmFtaWx5EicKBmNhbGxlchgCIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5DYWxsZXISEwoLc2VsZWN0ZWRfYnkYAyABKAkSFQoNZWl0aGVyX2ZhbWlseRgEIAEoCBISCgpib2R5X2ZpZWxkGAUgASgJEhIKCnBlcl9zZWNvbmQYBiABKA0SEgoKZGF0YV9maWVsZBgHIAEoCRIMCgRkb25lGAggASgJEiUKBWF1ZGl0GAkgASgLMhYubW9kZWxnYXRld2F5LnYxLkF1ZGl0IicKBUF1ZGl0Eg8KB3N1YmplY3QYASABKAkSDQoFdGVsbHMYAiADKAkqcQoGRmFtaWx5EhYKEkZBTUlMWV9VTlNQRUNJRklFRBAAEhEKDUZBTUlMWV9PUEVOQUkQARIUChBGQU1JTFlfQU5USFJPUElDEAISFAoQRkFNSUxZX1JFU1BPTlNFUxADEhAKDEZBTUlMWV9BRE1JThAEKoIBCgZDYWxsZXISFgoSQ0FMTEVSX1VOU1BFQ0lGSUVEEAASDgoKQ0FMTEVSX0tFWRABEhQKEENBTExFUl9BRE1JTl9LRVkQAhITCg9DQUxMRVJfT1BFUkFUT1IQAxIRCg1DQUxMRVJfQU5ZT05FEAQSEgoOQ0FMTEVSX1NFU1NJT04QBTpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjbhgMgASgLMhcubW9kZWxnYXRld2F5LnYxLkFjY2Vzc1IGYWNjZXNzYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvYWNjZXNzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEingIKBkFjY2VzcxInCgZmYW1pbHkYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuRmFtaWx5EicKBmNhbGxlchgCIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5DYWxsZXISEwoLc2VsZWN0ZWRfYnkYAyABKAkSFQoNZWl0aGVyX2ZhbWlseRgEIAEoCBISCgpib2R5X2ZpZWxkGAUgASgJEhIKCnBlcl9zZWNvbmQYBiABKA0SEgoKZGF0YV9maWVsZBgHIAEoCRIMCgRkb25lGAggASgJEiUKBWF1ZGl0GAkgASgLMhYubW9kZWxnYXRld2F5LnYxLkF1ZGl0EhAKCG93bl9yYXRlGAogASgIEhMKC2NvdW50c19tYWRlGAsgASgIIicKBUF1ZGl0Eg8KB3N1YmplY3QYASABKAkSDQoFdGVsbHMYAiADKAkqcQoGRmFtaWx5EhYKEkZBTUlMWV9VTlNQRUNJRklFRBAAEhEKDUZBTUlMWV9PUEVOQUkQARIUChBGQU1JTFlfQU5USFJPUElDEAISFAoQRkFNSUxZX1JFU1BPTlNFUxADEhAKDEZBTUlMWV9BRE1JThAEKoIBCgZDYWxsZXISFgoSQ0FMTEVSX1VOU1BFQ0lGSUVEEAASDgoKQ0FMTEVSX0tFWRABEhQKEENBTExFUl9BRE1JTl9LRVkQAhITCg9DQUxMRVJfT1BFUkFUT1IQAxIRCg1DQUxMRVJfQU5ZT05FEAQSEgoOQ0FMTEVSX1NFU1NJT04QBTpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjbhgMgASgLMhcubW9kZWxnYXRld2F5LnYxLkFjY2Vzc1IGYWNjZXNzYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Access is the part of an RPC's contract that doors and pipeline obey.
@@ -87,6 +87,21 @@ export type Access = Message<"modelgateway.v1.Access"> & {
    * @generated from field: modelgateway.v1.Audit audit = 9;
    */
   audit?: Audit | undefined;
+
+  /**
+   * Counts the calls of the RPC apart from all others: by a rate of its own, as high as the tier's in requests, and not by
+   * tokens.
+   *
+   * @generated from field: bool own_rate = 10;
+   */
+  ownRate: boolean;
+
+  /**
+   * Counts under `per_second` only what the RPC has made: a call that is refused, or repeats another, takes nothing.
+   *
+   * @generated from field: bool counts_made = 11;
+   */
+  countsMade: boolean;
 };
 
 /**

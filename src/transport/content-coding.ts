@@ -1,0 +1,59 @@
+/**
+ * What `Content-Encoding` says of a request's body, and the body as it was before.
+ *
+ * Source: RFC 9110, 8.4. Codings were applied in the order in which they are named, and are undone in the other. Each step is
+ * bounded and counted as the body itself is (`inflate.ts`).
+ */
+import { unsupportedContentCoding } from "../errors.ts";
+import type { Signal } from "../signal.ts";
+import type { BodyShare } from "./body-budget.ts";
+import { type Inflate, type Inflated, knownCodings } from "./inflate.ts";
+
+/** Nobody compresses more often, and each time takes memory. */
+const mostCodings = 3;
+
+const accepted = [...knownCodings, "identity"];
+
+/** Older names, which RFC 9110 has readers know. */
+const synonyms: ReadonlyMap<string, string> = new Map([["x-gzip", "gzip"]]);
+
+/** Returns the codings in the order in which they were applied. Throws a Refusal for one that is not read. */
+export function codingsIn(header: string | undefined): readonly string[] {
+  if (header === undefined || header === "identity") return [];
+  const names = header.split(",").map((name) => name.trim().toLowerCase());
+  const codings = names.map((name) => synonyms.get(name) ?? name).filter((name) => name !== "" && name !== "identity");
+  const areRead = codings.length <= mostCodings && codings.every((name) => knownCodings.includes(name));
+  if (!areRead) throw unsupportedContentCoding(accepted);
+  return codings;
+}
+
+export interface Decoding {
+  readonly inflate: Inflate;
+  /** The most bytes that each step may make of it. */
+  readonly maxBytes: number;
+  /** Where the body is counted: as what it becomes from then on. */
+  readonly share: BodyShare;
+  /** Fires when the caller goes away. */
+  readonly signal: Signal;
+}
+
+/** A body without its codings. */
+export interface Decoded extends Pick<Inflated, "done"> {
+  readonly body: Buffer;
+}
+
+/** Undoes the codings. Throws a Refusal. */
+export async function decoded(came: Buffer, codings: readonly string[], decoding: Decoding): Promise<Decoded> {
+  const { inflate, ...bounds } = decoding;
+  let body = came;
+  let done = () => {};
+  for (const coding of codings.toReversed()) {
+    // Whoever holds the place in the line would wait for itself.
+    done();
+    const inflated = await inflate(body, { ...bounds, coding });
+    decoding.share.remove(body.length);
+    done = inflated.done;
+    body = inflated.pieces.length === 1 ? (inflated.pieces[0] as Buffer) : Buffer.concat(inflated.pieces);
+  }
+  return { body, done };
+}
