@@ -102,7 +102,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
       "work.ts",
     ],
   ],
-  families: ["providers/operations.ts", "call.ts", "errors.ts", "flow.ts", "wire"],
+  families: ["providers/operations.ts", "providers/chat-takes.ts", "call.ts", "errors.ts", "flow.ts", "wire"],
   providers: [
     ...["http1", "config", "tokens"],
     ...["call.ts", "errors.ts", "facts.ts (types)", "flow.ts", "signal.ts", "soon.ts", "wire"],

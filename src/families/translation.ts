@@ -6,6 +6,7 @@
  * JSON. What the other family cannot say is left out and named; what it must not leave out is refused.
  */
 import type { Answer } from "../call.ts";
+import type { ChatTakes } from "../providers/chat-takes.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
 import type { Wire } from "../wire/wire.ts";
 
@@ -15,6 +16,10 @@ export interface TranslationContext {
   readonly form: Form;
   /** The most that the model may put out, in tokens, where the catalogue knows it. */
   readonly maxOutputTokens: number | undefined;
+  /** What a server of chat takes; undefined where it takes everything, and where chat is put into other words again. */
+  readonly takes?: ChatTakes | undefined;
+  /** Whether the model reasons; undefined where nobody said. */
+  readonly reasons?: boolean | undefined;
   /** Identifies the answer where the caller's family wants its own kind of id; letters and digits. */
   readonly answerId: string;
   /** Seconds since 1970, where the answer tells when it was made. */

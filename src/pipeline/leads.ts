@@ -26,6 +26,8 @@ export interface Lead {
   readonly way: readonly Translation[];
   readonly operation: Operation;
   readonly speak: Speak<Operation>;
+  /** What its server of chat takes; undefined where it takes everything. */
+  readonly takes: Provider["takes"];
   /** Whether calls may have to wait for one another there. */
   readonly hasQueue: boolean;
   readonly state: TargetState;
@@ -139,11 +141,12 @@ function createLeadAt(options: LeadsOptions): LeadAt {
 function leadsOfAll(asked: Operation, model: Model, { providers, targets }: LeadsOptions): Map<Target, Lead> {
   const leads = new Map<Target, Lead>();
   for (const target of model.targets) {
-    const { speaks, kind, hasQueue = false } = providerOf(target, providers);
+    const { speaks, kind, takes, hasQueue = false } = providerOf(target, providers);
     const way = wayTo(asked, (operation) => speaks[operation] !== undefined && mayRelay(model, operation));
     const operation = way?.at(-1)?.to ?? asked;
     const speak = speaks[operation] as Speak<Operation>;
-    if (way) leads.set(target, { model, target, kind, way, operation, speak, hasQueue, state: targets.of(target) });
+    const spoken = { kind, operation, speak, takes, hasQueue };
+    if (way) leads.set(target, { model, target, way, ...spoken, state: targets.of(target) });
   }
   return leads;
 }

@@ -18,7 +18,7 @@ export interface TranslateOptions {
 
 /** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
 export function translate(
-  { way, model }: Pick<Lead, "way" | "model">,
+  { way, model, takes }: Pick<Lead, "way" | "model" | "takes">,
   part: Call,
   { form, arrivedAt }: TranslateOptions,
 ): Translated<Operation, Operation> {
@@ -29,6 +29,8 @@ export function translate(
   const translated = translateAlong(way, asked, {
     form,
     maxOutputTokens: model.maxOutputTokens,
+    takes,
+    reasons: model.reasons,
     answerId: part.id.replace(/^req_/, ""),
     now: Math.floor(arrivedAt / 1000),
     estimateTokens: estimatePromptTokens,

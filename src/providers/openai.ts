@@ -7,6 +7,7 @@
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { longJson } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
+import { chatTakesOf } from "./chat-takes.ts";
 import { checkOver, commonFields, type Dialect, type Follower, speakOver } from "./dialect.ts";
 import { createAlikeReader } from "./openai-alike.ts";
 import { speakSpeech } from "./openai-speech.ts";
@@ -29,6 +30,7 @@ export function createOpenAiProvider({ baseUrl, apiKey, timeouts }: OpenAiOption
   const dialect = openAiDialect(credential);
   return {
     kind: "openai",
+    takes: chatTakesOf(baseUrl),
     speaks: {
       chat: speakOver(upstream, dialect, "/chat/completions"),
       completions: speakOver(upstream, dialect, "/completions"),

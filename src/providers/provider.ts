@@ -9,6 +9,7 @@ import type { AttemptFacts } from "../facts.ts";
 import type { Signal } from "../signal.ts";
 import type { Soon } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
+import type { ChatTakes } from "./chat-takes.ts";
 import type { Form, Input, Operation, Output } from "./operations.ts";
 import type { Timeouts } from "./timeouts.ts";
 
@@ -86,6 +87,8 @@ export interface Provider {
   /** The API that it speaks: openai, anthropic, embedded. */
   readonly kind: string;
   readonly speaks: { readonly [O in Operation]?: Speak<O> };
+  /** What its server of chat takes; unset where it takes everything. */
+  readonly takes?: ChatTakes;
   /** Whether calls may have to wait for one another there. */
   readonly hasQueue?: boolean;
   /**

@@ -126,9 +126,11 @@ function isNumberList(value: JsonValue): boolean {
   return Array.isArray(value) && typeof value[0] === "number";
 }
 
-/** Whether it is a word that an open enum does not know yet. */
+/** Whether it is a word that an open enum does not know yet, or an object in the place of an open text. */
 function isFutureWord({ open, value: plan }: { open: boolean; value: ValuePlan }, value: JsonValue): boolean {
-  return open && plan.kind === "enum" && typeof value === "string" && !plan.numbers.has(value);
+  if (!open) return false;
+  if (plan.kind === "string") return jsonType(value) === "object";
+  return plan.kind === "enum" && typeof value === "string" && !plan.numbers.has(value);
 }
 
 function readShape(field: FieldPlan, value: JsonValue, depth: number, options: ReadOptions): unknown {

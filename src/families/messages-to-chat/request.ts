@@ -9,6 +9,7 @@
 import type { CreateMessageRequest, MessageMetadata } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../errors.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { withInstructions } from "../instructions.ts";
 import type { TranslationContext } from "../translation.ts";
 import { conversationOf } from "./conversation.ts";
 import { reasoningEffortOf } from "./effort.ts";
@@ -32,7 +33,7 @@ export function chatRequestOf(
   const streamed = context.form === "stream";
   return fieldsSet({
     model: request.model,
-    messages: conversationOf(request, names, unsaid),
+    messages: [...withInstructions(conversationOf(request, names, unsaid), context.takes)],
     max_tokens: maxTokensOf(request, context),
     temperature: request.temperature,
     top_p: request.topP,
@@ -42,7 +43,7 @@ export function chatRequestOf(
     ...tools,
     ...toolChoiceOf(request.toolChoice, tools.tools !== undefined, names, unsaid),
     response_format: responseFormatOf(request.outputConfig?.format),
-    reasoning_effort: reasoningEffortOf(request, unsaid),
+    reasoning_effort: reasoningEffortOf(request, context.reasons, unsaid),
     user: request.metadata?.userId === undefined ? undefined : shortened(request.metadata.userId),
     metadata: simulationOf(request.metadata),
   });

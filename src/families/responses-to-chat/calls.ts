@@ -8,7 +8,7 @@
 import type { JsonObject } from "../../wire/json.ts";
 import { GrowingInput } from "../messages-to-chat/input.ts";
 import type { SpokenCall } from "../messages-to-chat/spoken.ts";
-import type { CallItem } from "./items.ts";
+import type { CallItem } from "./call-item.ts";
 
 interface Call {
   id: string;

@@ -13,13 +13,13 @@ import {
 } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue, itemNotFound, missingField } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import type { Dropped } from "../chat-to-messages/dropped.ts";
+import { agentMessage, searchResult } from "./agent-items.ts";
 import { chatPart, contentOf, isText } from "./content.ts";
-import { Turn } from "./turn.ts";
+import { type Talk, Turn } from "./turn.ts";
 
 /** Throws a Refusal for what a chat model must not do without. */
-export function conversationOf({ instructions, input }: CreateResponseRequest, dropped: Dropped): JsonObject[] {
-  const conversation = new Conversation(dropped);
+export function conversationOf({ instructions, input }: CreateResponseRequest, talk: Talk): JsonObject[] {
+  const conversation = new Conversation(talk);
   if (instructions) conversation.add({ role: "system", content: instructions });
   if (input.case === "inputText") conversation.add({ role: "user", content: input.value });
   const items = input.case === "inputItems" ? input.value.items : [];
@@ -34,14 +34,14 @@ const roles: Readonly<Partial<Record<Role, string>>> = {
 };
 
 class Conversation {
-  readonly #dropped: Dropped;
+  readonly #talk: Talk;
   readonly #messages: JsonObject[] = [];
   #turn: Turn | undefined;
   /** What came with the results of the last tools besides text. */
   #attached: JsonObject[] = [];
 
-  constructor(dropped: Dropped) {
-    this.#dropped = dropped;
+  constructor(talk: Talk) {
+    this.#talk = talk;
   }
 
   add(message: JsonObject): void {
@@ -67,13 +67,32 @@ class Conversation {
         this.#result(item, path);
         return;
       case Type.REASONING:
-        this.#turnFor(path, true).reason(item, path, this.#dropped);
+        this.#turnFor(path, true).reason(item, path);
         return;
       case Type.ITEM_REFERENCE:
         throw itemNotFound(item.id ?? "");
     }
-    if (typeof item.extra?.type === "string") this.#dropped.add(path);
+    if (typeof item.extra?.type === "string") this.#other(item, item.extra.type, path);
     else this.#message(item, path);
+  }
+
+  /** Takes an item of a kind that only some clients know. */
+  #other(item: ResponseItem, type: string, path: string): void {
+    switch (type) {
+      case "additional_tools":
+        return;
+      case "tool_search_call":
+        this.#turnFor(path).call(item, path);
+        return;
+      case "tool_search_output":
+        this.#endTurn();
+        this.#messages.push(searchResult(item, path, this.#talk.names));
+        return;
+      case "agent_message":
+        this.add({ role: "user", content: agentMessage(item, path) });
+        return;
+    }
+    this.#talk.dropped.add(path);
   }
 
   #message(item: ResponseItem, path: string): void {
@@ -92,7 +111,7 @@ class Conversation {
   #turnFor(path: string, begins = false): Turn {
     if (begins && this.#turn?.isClosed) this.#endTurn();
     this.#endResults();
-    this.#turn ??= new Turn(path);
+    this.#turn ??= new Turn(path, this.#talk);
     return this.#turn;
   }
 
@@ -108,7 +127,7 @@ class Conversation {
   }
 
   #endTurn(): void {
-    if (this.#turn) this.#messages.push(...this.#turn.message(this.#dropped));
+    if (this.#turn) this.#messages.push(...this.#turn.message());
     this.#turn = undefined;
   }
 

@@ -15,15 +15,16 @@ import type { Translation } from "../translation.ts";
 import { chatRequestOf } from "./request.ts";
 import { type Origin, originOf } from "./response.ts";
 import { eventsOf, responseOf } from "./stream.ts";
-import { customToolsOf } from "./tools.ts";
+import { toolsetOf } from "./tools.ts";
 
 export const responsesToChat: Translation<"responses", "chat"> = {
   from: "responses",
   to: "chat",
   translate(request, context) {
     const dropped = new Dropped();
-    const chat = chatRequestOf(request, context, dropped);
-    const origin = originOf(request, context, customToolsOf(request.message()));
+    const tools = toolsetOf(request.message(), context.takes, dropped);
+    const chat = chatRequestOf(request, tools, context, dropped);
+    const origin = originOf(request, context, tools.names);
     return {
       request: chat,
       dropped: dropped.inOrderOf(request),

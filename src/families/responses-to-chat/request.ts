@@ -14,16 +14,19 @@ import { asRefusal, invalidValue, missingField } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
+import { withInstructions } from "../instructions.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import type { TranslationContext } from "../translation.ts";
 import { conversationOf } from "./conversation.ts";
-import { toolsOf } from "./tools.ts";
+import { chosenTools } from "./tool-choice.ts";
+import type { Toolset } from "./tools.ts";
 
 /** Keys that the schema does not name, and whose meaning no chat request has or another key of this request has. */
 const foreign = new Set([
   ...["messages", "n", "modalities", "audio", "functions", "function_call", "response_format", "reasoning_effort"],
   ...["verbosity", "max_tokens", "max_completion_tokens", "logprobs", "web_search_options"],
-  ...["context_management", "moderation", "image", "access_programs"],
+  ...["context_management", "moderation", "image", "access_programs", "client_metadata", "generate", "stream_id"],
+  ...["prompt_cache_options", "personality", "multi_agent", "betas", "previous_response", "include_obfuscation"],
 ]);
 const named = new Set(CreateResponseRequestSchema.members.map(({ name }) => name));
 /** What `include` may ask for and the answer has anyway, as far as the model tells it. */
@@ -32,22 +35,25 @@ const included = new Set(["message.output_text.logprobs", "reasoning.encrypted_c
 /** Throws a Refusal. */
 export function chatRequestOf(
   asked: Wire<typeof CreateResponseRequestSchema>,
+  tools: Toolset,
   context: TranslationContext,
   dropped: Dropped,
 ): Wire<typeof CreateChatCompletionRequestSchema> {
   const request = asked.message();
   if (request.prompt) throw invalidValue("prompt", "the gateway keeps no prompt templates; send the prompt itself");
   const isStream = context.form === "stream";
+  const { takes } = context;
+  const talk = { names: tools.names, takes, dropped };
   const chat = fieldsSet({
     ...vendorKeys(request, dropped),
     model: request.model,
-    messages: conversationOf(request, dropped),
-    ...toolsOf(request, dropped),
+    messages: [...withInstructions(conversationOf(request, talk), takes)],
+    ...chosenTools(request, tools, takes, dropped),
     max_completion_tokens: bounded(request.maxOutputTokens, context),
     temperature: request.temperature,
     top_p: request.topP,
     ...logprobsOf(request),
-    ...wordsOf(asked.json()),
+    ...wordsOf(asked.json(), context, dropped),
     response_format: request.text?.format && formatOf(request.text.format, dropped),
     user: request.user,
     safety_identifier: request.safetyIdentifier,
@@ -81,9 +87,11 @@ function logprobsOf({ topLogprobs, include }: CreateResponseRequest): JsonObject
   return fieldsSet({ logprobs: true, top_logprobs: topLogprobs });
 }
 
-/** The words are the same in both, those of the future too. */
-function wordsOf({ reasoning, text }: JsonObject): JsonObject {
-  const effort = (reasoning as JsonObject | null | undefined)?.effort ?? undefined;
+/** The words are the same in both, those of the future too. What does not reason is told of no effort. */
+function wordsOf({ reasoning, text }: JsonObject, { reasons }: TranslationContext, dropped: Dropped): JsonObject {
+  const asked = (reasoning as JsonObject | null | undefined)?.effort ?? undefined;
+  const effort = reasons === false ? undefined : asked;
+  if (asked !== effort && asked !== "none") dropped.add("reasoning.effort");
   const verbosity = (text as JsonObject | null | undefined)?.verbosity ?? undefined;
   return fieldsSet({ reasoning_effort: effort, verbosity });
 }

@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { TranslationContext } from "../translation.ts";
 import type { ItemStatus } from "./items.ts";
+import type { ToolNames } from "./tool-names.ts";
 
 /** What a response has from the call that it answers. */
 export interface Origin {
@@ -15,16 +16,15 @@ export interface Origin {
   /** Seconds since 1970. */
   readonly createdAt: number;
   readonly asked: JsonObject;
-  /** The names of the tools that take free text. */
-  readonly customTools: ReadonlySet<string>;
+  readonly names: ToolNames;
 }
 
 export function originOf(
   request: Wire<typeof CreateResponseRequestSchema>,
   { answerId, now }: TranslationContext,
-  customTools: ReadonlySet<string>,
+  names: ToolNames,
 ): Origin {
-  return { answerId, createdAt: now, asked: request.json(), customTools };
+  return { answerId, createdAt: now, asked: request.json(), names };
 }
 
 /** What came of it. */

@@ -47,7 +47,7 @@ export function responseOf(
   const { model, choices, usage, serviceTier } = readable<ChatCompletion>(answer);
   const choice = choices.find(({ index }) => index === 0);
   if (!choice) throw upstreamFailed("its answer is empty");
-  const output = new Output(origin.answerId, origin.customTools);
+  const output = new Output(origin.answerId, origin.names);
   output.take(choice.message, choice.logprobs);
   const { status, incomplete } = endOf(choice.finishReason, output.refused);
   output.end(status);
@@ -67,7 +67,7 @@ class ResponseStream {
 
   constructor(origin: Origin) {
     this.#origin = origin;
-    this.#output = new Output(origin.answerId, origin.customTools);
+    this.#output = new Output(origin.answerId, origin.names);
   }
 
   chunk({ model, choices, usage, serviceTier }: ChatCompletionChunk): JsonObject[] {
