@@ -4,6 +4,7 @@ import type { Handler, ServiceImplementation } from "../call.ts";
 import { internal } from "../errors.ts";
 import { planOf } from "../wire/plan.ts";
 import { nextTurn } from "../work.ts";
+import { withMeant } from "./meant.ts";
 import { createValidate } from "./validate.ts";
 
 export interface ServedService {
@@ -26,11 +27,11 @@ export function createHandle(services: readonly ServedService[], only?: readonly
   // A message that the wire cannot carry stops the start, and not the first call that needs it.
   for (const { input, output } of methods) for (const desc of [input, output]) planOf(desc);
   const validate = createValidate(methods.map(({ input }) => input));
-  return (call) => {
+  return withMeant((call) => {
     validate(call.request);
     const handler = handlers.get(call.method);
     if (!handler) throw internal(new Error(`no handler for ${call.method}`));
     // To check what is long is a turn's work, and so is what comes then.
     return call.request.isLong ? nextTurn().then(() => handler(call)) : handler(call);
-  };
+  });
 }
