@@ -14,6 +14,7 @@ import {
 import { invalidValue, itemNotFound, missingField } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { agentMessage, searchResult } from "./agent-items.ts";
+import { isCompacted, isTrigger, summaryMessage, summaryWish } from "./compaction.ts";
 import { chatPart, contentOf, isText } from "./content.ts";
 import { type Talk, Turn } from "./turn.ts";
 
@@ -23,7 +24,7 @@ export function conversationOf({ instructions, input }: CreateResponseRequest, t
   if (instructions) conversation.add({ role: "system", content: instructions });
   if (input.case === "inputText") conversation.add({ role: "user", content: input.value });
   const items = input.case === "inputItems" ? input.value.items : [];
-  for (const [i, item] of items.entries()) conversation.take(item, `input[${i}]`);
+  for (const [i, item] of items.entries()) conversation.take(item, `input[${i}]`, items[i + 1]);
   return conversation.end();
 }
 
@@ -35,7 +36,7 @@ const roles: Readonly<Partial<Record<Role, string>>> = {
 
 class Conversation {
   readonly #talk: Talk;
-  readonly #messages: JsonObject[] = [];
+  #messages: JsonObject[] = [];
   #turn: Turn | undefined;
   /** What came with the results of the last tools besides text. */
   #attached: JsonObject[] = [];
@@ -56,7 +57,7 @@ class Conversation {
     return this.#messages.length > 0 ? this.#messages : [{ role: "user", content: "" }];
   }
 
-  take(item: ResponseItem, path: string): void {
+  take(item: ResponseItem, path: string, next?: ResponseItem): void {
     switch (item.type) {
       case Type.FUNCTION_CALL:
       case Type.CUSTOM_TOOL_CALL:
@@ -72,8 +73,28 @@ class Conversation {
       case Type.ITEM_REFERENCE:
         throw itemNotFound(item.id ?? "");
     }
-    if (typeof item.extra?.type === "string") this.#other(item, item.extra.type, path);
+    if (isTrigger(item)) this.#compact(path, next);
+    else if (isCompacted(item)) this.#summary(item, path);
+    else if (typeof item.extra?.type === "string") this.#other(item, item.extra.type, path);
     else this.#message(item, path);
+  }
+
+  /** Asks for a summary, or where it has been made already forgets what it stands for. */
+  #compact(path: string, next: ResponseItem | undefined): void {
+    if (!next) {
+      this.add(summaryWish());
+      return;
+    }
+    if (!isCompacted(next)) throw invalidValue(path, "it has to be the last item");
+    this.#endTurn();
+    this.#attached = [];
+    this.#messages = this.#messages.filter(({ role }) => role === "system" || role === "developer");
+  }
+
+  #summary(item: ResponseItem, path: string): void {
+    const message = summaryMessage(item);
+    if (message) this.add(message);
+    else this.#talk.dropped.add(path);
   }
 
   /** Takes an item of a kind that only some clients know. */

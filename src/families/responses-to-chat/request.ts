@@ -17,6 +17,7 @@ import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { withInstructions } from "../instructions.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import type { TranslationContext } from "../translation.ts";
+import { asksToCompact } from "./compaction.ts";
 import { conversationOf } from "./conversation.ts";
 import { chosenTools } from "./tool-choice.ts";
 import type { Toolset } from "./tools.ts";
@@ -43,18 +44,20 @@ export function chatRequestOf(
   if (request.prompt) throw invalidValue("prompt", "the gateway keeps no prompt templates; send the prompt itself");
   const isStream = context.form === "stream";
   const { takes } = context;
+  // A summary is text, of whatever form the answers are.
+  const compacts = asksToCompact(request);
   const talk = { names: tools.names, takes, dropped };
   const chat = fieldsSet({
     ...vendorKeys(request, dropped),
     model: request.model,
     messages: [...withInstructions(conversationOf(request, talk), takes)],
-    ...chosenTools(request, tools, takes, dropped),
+    ...(compacts ? {} : chosenTools(request, tools, takes, dropped)),
     max_completion_tokens: bounded(request.maxOutputTokens, context),
     temperature: request.temperature,
     top_p: request.topP,
-    ...logprobsOf(request),
+    ...(compacts ? {} : logprobsOf(request)),
     ...wordsOf(asked.json(), context, dropped),
-    response_format: request.text?.format && formatOf(request.text.format, dropped),
+    response_format: compacts ? undefined : request.text?.format && formatOf(request.text.format, dropped),
     user: request.user,
     safety_identifier: request.safetyIdentifier,
     service_tier: request.serviceTier,

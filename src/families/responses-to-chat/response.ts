@@ -7,6 +7,7 @@ import type { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/r
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { TranslationContext } from "../translation.ts";
+import { asksToCompact } from "./compaction.ts";
 import type { ItemStatus } from "./items.ts";
 import type { ToolNames } from "./tool-names.ts";
 
@@ -17,6 +18,8 @@ export interface Origin {
   readonly createdAt: number;
   readonly asked: JsonObject;
   readonly names: ToolNames;
+  /** Whether the answer is the item that stands for the conversation. */
+  readonly compacts: boolean;
 }
 
 export function originOf(
@@ -24,7 +27,7 @@ export function originOf(
   { answerId, now }: TranslationContext,
   names: ToolNames,
 ): Origin {
-  return { answerId, createdAt: now, asked: request.json(), names };
+  return { answerId, createdAt: now, asked: request.json(), names, compacts: asksToCompact(request.message()) };
 }
 
 /** What came of it. */
