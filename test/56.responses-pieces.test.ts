@@ -13,7 +13,7 @@ function take(pieces: number, tell: (event: JsonObject) => void = () => {}): voi
   const tool = { kind: "function", namespace: undefined, isWrapped: false } as const;
   const calls = new Calls((id, name) => new CallItem(0, "x", { ...tool, name }, id));
   for (let i = 0; i < pieces; i++) {
-    for (const event of calls.take({ index: 0, id: "call_1", name: "f", input: piece })) tell(event);
+    for (const event of calls.take({ index: 0, id: "call_1", name: "f", input: piece, signature: "" })) tell(event);
   }
 }
 

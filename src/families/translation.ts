@@ -18,6 +18,8 @@ export interface TranslationContext {
   readonly maxOutputTokens: number | undefined;
   /** What a server of chat takes; undefined where it takes everything, and where chat is put into other words again. */
   readonly takes?: ChatTakes | undefined;
+  /** The model's name at its upstream. */
+  readonly target?: string | undefined;
   /** Whether the model reasons; undefined where nobody said. */
   readonly reasons?: boolean | undefined;
   /** Identifies the answer where the caller's family wants its own kind of id; letters and digits. */

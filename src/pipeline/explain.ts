@@ -119,7 +119,13 @@ type Translator = (lead: Lead) => Translated<Operation, Operation>;
 function translator({ form, call, arrivedAt }: Explaining & { readonly call: Call; readonly arrivedAt: number }) {
   const done = new Map<string, Translated<Operation, Operation>>();
   const translateFor: Translator = (lead) => {
-    const words = JSON.stringify([lead.operation, lead.model.maxOutputTokens, lead.model.reasons, lead.takes]);
+    const words = JSON.stringify([
+      lead.operation,
+      lead.model.maxOutputTokens,
+      lead.model.reasons,
+      lead.takes,
+      lead.target.model,
+    ]);
     const translated = done.get(words) ?? translate(lead, firstPart(lead.way, call), { form, arrivedAt });
     done.set(words, translated);
     return translated;

@@ -18,7 +18,7 @@ export interface TranslateOptions {
 
 /** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
 export function translate(
-  { way, model, takes }: Pick<Lead, "way" | "model" | "takes">,
+  { way, model, takes, target }: Pick<Lead, "way" | "model" | "takes" | "target">,
   part: Call,
   { form, arrivedAt }: TranslateOptions,
 ): Translated<Operation, Operation> {
@@ -30,6 +30,7 @@ export function translate(
     form,
     maxOutputTokens: model.maxOutputTokens,
     takes,
+    target: target.model,
     reasons: model.reasons,
     answerId: part.id.replace(/^req_/, ""),
     now: Math.floor(arrivedAt / 1000),

@@ -9,19 +9,28 @@
 import { ContentBlockType } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { missingField } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
+import { ownId, signatureBeside } from "../call-signature.ts";
 import type { PlacedBlock } from "./content.ts";
 import { fieldsSet } from "./fields.ts";
 import type { ToolNames } from "./names.ts";
 
-/** Puts the paths of what it leaves out into `unsaid`. */
-export function assistantMessage(blocks: readonly PlacedBlock[], names: ToolNames, unsaid: Set<string>): JsonObject {
+/** What is told of a conversation, and by which names. */
+export interface Telling {
+  readonly names: ToolNames;
+  /** The model's name at its upstream. */
+  readonly target: string | undefined;
+  /** Takes the paths of what is left out. */
+  readonly unsaid: Set<string>;
+}
+
+export function assistantMessage(blocks: readonly PlacedBlock[], { names, target, unsaid }: Telling): JsonObject {
   let text = "";
   let reasoning = "";
   const calls: JsonObject[] = [];
   for (const placed of blocks) {
     const { block, path } = placed;
     if (block.type === ContentBlockType.TEXT) text += block.text ?? "";
-    else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names));
+    else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names, calls.length === 0, target));
     else if (block.type === ContentBlockType.THINKING && !block.signature) reasoning += block.thinking ?? "";
     else unsaid.add(path);
   }
@@ -33,9 +42,10 @@ export function assistantMessage(blocks: readonly PlacedBlock[], names: ToolName
   });
 }
 
-function toolCall({ block, path }: PlacedBlock, names: ToolNames): JsonObject {
+function toolCall({ block, path }: PlacedBlock, names: ToolNames, isFirst: boolean, target?: string): JsonObject {
   const { id, name, input } = block;
   if (!id) throw missingField(`${path}.id`);
   if (!name) throw missingField(`${path}.name`);
-  return { id, type: "function", function: { name: names.toChat(name), arguments: JSON.stringify(input ?? {}) } };
+  const called = { name: names.toChat(name), arguments: JSON.stringify(input ?? {}) };
+  return { id: ownId(id), type: "function", function: called, ...signatureBeside(id, isFirst, target) };
 }

@@ -16,19 +16,18 @@ import {
 } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import { assistantMessage } from "./assistant.ts";
+import { assistantMessage, type Telling } from "./assistant.ts";
 import { contentOf, type PlacedBlock, paragraphs, partsOf, placed } from "./content.ts";
-import type { ToolNames } from "./names.ts";
 import { toolResultOf } from "./tool-results.ts";
 
-/** Puts the paths of what it leaves out into `unsaid`. */
-export function conversationOf(request: CreateMessageRequest, names: ToolNames, unsaid: Set<string>): JsonObject[] {
+export function conversationOf(request: CreateMessageRequest, telling: Telling): JsonObject[] {
+  const { unsaid } = telling;
   const messages: JsonObject[] = [];
   const instructions = systemPrompt(request, unsaid);
   if (instructions) messages.push({ role: "system", content: instructions });
   for (const { role, blocks } of turnsOf(request.messages)) {
     if (role === Role.SYSTEM) messages.push({ role: "system", content: instructionsIn(blocks) });
-    else if (role === Role.ASSISTANT) messages.push(assistantMessage(blocks, names, unsaid));
+    else if (role === Role.ASSISTANT) messages.push(assistantMessage(blocks, telling));
     else messages.push(...userMessages(blocks));
   }
   return messages;

@@ -27,7 +27,8 @@ export const messagesToChat: Translation<"messages", "chat"> = {
     const unsaid = new Set<string>();
     const chat = chatRequestOf(asked, context, names, unsaid);
     const asks = Wire.ofJson(operations.chat.input, chat);
-    const origin = { answerId: context.answerId, model: asked.model ?? "", stops: stopsOf(asked), names };
+    const { answerId, target } = context;
+    const origin = { answerId, model: asked.model ?? "", stops: stopsOf(asked), names, target };
     return {
       request: asks,
       dropped: droppedOf(request.json(), unsaid),

@@ -33,7 +33,7 @@ export function chatRequestOf(
   const streamed = context.form === "stream";
   return fieldsSet({
     model: request.model,
-    messages: [...withInstructions(conversationOf(request, names, unsaid), context.takes)],
+    messages: [...withInstructions(conversationOf(request, { names, target: context.target, unsaid }), context.takes)],
     max_tokens: maxTokensOf(request, context),
     temperature: request.temperature,
     top_p: request.topP,

@@ -2,6 +2,7 @@
 import type { ResponseContentPart, ResponseItem } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../errors.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { ownId } from "../call-signature.ts";
 import { contentOf, isText } from "./content.ts";
 import type { ToolNames } from "./tool-names.ts";
 
@@ -35,7 +36,7 @@ export function searchResult({ callId, extra }: ResponseItem, path: string, name
   if (!callId) throw missingField(`${path}.call_id`);
   const found = toolsFound(extra?.tools ?? []).map(([namespace, name]) => names.chatNameOf(namespace, name));
   const content = found.length > 0 ? `These tools can be called now: ${found.join(", ")}` : "No tools were found.";
-  return { role: "tool", tool_call_id: callId, content };
+  return { role: "tool", tool_call_id: ownId(callId), content };
 }
 
 function toolsFound(tools: JsonValue, namespace?: string): [namespace: string | undefined, name: string][] {

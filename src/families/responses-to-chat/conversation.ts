@@ -13,6 +13,7 @@ import {
 } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue, itemNotFound, missingField } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
+import { ownId } from "../call-signature.ts";
 import { agentMessage, searchResult } from "./agent-items.ts";
 import { isCompacted, isTrigger, summaryMessage, summaryWish } from "./compaction.ts";
 import { chatPart, contentOf, isText } from "./content.ts";
@@ -136,8 +137,9 @@ class Conversation {
     return this.#turn;
   }
 
-  #result({ callId, output }: ResponseItem, path: string): void {
-    if (!callId) throw missingField(`${path}.call_id`);
+  #result({ callId: signed, output }: ResponseItem, path: string): void {
+    if (!signed) throw missingField(`${path}.call_id`);
+    const callId = ownId(signed);
     this.#endTurn();
     const parts = output.case === "outputParts" ? output.value.parts : [];
     const text = output.case === "outputText" ? output.value : parts.filter(isText).map((part) => part.text ?? "");

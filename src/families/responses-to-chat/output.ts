@@ -6,6 +6,7 @@
  */
 import type { AssistantMessage, LogProbs } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { signedId } from "../call-signature.ts";
 import { spokenIn } from "../messages-to-chat/spoken.ts";
 import { CallItem } from "./call-item.ts";
 import { Calls } from "./calls.ts";
@@ -22,11 +23,12 @@ export class Output {
   #prose: ReasoningItem | MessageItem | undefined;
   refused = false;
 
-  constructor(answerId: string, names: ToolNames) {
+  constructor(answerId: string, names: ToolNames, target: string | undefined) {
     this.#answerId = answerId;
-    this.#calls = new Calls((id, name) => {
+    this.#calls = new Calls((id, name, signature) => {
       const index = this.#items.length;
-      const item = new CallItem(index, answerId, names.callerTool(name), id || `call_${answerId}_${index}`);
+      const own = id || `call_${answerId}_${index}`;
+      const item = new CallItem(index, answerId, names.callerTool(name), signedId(own, signature, target));
       this.#items.push(item);
       return item;
     });

@@ -46,7 +46,7 @@ export function chatRequestOf(
   const { takes } = context;
   // A summary is text, of whatever form the answers are.
   const compacts = asksToCompact(request);
-  const talk = { names: tools.names, takes, dropped };
+  const talk = { names: tools.names, takes, dropped, target: context.target };
   const chat = fieldsSet({
     ...vendorKeys(request, dropped),
     model: request.model,

@@ -18,16 +18,18 @@ export interface Origin {
   readonly createdAt: number;
   readonly asked: JsonObject;
   readonly names: ToolNames;
+  /** The model's name at its upstream. */
+  readonly target: string | undefined;
   /** Whether the answer is the item that stands for the conversation. */
   readonly compacts: boolean;
 }
 
 export function originOf(
   request: Wire<typeof CreateResponseRequestSchema>,
-  { answerId, now }: TranslationContext,
+  { answerId, now, target }: TranslationContext,
   names: ToolNames,
 ): Origin {
-  return { answerId, createdAt: now, asked: request.json(), names, compacts: asksToCompact(request.message()) };
+  return { answerId, createdAt: now, asked: request.json(), names, target, compacts: asksToCompact(request.message()) };
 }
 
 /** What came of it. */

@@ -115,8 +115,8 @@ class ResponseStream {
   }
 }
 
-function outputOf({ compacts, answerId, names }: Origin): Output | Compaction {
-  return compacts ? new Compaction(answerId) : new Output(answerId, names);
+function outputOf({ compacts, answerId, names, target }: Origin): Output | Compaction {
+  return compacts ? new Compaction(answerId) : new Output(answerId, names, target);
 }
 
 /** A refusal is a complete answer, whatever the vendor calls its end, and so is a summary, also one that was cut off. */

@@ -9,6 +9,7 @@ import { type ResponseItem, ResponseItemType } from "../../../gen/modelgateway/v
 import { missingField } from "../../errors.ts";
 import type { ChatTakes } from "../../providers/chat-takes.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { ownId, signatureBeside } from "../call-signature.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import { isText } from "./content.ts";
@@ -20,6 +21,8 @@ export interface Talk {
   readonly names: ToolNames;
   readonly takes: ChatTakes | undefined;
   readonly dropped: Dropped;
+  /** The model's name at its upstream. */
+  readonly target: string | undefined;
 }
 
 export class Turn {
@@ -66,19 +69,21 @@ export class Turn {
   }
 
   call(item: ResponseItem, path: string): void {
-    const { callId: id, extra, input = "" } = item;
-    if (!id) throw missingField(`${path}.call_id`);
+    const { callId, extra, input = "" } = item;
+    if (!callId) throw missingField(`${path}.call_id`);
     const isSearch = extra?.type === "tool_search_call";
     const called = isSearch ? "tool_search" : item.name;
     if (!called) throw missingField(`${path}.name`);
-    const { names, takes } = this.#talk;
+    const { names, takes, target } = this.#talk;
+    const id = ownId(callId);
+    const signature = signatureBeside(callId, this.#calls.length === 0, target);
     const name = names.chatNameOf(item.namespace || undefined, called);
     const isCustom = item.type === ResponseItemType.CUSTOM_TOOL_CALL;
     if (isCustom && takes?.customTools !== false) {
-      this.#calls.push({ id, type: "custom", custom: { name, input } });
+      this.#calls.push({ id, type: "custom", custom: { name, input }, ...signature });
     } else {
       const text = isCustom ? JSON.stringify({ input }) : (item.arguments ?? JSON.stringify(extra?.arguments ?? {}));
-      this.#calls.push({ id, type: "function", function: { name, arguments: text } });
+      this.#calls.push({ id, type: "function", function: { name, arguments: text }, ...signature });
     }
   }
 
