@@ -18,6 +18,7 @@ import { invalidValue } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { assistantMessage, type Telling } from "./assistant.ts";
 import { contentOf, type PlacedBlock, paragraphs, partsOf, placed } from "./content.ts";
+import { changesTools } from "./offered-tools.ts";
 import { toolResultOf } from "./tool-results.ts";
 
 export function conversationOf(request: CreateMessageRequest, telling: Telling): JsonObject[] {
@@ -26,9 +27,12 @@ export function conversationOf(request: CreateMessageRequest, telling: Telling):
   const instructions = systemPrompt(request, unsaid);
   if (instructions) messages.push({ role: "system", content: instructions });
   for (const { role, blocks } of turnsOf(request.messages)) {
-    if (role === Role.SYSTEM) messages.push({ role: "system", content: instructionsIn(blocks) });
-    else if (role === Role.ASSISTANT) messages.push(assistantMessage(blocks, telling));
-    else messages.push(...userMessages(blocks));
+    if (role === Role.SYSTEM) {
+      const said = blocks.filter(({ block }) => !changesTools(block));
+      if (said.length > 0 || blocks.length === 0) messages.push({ role: "system", content: instructionsIn(said) });
+    }
+    if (role === Role.ASSISTANT) messages.push(assistantMessage(blocks, telling));
+    else if (role !== Role.SYSTEM) messages.push(...userMessages(blocks));
   }
   return messages;
 }

@@ -16,6 +16,7 @@ import { reasoningEffortOf } from "./effort.ts";
 import { fieldsSet } from "./fields.ts";
 import { responseFormatOf } from "./format.ts";
 import { shortened, type ToolNames } from "./names.ts";
+import { offeredTools } from "./offered-tools.ts";
 import { refuseLostThread } from "./thread.ts";
 import { toolChoiceOf, toolsOf } from "./tools.ts";
 
@@ -29,7 +30,7 @@ export function chatRequestOf(
   refuseLostThread(request);
   for (let i = maxStops; i < request.stopSequences.length; i++) unsaid.add(`stop_sequences[${i}]`);
   const stops = stopsOf(request);
-  const tools = toolsOf(request.tools, names, unsaid);
+  const tools = toolsOf(offeredTools(request, unsaid), names, unsaid);
   const streamed = context.form === "stream";
   return fieldsSet({
     model: request.model,
