@@ -101,6 +101,21 @@ describe("a trigger at the end", () => {
   });
 });
 
+test("its own path answers what the user said and the item, and keeps nothing", async () => {
+  const { status, text: told } = await ask({ input: history }, "/responses/compact");
+  expect(status).toBe(200);
+  const { id, object, output, usage: counted } = JSON.parse(told);
+  expect(object).toBe("response.compaction");
+  expect(output).toEqual([history[1], expect.objectContaining({ type: "compaction" })]);
+  expect(counted.total_tokens).toBe(13);
+  const kept = await fetch(`${gateway.baseUrl}/responses/${id}`, {
+    headers: { authorization: `Bearer ${gateway.apiKey}` },
+  });
+  expect(kept.status).toBe(404);
+  const { sent } = await ask({ input: [...output, { role: "user", content: "go on" }] });
+  expect(JSON.stringify(sent.messages)).toContain(said);
+});
+
 describe("the item", () => {
   const compacted = async () => JSON.parse((await ask({ input: [...history, trigger] })).text);
 
