@@ -3,16 +3,17 @@
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { CallItem } from "../src/families/responses-to-chat/call-item.ts";
 import { Calls } from "../src/families/responses-to-chat/calls.ts";
-import { CallItem } from "../src/families/responses-to-chat/items.ts";
 
 const piece = "0123456789";
 
 /** Hands a call in so many pieces, and tells of every event. */
 function take(pieces: number, tell: (event: JsonObject) => void = () => {}): void {
-  const calls = new Calls((id, name) => new CallItem(0, "x", "function", id, name));
+  const tool = { kind: "function", namespace: undefined, isWrapped: false } as const;
+  const calls = new Calls((id, name) => new CallItem(0, "x", { ...tool, name }, id));
   for (let i = 0; i < pieces; i++) {
-    for (const event of calls.take({ index: 0, id: "call_1", name: "f", input: piece })) tell(event);
+    for (const event of calls.take({ index: 0, id: "call_1", name: "f", input: piece, signature: "" })) tell(event);
   }
 }
 

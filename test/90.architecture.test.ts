@@ -104,7 +104,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   families: [
     ...["providers/operations.ts", "providers/count.ts", "providers/chat-counts.ts", "providers/message-counts.ts"],
-    ...["call.ts", "errors.ts", "flow.ts", "wire", "work.ts"],
+    ...["providers/profile/instructions.ts", "call.ts", "errors.ts", "flow.ts", "wire", "work.ts"],
   ],
   providers: [
     ...["http1", "config", "tokens"],

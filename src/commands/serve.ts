@@ -45,8 +45,7 @@ export async function runGateway(
   try {
     const found = await discoverModels(config, log);
     if (found.models.length === 0 && !found.embeddedModels) log.warn(noModel);
-    const priced = found.models.filter(({ price, id }) => price && found.catalogue.some((known) => known.id === id));
-    if (found.cataloguePrices.isAssumed && priced.length > 0)
+    if (found.cataloguePrices.isAssumed && servesCatalogue(found))
       log.warn(assumedRate(found), "the rate of the dollar is assumed");
     const gateway = await start(found, storage, log);
     const asked = signalled();
@@ -70,6 +69,11 @@ export async function runGateway(
 /** How long the gateway may take to end without a word. */
 const quickMs = 1_000;
 const stillRunning = "calls that run are waited for; a second signal ends them at once";
+
+/** Whether a model is served at the catalogue's own price. */
+function servesCatalogue({ models, catalogue }: Config): boolean {
+  return models.some(({ price }) => price && catalogue.some((known) => known.price === price));
+}
 
 /** What to do about prices whose rate nobody has set. */
 function assumedRate({ cataloguePrices, unit }: Config) {

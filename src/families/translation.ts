@@ -16,6 +16,12 @@ export interface TranslationContext {
   readonly form: Form;
   /** The most that the model may put out, in tokens, where the catalogue knows it. */
   readonly maxOutputTokens: number | undefined;
+  /** Whether a server of chat takes custom tools; undefined where chat is put into other words again. */
+  readonly customTools?: boolean | undefined;
+  /** The model's name at its upstream. */
+  readonly target?: string | undefined;
+  /** Whether the model reasons; undefined where nobody said. */
+  readonly reasons?: boolean | undefined;
   /** Identifies the answer where the caller's family wants its own kind of id; letters and digits. */
   readonly answerId: string;
   /** Seconds since 1970, where the answer tells when it was made. */

@@ -121,7 +121,8 @@ type Translator = (lead: Lead) => Translated<Operation, Operation>;
 function translator({ form, call, arrivedAt }: Explaining & { readonly call: Call; readonly arrivedAt: number }) {
   const done = new Map<string, Translated<Operation, Operation>>();
   const translateFor: Translator = (lead) => {
-    const words = `${lead.operation} ${lead.model.maxOutputTokens}`;
+    const { operation, model, target, fitting } = lead;
+    const words = JSON.stringify([operation, model.maxOutputTokens, model.reasons, fitting?.customTools, target.model]);
     const translated = done.get(words) ?? doNow(inWordsOf(lead, firstPart(lead.way, call), { form, arrivedAt }));
     done.set(words, translated);
     return fitted(lead, translated);

@@ -4,6 +4,7 @@ import type { Handler, ServiceImplementation } from "../call.ts";
 import { internal } from "../errors.ts";
 import { planOf } from "../wire/plan.ts";
 import { nextTurn } from "../work.ts";
+import { withMeant } from "./meant.ts";
 import { createValidate, validateLong } from "./validate.ts";
 
 export interface ServedService {
@@ -26,7 +27,7 @@ export function createHandle(services: readonly ServedService[], only?: readonly
   // A message that the wire cannot carry stops the start, and not the first call that needs it.
   for (const { input, output } of methods) for (const desc of [input, output]) planOf(desc);
   const validate = createValidate(methods.map(({ input }) => input));
-  return (call) => {
+  return withMeant((call) => {
     const { method, request } = call;
     const handler = handlers.get(method);
     if (!handler) throw internal(new Error(`no handler for ${method}`));
@@ -36,5 +37,5 @@ export function createHandle(services: readonly ServedService[], only?: readonly
         .then(() => handler(call));
     validate(request);
     return handler(call);
-  };
+  });
 }

@@ -21,7 +21,7 @@ export interface TranslateOptions {
 
 /** Puts a call into the words that the upstream of a lead speaks, as it takes them. Throws a Refusal. */
 export function* translate(
-  lead: Pick<Lead, "way" | "model" | "operation" | "fitting">,
+  lead: Pick<Lead, "way" | "model" | "target" | "operation" | "fitting">,
   part: Call,
   options: TranslateOptions,
 ): Work<Translated<Operation, Operation>> {
@@ -51,7 +51,7 @@ function callersPath(path: string, way: readonly Translation[]): string[] {
 
 /** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
 export function* inWordsOf(
-  { way, model }: Pick<Lead, "way" | "model">,
+  { way, model, target, fitting }: Pick<Lead, "way" | "model" | "target" | "fitting">,
   part: Call,
   { form, arrivedAt }: TranslateOptions,
 ): Work<Translated<Operation, Operation>> {
@@ -62,6 +62,9 @@ export function* inWordsOf(
   const translated = yield* translateAlong(way, asked, {
     form,
     maxOutputTokens: model.maxOutputTokens,
+    customTools: fitting?.customTools,
+    target: target.model,
+    reasons: model.reasons,
     answerId: part.id.replace(/^req_/, ""),
     now: Math.floor(arrivedAt / 1000),
     estimateTokens: estimatePromptTokens,

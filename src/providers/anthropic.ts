@@ -2,7 +2,7 @@
  * The dialect of Anthropic's Messages API.
  *
  * In a request only `model` is replaced, and `stream` set; sampling settings are left out, and named, where the caller's
- * version of the API has none. `anthropic-version` and `anthropic-beta` go on as the caller sent them. Errors keep the
+ * version of the API has none, and so is thinking that Claude has not signed. `anthropic-version` and `anthropic-beta` go on as the caller sent them. Errors keep the
  * vendor's wording, which clients read: they switch features off by it.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
@@ -18,6 +18,7 @@ import { createHide, type Hide } from "./hidden-words.ts";
 import type { Operation } from "./operations.ts";
 import type { Attempt, Provider, Speak } from "./provider.ts";
 import type { Timeouts } from "./timeouts.ts";
+import { provesThinking, withoutUnsigned } from "./unsigned-thinking.ts";
 import { createUpstream } from "./upstream.ts";
 import { type ErrorDialect, refusalOfAnswer, refusalOfErrorIn } from "./upstream-error.ts";
 
@@ -35,11 +36,12 @@ export function createAnthropicProvider({ baseUrl, apiKey, timeouts, headers, qu
   const upstream = createUpstream(baseUrl, timeouts, query);
   const credential = { ...lowerCased(headers), ...(apiKey ? { "x-api-key": apiKey } : {}) };
   const dialect = anthropicDialect(credential, createHide(baseUrl, secretsOf(apiKey, headers, query)));
+  const isSigned = (model: string) => provesThinking(model, baseUrl);
   return {
     kind: "anthropic",
     speaks: {
-      messages: withoutSampling(speakOver(upstream, dialect, "/messages")),
-      count_tokens: withoutSampling(speakOver(upstream, dialect, "/messages/count_tokens")),
+      messages: leavingOut(speakOver(upstream, dialect, "/messages"), isSigned),
+      count_tokens: leavingOut(speakOver(upstream, dialect, "/messages/count_tokens"), isSigned),
     },
     check: checkOver(upstream, { ...credential, "anthropic-version": defaultVersion }),
     close: () => upstream.close(),
@@ -52,19 +54,20 @@ const defaultVersion = "2023-06-01";
 const firstWithoutSampling = "2026-10-21";
 const sampling = ["temperature", "top_p", "top_k"];
 
-/** Leaves them out and names them, or refuses them where the caller would rather be refused. */
-function withoutSampling<O extends Operation>(speak: Speak<O>): Speak<O> {
+/** Leaves out what the vendor would refuse and names it, or refuses it where the caller would rather be refused. */
+function leavingOut<O extends Operation>(speak: Speak<O>, isSigned: (model: string) => boolean): Speak<O> {
   return async (attempt) => {
-    const { request, header } = attempt;
-    const given = request.outline();
-    const dropped =
+    const { header, model } = attempt;
+    const signed = isSigned(model) ? await withoutUnsigned(attempt.request) : { request: attempt.request, dropped: [] };
+    const given = signed.request.outline();
+    const refused =
       versionOf(header) < firstWithoutSampling ? [] : sampling.filter((key) => (given[key] ?? null) !== null);
+    const dropped = [...refused, ...signed.dropped];
     if (dropped.length === 0) return speak(attempt);
     if (header("x-gateway-strict")?.trim().toLowerCase() === "true") throw wouldBeDropped(dropped);
-    const answer = await speak({
-      ...attempt,
-      request: request.with(Object.fromEntries(dropped.map((key) => [key, undefined]))),
-    });
+    const left = Object.fromEntries(refused.map((key) => [key, undefined]));
+    const request = refused.length === 0 ? signed.request : signed.request.with(left);
+    const answer = await speak({ ...attempt, request });
     const further = answer.headers?.["x-gateway-dropped"] ?? [];
     return { ...answer, headers: { ...answer.headers, "x-gateway-dropped": dropped.concat(further).join(", ") } };
   };

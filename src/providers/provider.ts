@@ -93,6 +93,8 @@ export interface Fitted<W extends Wire = Wire> {
 export interface Fitting {
   /** The name by which a chat request bounds its output. */
   readonly outputBound: "max_tokens" | "max_completion_tokens";
+  /** Whether chat requests may have custom tools, which take free text. */
+  readonly customTools: boolean;
   /** Returns the request as the upstream takes it. `isOwn` says that its caller wrote it in the words of this operation. */
   fit<W extends Wire>(operation: Operation, request: W, isOwn: boolean): Fitted<W>;
 }

@@ -1,4 +1,4 @@
-/** Which calls of models may be repeated under an Idempotency-Key: all that cost. */
+/** Which calls of models may be repeated under an Idempotency-Key: all that cost, but for summaries of conversations. */
 import type { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import type { Handler, ServiceImplementation } from "../call.ts";
 import type { Replays } from "../pipeline/replay.ts";

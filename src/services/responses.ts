@@ -8,14 +8,19 @@
 
 import type { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import type { CreateResponseRequestSchema, ResponseStreamEventSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
-import { DeletedResponseSchema, ModelResponseSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
-import type { Call, Frames, ServiceImplementation } from "../call.ts";
+import {
+  CompactedResponseSchema,
+  DeletedResponseSchema,
+  ModelResponseSchema,
+} from "../../gen/modelgateway/v1/responses_pb.ts";
+import type { Answer, Call, Frames, ServiceImplementation } from "../call.ts";
 import { invalidValue, responseNotFound } from "../errors.ts";
 import type { Complete } from "../pipeline/complete.ts";
 import type { ResponseStore } from "../storage/responses.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { doInTurns } from "../work.ts";
+import { compactedJson, compactionOf } from "./compacted-responses.ts";
 import { type Resolved, resolve } from "./responses-input.ts";
 
 export interface ResponsesParts {
@@ -33,7 +38,7 @@ export interface ResponseLimits {
   readonly maxBytes: number;
 }
 
-type Implemented = "createResponse" | "streamResponse" | "getResponse" | "deleteResponse";
+type Implemented = "createResponseCompaction" | "createResponse" | "streamResponse" | "getResponse" | "deleteResponse";
 type CreateCall = Call<typeof CreateResponseRequestSchema>;
 
 export function responseMethods(
@@ -58,6 +63,7 @@ export function responseMethods(
       if (answer.kind !== "stream") return answer;
       return { ...answer, frames: keeping(answer.frames, keep) };
     },
+    createResponseCompaction: (call) => compacted(call, parts),
     async getResponse({ request, caller }) {
       const { id = "", stream } = request.message();
       if (stream) throw invalidValue("stream", "a kept response is told whole");
@@ -71,6 +77,16 @@ export function responseMethods(
       return { kind: "whole", body: Wire.ofJson(DeletedResponseSchema, { id, object: "response", deleted: true }) };
     },
   };
+}
+
+/** Sums a conversation up, and keeps nothing. */
+async function compacted(call: CreateCall, parts: ResponsesParts): Promise<Answer<typeof CompactedResponseSchema>> {
+  const { request } = await prepared(call, parts);
+  const asked = compactionOf(request);
+  const answer = await parts.complete("responses", "whole", { ...call, request: asked });
+  if (answer.kind !== "whole") return answer as never;
+  const body = Wire.ofJson(CompactedResponseSchema, compactedJson(answer.body.json(), asked.json().input));
+  return { ...answer, body };
 }
 
 /** Refuses what the gateway does not do, and resolves what refers to kept responses. */

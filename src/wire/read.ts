@@ -130,9 +130,11 @@ function isNumberList(value: JsonValue): boolean {
   return Array.isArray(value) && typeof value[0] === "number";
 }
 
-/** Whether it is a word that an open enum does not know yet. */
+/** Whether it is a word that an open enum does not know yet, or an object in the place of an open text. */
 function isFutureWord({ open, value: plan }: { open: boolean; value: ValuePlan }, value: JsonValue): boolean {
-  return open && plan.kind === "enum" && typeof value === "string" && !plan.numbers.has(value);
+  if (!open) return false;
+  if (plan.kind === "string") return jsonType(value) === "object";
+  return plan.kind === "enum" && typeof value === "string" && !plan.numbers.has(value);
 }
 
 function readShape(field: FieldPlan, value: JsonValue, depth: number, options: ReadOptions): unknown {
@@ -233,13 +235,11 @@ function wordsOf(numbers: ReadonlyMap<string, number>): string {
   return `one of ${[...numbers.keys()].join(", ")}`;
 }
 
-function article(type: string): string {
-  return type === "object" ? "an object" : `a ${type}`;
-}
+const article = (type: string) => `${type === "object" ? "an" : "a"} ${type}`;
 
 function expected(what: string, got: JsonValue): WireFault {
   const type = jsonType(got);
-  return new WireFault("type", `expected ${what}, got ${type === "null" ? "null" : article(type)}`);
+  return new WireFault("type", `expected ${what}, got ${type === "null" ? type : article(type)}`);
 }
 
 /** A number is of the right type, and told as it is: none is private. */

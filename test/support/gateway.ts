@@ -156,8 +156,8 @@ export function behind(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): Parti
   return upstreamAt(upstream.baseUrl, upstream.apiKey);
 }
 
-/** Configuration that serves `embedded-chat` from an OpenAI-compatible address. */
-export function upstreamAt(base_url: string, api_key = "upstream-key"): Partial<Config> {
+/** Configuration that serves `embedded-chat` from an OpenAI-compatible address, by the name that it has there. */
+export function upstreamAt(base_url: string, api_key = "upstream-key", model = "embedded-chat"): Partial<Config> {
   const upstreams: UpstreamConfig[] = [{ name: "far", kind: "openai", base_url, api_key }];
   const models: ModelConfig[] = [
     {
@@ -166,7 +166,7 @@ export function upstreamAt(base_url: string, api_key = "upstream-key"): Partial<
       family: "embedded",
       kind: "chat",
       completions: "native",
-      targets: [{ upstream: "far", model: "embedded-chat", priority: 0, weight: 1 }],
+      targets: [{ upstream: "far", model, priority: 0, weight: 1 }],
     },
   ];
   return { upstreams, models, embeddedModels: false };
@@ -178,8 +178,11 @@ export function behindAnthropic(upstream: Pick<TestGateway, "baseUrl" | "apiKey"
 }
 
 /** Configuration that serves `embedded-chat` from an address that speaks Anthropic's API. */
-export function anthropicUpstreamAt(base_url: string, api_key = "upstream-key"): Partial<Config> {
-  return { ...upstreamAt(base_url, api_key), upstreams: [{ name: "far", kind: "anthropic", base_url, api_key }] };
+export function anthropicUpstreamAt(base_url: string, api_key = "upstream-key", model?: string): Partial<Config> {
+  return {
+    ...upstreamAt(base_url, api_key, model),
+    upstreams: [{ name: "far", kind: "anthropic", base_url, api_key }],
+  };
 }
 
 /** The same configuration, serving `embedded-embedding` from the same upstream besides. */

@@ -60,7 +60,7 @@ export type FieldWire = Message<"modelgateway.v1.FieldWire"> & {
 
   /**
    * Lets an enum field meet words of the future: a word that the enum does not name is kept in `extra` and
-   * the field stays unset. Without it such a word is refused.
+   * the field stays unset. Without it such a word is refused. Lets a string field meet an object, likewise.
    *
    * @generated from field: bool open = 4;
    */

@@ -11,6 +11,7 @@ import type { JsonObject } from "../../wire/json.ts";
 import { type Choice, isForced } from "./choice.ts";
 import type { Dropped } from "./dropped.ts";
 import { keepsSchemas } from "./generations.ts";
+import { inputSchema } from "./input-schema.ts";
 import { outputSchema } from "./schema.ts";
 
 /** At most one of these is set. */
@@ -46,7 +47,7 @@ export function formatOf(request: CreateChatCompletionRequest, thinks: boolean, 
   }
   if (thinks) return { instruction: `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}` };
   const how = "Call this tool to give your answer; the input is the answer.";
-  return { tool: { description: how, input_schema: { ...described, type: "object" } } };
+  return { tool: { description: how, input_schema: inputSchema(described, `${path}.json_schema.schema`, dropped) } };
 }
 
 /** Returns a name for the tool whose call is the answer that none of the caller's tools has. */

@@ -1,7 +1,7 @@
 /**
  * The tools of a chat request → the tools that the model is offered, and what their calls become in the answer.
  *
- * Schemas are kept whole. A custom tool, which takes free text, becomes one with a single string `input`. The oldest
+ * Schemas are kept, as far as the API takes them (`input-schema.ts`); those of strict tools are narrowed as the output's are. A custom tool, which takes free text, becomes one with a single string `input`. The oldest
  * form, `functions`, is read where there are no `tools`. Tools of a kind that only another vendor has are named and
  * left out; the Messages API's own, told by a dated type (`web_search_20250305`), go on as they are.
  */
@@ -16,9 +16,11 @@ import type { JsonObject } from "../../wire/json.ts";
 import { cacheMark } from "./content.ts";
 import type { Dropped } from "./dropped.ts";
 import { keepsSchemas } from "./generations.ts";
+import { inputSchema } from "./input-schema.ts";
 import { upstreamName } from "./names.ts";
 import type { CalledTool } from "./pieces.ts";
 import { reads } from "./reads.ts";
+import { outputSchema } from "./schema.ts";
 
 export interface Toolbox {
   /** As the model is offered them, by upstream name, in order. */
@@ -28,6 +30,8 @@ export interface Toolbox {
   /** Whether the caller speaks the oldest form, which has room for one call. */
   readonly legacy: boolean;
 }
+
+const noArguments = { type: "object", properties: {} };
 
 /** Switches that the Messages API knows on tools; callers set them on either level. */
 const switches = ["defer_loading", "eager_input_streaming", "input_examples", "allowed_callers"];
@@ -62,7 +66,7 @@ export function toolboxOf(request: CreateChatCompletionRequest, dropped: Dropped
 /** Returns tools for the calls in the history: the API refuses those of tools that it was not told of. */
 export function rebuiltTools(turns: readonly { readonly blocks: readonly JsonObject[] }[]): JsonObject[] {
   const calls = turns.flatMap(({ blocks }) => blocks).filter(({ type }) => type === "tool_use");
-  return [...new Set(calls.map(({ name = "" }) => name))].map((name) => ({ name, input_schema: inputSchema({}) }));
+  return [...new Set(calls.map(({ name = "" }) => name))].map((name) => ({ name, input_schema: noArguments }));
 }
 
 function calledTool({ function: definition, custom, extra }: Tool): CalledTool {
@@ -86,9 +90,11 @@ function functionTool(
   dropped: Dropped,
 ): JsonObject {
   if (wished && !strict) dropped.add(`${path}.strict`);
+  const schemaPath = `${path}.parameters`;
+  const input = inputSchema(parameters, schemaPath, dropped);
   return {
     ...(description === undefined ? {} : { description }),
-    input_schema: inputSchema(parameters),
+    input_schema: wished && strict ? outputSchema(input, schemaPath, dropped) : input,
     ...(wished && strict ? { strict: true } : {}),
     ...switchesOf(extra, path, dropped),
   };
@@ -112,12 +118,6 @@ function ownTool({ extra: { type, name } = {}, extra }: Tool): JsonObject | unde
   const isOwn =
     typeof type === "string" && /_\d{8}$/.test(type) && typeof name === "string" && upstreamName(name) === name;
   return isOwn && extra && reads(MessageToolSchema, extra) ? extra : undefined;
-}
-
-/** The API wants an object's schema; a missing type is the only thing that is added. */
-function inputSchema(parameters: JsonObject): JsonObject {
-  if (Object.keys(parameters).length === 0) return { type: "object", properties: {} };
-  return typeof parameters.type === "string" ? parameters : { ...parameters, type: "object" };
 }
 
 /** Returns the switches and the cache mark that stand beside a definition, and names what else does. */

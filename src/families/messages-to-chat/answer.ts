@@ -25,6 +25,8 @@ export interface Origin {
   /** The stop texts that the upstream was given. */
   readonly stops: readonly string[];
   readonly names: ToolNames;
+  /** The model's name at its upstream. */
+  readonly target: string | undefined;
 }
 
 export function messageOf(answer: Wire<typeof ChatCompletionSchema>, origin: Origin): Wire<typeof MessageSchema> {
@@ -60,8 +62,8 @@ export function headOf(model: string, origin: Origin): JsonObject {
   };
 }
 
-function contentOf({ reasoning, text, refusal, calls }: Spoken, { answerId, names }: Origin): JsonObject[] {
-  const ids = new ToolIds(answerId);
+function contentOf({ reasoning, text, refusal, calls }: Spoken, { answerId, names, target }: Origin): JsonObject[] {
+  const ids = new ToolIds(answerId, target);
   const said = text + refusal;
   return [
     ...(reasoning ? [thinkingBlock(reasoning)] : []),

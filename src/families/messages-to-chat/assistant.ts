@@ -10,15 +10,23 @@ import { ContentBlockType } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { missingField } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { aTurn, type Work } from "../../work.ts";
+import { ownId, signatureBeside } from "../call-signature.ts";
 import type { PlacedBlock } from "./content.ts";
 import { fieldsSet } from "./fields.ts";
 import type { ToolNames } from "./names.ts";
 
-/** Puts the paths of what it leaves out into `unsaid`. */
+/** What is told of a conversation, and by which names. */
+export interface Telling {
+  readonly names: ToolNames;
+  /** The model's name at its upstream. */
+  readonly target: string | undefined;
+  /** Takes the paths of what is left out. */
+  readonly unsaid: Set<string>;
+}
+
 export function* assistantMessage(
   blocks: readonly PlacedBlock[],
-  names: ToolNames,
-  unsaid: Set<string>,
+  { names, target, unsaid }: Telling,
 ): Work<JsonObject> {
   let text = "";
   let reasoning = "";
@@ -27,7 +35,7 @@ export function* assistantMessage(
     if (i % aTurn === aTurn - 1) yield;
     const { block, path } = placed;
     if (block.type === ContentBlockType.TEXT) text += block.text ?? "";
-    else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names));
+    else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names, calls.length === 0, target));
     else if (block.type === ContentBlockType.THINKING && !block.signature) reasoning += block.thinking ?? "";
     else unsaid.add(path);
   }
@@ -39,9 +47,10 @@ export function* assistantMessage(
   });
 }
 
-function toolCall({ block, path }: PlacedBlock, names: ToolNames): JsonObject {
+function toolCall({ block, path }: PlacedBlock, names: ToolNames, isFirst: boolean, target?: string): JsonObject {
   const { id, name, input } = block;
   if (!id) throw missingField(`${path}.id`);
   if (!name) throw missingField(`${path}.name`);
-  return { id, type: "function", function: { name: names.toChat(name), arguments: JSON.stringify(input ?? {}) } };
+  const called = { name: names.toChat(name), arguments: JSON.stringify(input ?? {}) };
+  return { id: ownId(id), type: "function", function: called, ...signatureBeside(id, isFirst, target) };
 }

@@ -16,11 +16,11 @@ export function textBlock(text: string): JsonObject {
 
 /** A call whose name was never told is kept under a name that no tool has: its caller says so to the model. */
 export function toolUseBlock(
-  call: { readonly id: string; readonly name: string },
+  call: { readonly id: string; readonly name: string; readonly signature: string },
   input: JsonObject,
   ids: ToolIds,
   names: ToolNames,
 ): JsonObject {
   const name = names.toCaller(call.name) || "unknown";
-  return { type: "tool_use", id: ids.next(call.id), name, input, caller: { type: "direct" } };
+  return { type: "tool_use", id: ids.next(call.id, call.signature), name, input, caller: { type: "direct" } };
 }

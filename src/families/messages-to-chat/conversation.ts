@@ -17,25 +17,23 @@ import {
 import { invalidValue } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { aTurn, type Work } from "../../work.ts";
-import { assistantMessage } from "./assistant.ts";
+import { assistantMessage, type Telling } from "./assistant.ts";
 import { contentOf, type PlacedBlock, paragraphs, partsOf, placed } from "./content.ts";
-import type { ToolNames } from "./names.ts";
+import { changesTools } from "./offered-tools.ts";
 import { toolResultOf } from "./tool-results.ts";
 
-/** Puts the paths of what it leaves out into `unsaid`. */
-export function* conversationOf(
-  request: CreateMessageRequest,
-  names: ToolNames,
-  unsaid: Set<string>,
-): Work<JsonObject[]> {
+export function* conversationOf(request: CreateMessageRequest, telling: Telling): Work<JsonObject[]> {
+  const { unsaid } = telling;
   const messages: JsonObject[] = [];
   const instructions = systemPrompt(request, unsaid);
   if (instructions) messages.push({ role: "system", content: instructions });
   let count = 0;
   for (const { role, blocks } of yield* turnsOf(request.messages)) {
     if (++count % aTurn === 0) yield;
-    if (role === Role.SYSTEM) messages.push({ role: "system", content: instructionsIn(blocks) });
-    else if (role === Role.ASSISTANT) messages.push(yield* assistantMessage(blocks, names, unsaid));
+    if (role === Role.SYSTEM) {
+      const said = blocks.filter(({ block }) => !changesTools(block));
+      if (said.length > 0 || blocks.length === 0) messages.push({ role: "system", content: instructionsIn(said) });
+    } else if (role === Role.ASSISTANT) messages.push(yield* assistantMessage(blocks, telling));
     else messages.push(...(yield* userMessages(blocks)));
   }
   return messages;

@@ -91,10 +91,19 @@ const blockOfType: ReadonlyMap<string, Shape> = new Map(
     tool_use: keys({ type: said, id: said, name: said, input: said, caller }),
     tool_result: keys({ type: said, tool_use_id: said, content: result, is_error: said }),
     tool_reference: keys({ type: said, tool_name: said }),
+    tool_addition: keys({ type: said, tool: said }),
+    tool_removal: keys({ type: said, tool: said }),
   }),
 );
 
-const ownTool = keys({ type: said, name: said, description: said, input_schema: said, strict: said });
+const ownTool = keys({
+  type: said,
+  name: said,
+  description: said,
+  input_schema: said,
+  strict: said,
+  defer_loading: said,
+});
 const place = keys({ type: said, city: said, region: said, country: said, timezone: said });
 const webSearch = keys({ type: said, name: said, user_location: place });
 

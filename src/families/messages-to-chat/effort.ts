@@ -3,7 +3,7 @@
  *
  * A model that thinks as much as it sees fit is told nothing: that is what a chat model does by itself, and many
  * that do not reason refuse the very key. Claude Code asks for adaptive thinking of any model that it does not know.
- * For the same reason thinking is not switched off but left to the model, and named as left out.
+ * What is known not to reason is told of no effort. For the same reason thinking is not switched off but left to the model, and named as left out.
  */
 import { ReasoningEffort } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { type CreateMessageRequest, ThinkingType } from "../../../gen/modelgateway/v1/messages_pb.ts";
@@ -19,8 +19,19 @@ const words: Readonly<Record<ReasoningEffort, string | undefined>> = {
   [ReasoningEffort.MAX]: "max",
 };
 
-/** Puts the paths of what it leaves out into `unsaid`. */
-export function reasoningEffortOf(request: CreateMessageRequest, unsaid: Set<string>): string | undefined {
+/** Puts the paths of what it leaves out into `unsaid`. `reasons` is unset where nobody said whether the model does. */
+export function reasoningEffortOf(
+  request: CreateMessageRequest,
+  reasons: boolean | undefined,
+  unsaid: Set<string>,
+): string | undefined {
+  if (reasons !== false) return effortOf(request, unsaid);
+  if (request.thinking?.type !== ThinkingType.DISABLED) unsaid.add("thinking");
+  unsaid.add("output_config.effort");
+  return undefined;
+}
+
+function effortOf(request: CreateMessageRequest, unsaid: Set<string>): string | undefined {
   const { thinking, outputConfig } = request;
   const effort = words[outputConfig?.effort ?? ReasoningEffort.UNSPECIFIED];
   // A word of the future.

@@ -42,7 +42,8 @@ export const messagesToChat: Translation<"messages", "chat"> = {
     const unsaid = new Set<string>();
     const chat = yield* chatRequestOf(asked, context, names, unsaid);
     const asks = Wire.ofJson(operations.chat.input, chat);
-    const origin = { answerId: context.answerId, model: asked.model ?? "", stops: stopsOf(asked), names };
+    const { answerId, target } = context;
+    const origin = { answerId, model: asked.model ?? "", stops: stopsOf(asked), names, target };
     return {
       request: asks,
       dropped: yield* droppedOf(request.json(), unsaid),

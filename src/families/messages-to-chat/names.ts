@@ -6,6 +6,7 @@
  * caller's own name again.
  */
 import { createHash } from "node:crypto";
+import { signedId } from "../call-signature.ts";
 
 const longest = 64;
 const kept = 55;
@@ -41,17 +42,20 @@ export class ToolNames {
  */
 export class ToolIds {
   readonly #answerId: string;
+  readonly #target: string | undefined;
   readonly #taken = new Set<string>();
 
-  constructor(answerId: string) {
+  /** `target` is the model's name at its upstream. */
+  constructor(answerId: string, target: string | undefined) {
     this.#answerId = answerId;
+    this.#target = target;
   }
 
-  /** Takes the upstream's id of the next call, empty where it has none. */
-  next(upstreamId: string): string {
+  /** Takes the upstream's id of the next call, empty where it has none, and its signature of it. */
+  next(upstreamId: string, signature: string): string {
     let id = upstreamId.replaceAll(/[^A-Za-z0-9_-]/g, "_") || `toolu_${this.#answerId}`;
     while (id === `toolu_${this.#answerId}` || this.#taken.has(id)) id = `${id}_${this.#taken.size}`;
     this.#taken.add(id);
-    return id;
+    return signedId(id, signature, this.#target);
   }
 }

@@ -11,7 +11,7 @@ import { upstreamFailed } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 import { GrowingInput } from "./input.ts";
-import { ToolIds, type ToolNames } from "./names.ts";
+import type { ToolIds, ToolNames } from "./names.ts";
 import type { SpokenCall } from "./spoken.ts";
 
 type Prose = { readonly kind: "text" | "thinking"; waiting: string };
@@ -20,12 +20,15 @@ interface Call {
   readonly kind: "tool_use";
   id: string;
   name: string;
+  signature: string;
   /** What was not written yet of the input. */
   waiting: string;
   /** All that came of it. */
   readonly input: GrowingInput;
   ended: boolean;
 }
+
+const noCall = { id: "", name: "", signature: "" };
 
 export class BlockQueue {
   readonly #ids: ToolIds;
@@ -37,8 +40,8 @@ export class BlockQueue {
   #index = 0;
   #open = false;
 
-  constructor(answerId: string, names: ToolNames) {
-    this.#ids = new ToolIds(answerId);
+  constructor(ids: ToolIds, names: ToolNames) {
+    this.#ids = ids;
     this.#names = names;
   }
 
@@ -61,6 +64,7 @@ export class BlockQueue {
     }
     call.id ||= piece.id;
     call.name ||= piece.name;
+    call.signature ||= piece.signature;
     call.waiting += piece.input;
     call.input.add(piece.input);
   }
@@ -69,7 +73,7 @@ export class BlockQueue {
     const key = piece.index ?? (piece.id || undefined);
     const known = key === undefined ? this.#lastCall : this.#calls.get(key);
     if (known && !beginsAnother(known, piece)) return known;
-    const call: Call = { kind: "tool_use", id: "", name: "", waiting: "", input: new GrowingInput(), ended: false };
+    const call: Call = { kind: "tool_use", ...noCall, waiting: "", input: new GrowingInput(), ended: false };
     if (key !== undefined) this.#calls.set(key, call);
     this.#lastCall = call;
     this.#queue.push(call);

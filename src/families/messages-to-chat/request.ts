@@ -16,6 +16,7 @@ import { reasoningEffortOf } from "./effort.ts";
 import { fieldsSet } from "./fields.ts";
 import { responseFormatOf } from "./format.ts";
 import { shortened, type ToolNames } from "./names.ts";
+import { offeredTools } from "./offered-tools.ts";
 import { refuseLostThread } from "./thread.ts";
 import { toolChoiceOf, toolsOf } from "./tools.ts";
 
@@ -29,11 +30,11 @@ export function* chatRequestOf(
   refuseLostThread(request);
   for (let i = maxStops; i < request.stopSequences.length; i++) unsaid.add(`stop_sequences[${i}]`);
   const stops = stopsOf(request);
-  const tools = toolsOf(request.tools, names, unsaid);
+  const tools = toolsOf(offeredTools(request, unsaid), names, unsaid);
   const streamed = context.form === "stream";
   return fieldsSet({
     model: request.model,
-    messages: yield* conversationOf(request, names, unsaid),
+    messages: yield* conversationOf(request, { names, target: context.target, unsaid }),
     max_tokens: maxTokensOf(request, context),
     temperature: request.temperature,
     top_p: request.topP,
@@ -43,7 +44,7 @@ export function* chatRequestOf(
     ...tools,
     ...toolChoiceOf(request.toolChoice, tools.tools !== undefined, names, unsaid),
     response_format: responseFormatOf(request.outputConfig?.format),
-    reasoning_effort: reasoningEffortOf(request, unsaid),
+    reasoning_effort: reasoningEffortOf(request, context.reasons, unsaid),
     user: request.metadata?.userId === undefined ? undefined : shortened(request.metadata.userId),
     metadata: simulationOf(request.metadata),
   });

@@ -7,6 +7,7 @@
  */
 import type { AssistantMessage, ToolCall } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { signatureOf } from "../call-signature.ts";
 
 export interface Spoken {
   readonly reasoning: string;
@@ -21,6 +22,8 @@ export interface SpokenCall {
   readonly name: string;
   /** JSON text, or the next piece of it. */
   readonly input: string;
+  /** The vendor's signature of the call; empty where there is none. */
+  readonly signature: string;
 }
 
 const nothing: Spoken = { reasoning: "", text: "", refusal: "", calls: [] };
@@ -40,9 +43,10 @@ export function spokenIn(message: AssistantMessage | undefined): Spoken {
 }
 
 function callOf(call: Pick<ToolCall, "index" | "function"> & Partial<ToolCall>): SpokenCall {
-  const { index, id = "", function: called, custom } = call;
+  const { index, id = "", function: called, custom, extra } = call;
   const name = called?.name ?? custom?.name ?? "";
-  return { index, id, name, input: called?.arguments ?? custom?.input ?? argumentsIn(called?.extra) };
+  const input = called?.arguments ?? custom?.input ?? argumentsIn(called?.extra);
+  return { index, id, name, input, signature: signatureOf(extra) };
 }
 
 function argumentsIn(extra: JsonObject | undefined): string {

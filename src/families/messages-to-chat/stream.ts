@@ -26,6 +26,7 @@ import { CountedChat } from "../counted.ts";
 import { translated } from "../translated.ts";
 import { headOf, type Origin, readable } from "./answer.ts";
 import { endingOf } from "./ending.ts";
+import { ToolIds } from "./names.ts";
 import { BlockQueue } from "./queue.ts";
 import { spokenIn } from "./spoken.ts";
 import { finalUsageOf, usageOf } from "./usage.ts";
@@ -60,7 +61,7 @@ class MessageStream {
   constructor(origin: Origin, inputTokens: number) {
     this.#origin = origin;
     this.#inputTokens = inputTokens;
-    this.#blocks = new BlockQueue(origin.answerId, origin.names);
+    this.#blocks = new BlockQueue(new ToolIds(origin.answerId, origin.target), origin.names);
   }
 
   take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {

@@ -5,6 +5,7 @@
  */
 import { missingField } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
+import { ownId } from "../call-signature.ts";
 import { isText, type PlacedBlock, partsOf, placed, textPart } from "./content.ts";
 
 export interface ToolResult {
@@ -14,8 +15,8 @@ export interface ToolResult {
 }
 
 export function toolResultOf({ block, path }: PlacedBlock): ToolResult {
-  const { toolUseId } = block;
-  if (!toolUseId) throw missingField(`${path}.tool_use_id`);
+  if (!block.toolUseId) throw missingField(`${path}.tool_use_id`);
+  const toolUseId = ownId(block.toolUseId);
   const parts = partsOfResult({ block, path });
   const text = parts
     .filter(isText)

@@ -13,17 +13,18 @@ import { invalidValue, missingField } from "../../errors.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { fieldsSet } from "./fields.ts";
 import type { ToolNames } from "./names.ts";
+import type { PlacedTool } from "./offered-tools.ts";
 
 /** Returns `tools` and `web_search_options`, as far as there are any. Puts the paths of what it leaves out into `unsaid`. */
-export function toolsOf(tools: readonly MessageTool[], names: ToolNames, unsaid: Set<string>): JsonObject {
+export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, unsaid: Set<string>): JsonObject {
   const functions: JsonObject[] = [];
   let search: JsonObject | undefined;
-  for (const [i, tool] of tools.entries()) {
-    if (tool.type === undefined || tool.type === "custom") functions.push(functionTool(tool, `tools[${i}]`, names));
+  for (const { tool, path } of tools) {
+    if (tool.type === undefined || tool.type === "custom") functions.push(functionTool(tool, path, names));
     else if (tool.type.startsWith("web_search_")) {
-      if (search) unsaid.add(`tools[${i}]`);
+      if (search) unsaid.add(path);
       search ??= searchOptions(tool);
-    } else throw invalidValue(`tools[${i}]`, `the model behind this name has no tool of type '${tool.type}'`);
+    } else throw invalidValue(path, `the model behind this name has no tool of type '${tool.type}'`);
   }
   return fieldsSet({ tools: functions.length > 0 ? functions : undefined, web_search_options: search });
 }

@@ -8,11 +8,12 @@
 import type { JsonObject } from "../../wire/json.ts";
 import { GrowingInput } from "../messages-to-chat/input.ts";
 import type { SpokenCall } from "../messages-to-chat/spoken.ts";
-import type { CallItem } from "./items.ts";
+import type { CallItem } from "./call-item.ts";
 
 interface Call {
   id: string;
   name: string;
+  signature: string;
   /** All that came of the input. */
   readonly input: GrowingInput;
   /** What was not told yet of it. */
@@ -20,8 +21,8 @@ interface Call {
   item: CallItem | undefined;
 }
 
-/** Begins the item of a call, of which the id may be empty. */
-export type BeginCall = (id: string, name: string) => CallItem;
+/** Begins the item of a call, of which the id and the signature may be empty. */
+export type BeginCall = (id: string, name: string, signature: string) => CallItem;
 
 export class Calls {
   readonly #begin: BeginCall;
@@ -36,6 +37,7 @@ export class Calls {
     const call = this.#callOf(piece);
     call.id ||= piece.id;
     call.name ||= piece.name;
+    call.signature ||= piece.signature;
     call.input.add(piece.input);
     call.untold += piece.input;
     return call.name === "" ? [] : this.#tell(call);
@@ -50,7 +52,7 @@ export class Calls {
     const piece = call.untold;
     call.untold = "";
     if (call.item) return call.item.say(piece);
-    call.item = this.#begin(call.id, call.name);
+    call.item = this.#begin(call.id, call.name, call.signature);
     return [...call.item.begin(), ...call.item.say(piece)];
   }
 
@@ -58,7 +60,7 @@ export class Calls {
     const key = piece.index ?? (piece.id || undefined);
     const known = key === undefined ? this.#all.at(-1) : this.#byKey.get(key);
     if (known && !beginsAnother(known, piece)) return known;
-    const call: Call = { id: "", name: "", input: new GrowingInput(), untold: "", item: undefined };
+    const call: Call = { id: "", name: "", signature: "", input: new GrowingInput(), untold: "", item: undefined };
     if (key !== undefined) this.#byKey.set(key, call);
     this.#all.push(call);
     return call;

@@ -14,18 +14,20 @@ import {
 import { invalidValue, itemNotFound, missingField } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { aTurn, type Work } from "../../work.ts";
-import type { Dropped } from "../chat-to-messages/dropped.ts";
+import { ownId } from "../call-signature.ts";
+import { agentMessage, searchResult } from "./agent-items.ts";
+import { isCompacted, isTrigger, summaryMessage, summaryWish } from "./compaction.ts";
 import { chatPart, contentOf, isText } from "./content.ts";
-import { Turn } from "./turn.ts";
+import { type Talk, Turn } from "./turn.ts";
 
 /** Throws a Refusal for what a chat model must not do without. */
-export function* conversationOf({ instructions, input }: CreateResponseRequest, dropped: Dropped): Work<JsonObject[]> {
-  const conversation = new Conversation(dropped);
+export function* conversationOf({ instructions, input }: CreateResponseRequest, talk: Talk): Work<JsonObject[]> {
+  const conversation = new Conversation(talk);
   if (instructions) conversation.add({ role: "system", content: instructions });
   if (input.case === "inputText") conversation.add({ role: "user", content: input.value });
   const items = input.case === "inputItems" ? input.value.items : [];
   for (const [i, item] of items.entries()) {
-    conversation.take(item, `input[${i}]`);
+    conversation.take(item, `input[${i}]`, items[i + 1]);
     if (i % aTurn === aTurn - 1) yield;
   }
   return conversation.end();
@@ -38,14 +40,14 @@ const roles: Readonly<Partial<Record<Role, string>>> = {
 };
 
 class Conversation {
-  readonly #dropped: Dropped;
-  readonly #messages: JsonObject[] = [];
+  readonly #talk: Talk;
+  #messages: JsonObject[] = [];
   #turn: Turn | undefined;
   /** What came with the results of the last tools besides text. */
   #attached: JsonObject[] = [];
 
-  constructor(dropped: Dropped) {
-    this.#dropped = dropped;
+  constructor(talk: Talk) {
+    this.#talk = talk;
   }
 
   add(message: JsonObject): void {
@@ -60,7 +62,7 @@ class Conversation {
     return this.#messages.length > 0 ? this.#messages : [{ role: "user", content: "" }];
   }
 
-  take(item: ResponseItem, path: string): void {
+  take(item: ResponseItem, path: string, next?: ResponseItem): void {
     switch (item.type) {
       case Type.FUNCTION_CALL:
       case Type.CUSTOM_TOOL_CALL:
@@ -71,13 +73,52 @@ class Conversation {
         this.#result(item, path);
         return;
       case Type.REASONING:
-        this.#turnFor(path, true).reason(item, path, this.#dropped);
+        this.#turnFor(path, true).reason(item, path);
         return;
       case Type.ITEM_REFERENCE:
         throw itemNotFound(item.id ?? "");
     }
-    if (typeof item.extra?.type === "string") this.#dropped.add(path);
+    if (isTrigger(item)) this.#compact(path, next);
+    else if (isCompacted(item)) this.#summary(item, path);
+    else if (typeof item.extra?.type === "string") this.#other(item, item.extra.type, path);
     else this.#message(item, path);
+  }
+
+  /** Asks for a summary, or where it has been made already forgets what it stands for. */
+  #compact(path: string, next: ResponseItem | undefined): void {
+    if (!next) {
+      this.add(summaryWish());
+      return;
+    }
+    if (!isCompacted(next)) throw invalidValue(path, "it has to be the last item");
+    this.#endTurn();
+    this.#attached = [];
+    this.#messages = this.#messages.filter(({ role }) => role === "system" || role === "developer");
+  }
+
+  #summary(item: ResponseItem, path: string): void {
+    const message = summaryMessage(item);
+    if (message) this.add(message);
+    else this.#talk.dropped.add(path);
+  }
+
+  /** Takes an item of a kind that only some clients know. */
+  #other(item: ResponseItem, type: string, path: string): void {
+    switch (type) {
+      case "additional_tools":
+        return;
+      case "tool_search_call":
+        this.#turnFor(path).call(item, path);
+        return;
+      case "tool_search_output":
+        this.#endTurn();
+        this.#messages.push(searchResult(item, path, this.#talk.names));
+        return;
+      case "agent_message":
+        this.add({ role: "user", content: agentMessage(item, path) });
+        return;
+    }
+    this.#talk.dropped.add(path);
   }
 
   #message(item: ResponseItem, path: string): void {
@@ -96,12 +137,13 @@ class Conversation {
   #turnFor(path: string, begins = false): Turn {
     if (begins && this.#turn?.isClosed) this.#endTurn();
     this.#endResults();
-    this.#turn ??= new Turn(path);
+    this.#turn ??= new Turn(path, this.#talk);
     return this.#turn;
   }
 
-  #result({ callId, output }: ResponseItem, path: string): void {
-    if (!callId) throw missingField(`${path}.call_id`);
+  #result({ callId: signed, output }: ResponseItem, path: string): void {
+    if (!signed) throw missingField(`${path}.call_id`);
+    const callId = ownId(signed);
     this.#endTurn();
     const parts = output.case === "outputParts" ? output.value.parts : [];
     const text = output.case === "outputText" ? output.value : parts.filter(isText).map((part) => part.text ?? "");
@@ -112,7 +154,7 @@ class Conversation {
   }
 
   #endTurn(): void {
-    if (this.#turn) this.#messages.push(...this.#turn.message(this.#dropped));
+    if (this.#turn) this.#messages.push(...this.#turn.message());
     this.#turn = undefined;
   }
 

@@ -15,7 +15,7 @@ import type { Translation } from "../translation.ts";
 import { chatRequestOf } from "./request.ts";
 import { type Origin, originOf } from "./response.ts";
 import { eventsOf, responseOf } from "./stream.ts";
-import { customToolsOf } from "./tools.ts";
+import { toolsetOf } from "./tools.ts";
 
 /** Keys of a chat request that responses call otherwise. */
 const paths: ReadonlyMap<string, string> = new Map([
@@ -32,8 +32,9 @@ export const responsesToChat: Translation<"responses", "chat"> = {
   callersPath: (path) => (path.startsWith("messages") ? undefined : (paths.get(path) ?? path)),
   *translate(request, context) {
     const dropped = new Dropped();
-    const chat = yield* chatRequestOf(request, context, dropped);
-    const origin = originOf(request, context, customToolsOf(request.message()));
+    const tools = toolsetOf(request.message(), context.customTools, dropped);
+    const chat = yield* chatRequestOf(request, tools, context, dropped);
+    const origin = originOf(request, context, tools.names);
     return {
       request: chat,
       dropped: yield* dropped.inOrderOf(request),

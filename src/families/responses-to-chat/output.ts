@@ -6,10 +6,13 @@
  */
 import type { AssistantMessage, LogProbs } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { signedId } from "../call-signature.ts";
 import { spokenIn } from "../messages-to-chat/spoken.ts";
+import { CallItem } from "./call-item.ts";
 import { Calls } from "./calls.ts";
-import { CallItem, type Item, type ItemStatus, ReasoningItem } from "./items.ts";
+import { type Item, type ItemStatus, ReasoningItem } from "./items.ts";
 import { MessageItem } from "./message.ts";
+import type { ToolNames } from "./tool-names.ts";
 
 export class Output {
   readonly #answerId: string;
@@ -20,12 +23,12 @@ export class Output {
   #prose: ReasoningItem | MessageItem | undefined;
   refused = false;
 
-  constructor(answerId: string, customTools: ReadonlySet<string>) {
+  constructor(answerId: string, names: ToolNames, target: string | undefined) {
     this.#answerId = answerId;
-    this.#calls = new Calls((id, name) => {
-      const kind = customTools.has(name) ? "custom" : "function";
+    this.#calls = new Calls((id, name, signature) => {
       const index = this.#items.length;
-      const item = new CallItem(index, answerId, kind, id || `call_${answerId}_${index}`, name);
+      const own = id || `call_${answerId}_${index}`;
+      const item = new CallItem(index, answerId, names.callerTool(name), signedId(own, signature, target));
       this.#items.push(item);
       return item;
     });

@@ -17,14 +17,17 @@ import type { Work } from "../../work.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import type { TranslationContext } from "../translation.ts";
+import { asksToCompact } from "./compaction.ts";
 import { conversationOf } from "./conversation.ts";
-import { toolsOf } from "./tools.ts";
+import { chosenTools } from "./tool-choice.ts";
+import type { Toolset } from "./tools.ts";
 
 /** Keys that the schema does not name, and whose meaning no chat request has or another key of this request has. */
 const foreign = new Set([
   ...["messages", "n", "modalities", "audio", "functions", "function_call", "response_format", "reasoning_effort"],
   ...["verbosity", "max_tokens", "max_completion_tokens", "logprobs", "web_search_options"],
-  ...["context_management", "moderation", "image", "access_programs"],
+  ...["context_management", "moderation", "image", "access_programs", "client_metadata", "generate", "stream_id"],
+  ...["prompt_cache_options", "personality", "multi_agent", "betas", "previous_response", "include_obfuscation"],
 ]);
 const named = new Set(CreateResponseRequestSchema.members.map(({ name }) => name));
 /** What `include` may ask for and the answer has anyway, as far as the model tells it. */
@@ -33,23 +36,28 @@ const included = new Set(["message.output_text.logprobs", "reasoning.encrypted_c
 /** Throws a Refusal. */
 export function* chatRequestOf(
   asked: Wire<typeof CreateResponseRequestSchema>,
+  tools: Toolset,
   context: TranslationContext,
   dropped: Dropped,
 ): Work<Wire<typeof CreateChatCompletionRequestSchema>> {
   const request = asked.message();
   if (request.prompt) throw invalidValue("prompt", "the gateway keeps no prompt templates; send the prompt itself");
   const isStream = context.form === "stream";
+  const { customTools } = context;
+  // A summary is text, of whatever form the answers are.
+  const compacts = asksToCompact(request);
+  const talk = { names: tools.names, customTools, dropped, target: context.target };
   const chat = fieldsSet({
     ...vendorKeys(request, dropped),
     model: request.model,
-    messages: yield* conversationOf(request, dropped),
-    ...toolsOf(request, dropped),
+    messages: yield* conversationOf(request, talk),
+    ...(compacts ? {} : chosenTools(request, tools, customTools, dropped)),
     max_completion_tokens: bounded(request.maxOutputTokens, context),
     temperature: request.temperature,
     top_p: request.topP,
-    ...logprobsOf(request),
-    ...wordsOf(asked.json()),
-    response_format: request.text?.format && formatOf(request.text.format, dropped),
+    ...(compacts ? {} : logprobsOf(request)),
+    ...wordsOf(asked.json(), context, dropped),
+    response_format: compacts ? undefined : request.text?.format && formatOf(request.text.format, dropped),
     user: request.user,
     safety_identifier: request.safetyIdentifier,
     service_tier: request.serviceTier,
@@ -82,9 +90,11 @@ function logprobsOf({ topLogprobs, include }: CreateResponseRequest): JsonObject
   return fieldsSet({ logprobs: true, top_logprobs: topLogprobs });
 }
 
-/** The words are the same in both, those of the future too. */
-function wordsOf({ reasoning, text }: JsonObject): JsonObject {
-  const effort = (reasoning as JsonObject | null | undefined)?.effort ?? undefined;
+/** The words are the same in both, those of the future too. What does not reason is told of no effort. */
+function wordsOf({ reasoning, text }: JsonObject, { reasons }: TranslationContext, dropped: Dropped): JsonObject {
+  const asked = (reasoning as JsonObject | null | undefined)?.effort ?? undefined;
+  const effort = reasons === false ? undefined : asked;
+  if (asked !== effort && asked !== "none") dropped.add("reasoning.effort");
   const verbosity = (text as JsonObject | null | undefined)?.verbosity ?? undefined;
   return fieldsSet({ reasoning_effort: effort, verbosity });
 }

@@ -7,7 +7,9 @@ import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type CountedChat, inputOf } from "../counted.ts";
 import type { TranslationContext } from "../translation.ts";
+import { asksToCompact } from "./compaction.ts";
 import type { ItemStatus } from "./items.ts";
+import type { ToolNames } from "./tool-names.ts";
 
 /** What a response has from the call that it answers. */
 export interface Origin {
@@ -15,16 +17,19 @@ export interface Origin {
   /** Seconds since 1970. */
   readonly createdAt: number;
   readonly asked: JsonObject;
-  /** The names of the tools that take free text. */
-  readonly customTools: ReadonlySet<string>;
+  readonly names: ToolNames;
+  /** The model's name at its upstream. */
+  readonly target: string | undefined;
+  /** Whether the answer is the item that stands for the conversation. */
+  readonly compacts: boolean;
 }
 
 export function originOf(
   request: Wire<typeof CreateResponseRequestSchema>,
-  { answerId, now }: TranslationContext,
-  customTools: ReadonlySet<string>,
+  { answerId, now, target }: TranslationContext,
+  names: ToolNames,
 ): Origin {
-  return { answerId, createdAt: now, asked: request.json(), customTools };
+  return { answerId, createdAt: now, asked: request.json(), names, target, compacts: asksToCompact(request.message()) };
 }
 
 /** What came of it. */

@@ -21,6 +21,7 @@ import { Wire } from "../../wire/wire.ts";
 import { CountedChat } from "../counted.ts";
 import { readable } from "../messages-to-chat/answer.ts";
 import { translated } from "../translated.ts";
+import { Compaction } from "./compaction.ts";
 import type { ItemStatus } from "./items.ts";
 import { Output } from "./output.ts";
 import { type Origin, responseJson, usageJson } from "./response.ts";
@@ -47,11 +48,11 @@ export function responseOf(
   const { model, choices, usage, serviceTier } = readable<ChatCompletion>(answer);
   const choice = choices.find(({ index }) => index === 0);
   if (!choice) throw upstreamFailed("its answer is empty");
-  const output = new Output(origin.answerId, origin.customTools);
+  const output = outputOf(origin);
   output.take(choice.message, choice.logprobs);
   const counted = new CountedChat();
   counted.take(answer, usage);
-  const { status, incomplete } = endOf(choice.finishReason, output.refused);
+  const { status, incomplete } = endOf(choice.finishReason, output);
   output.end(status);
   const progress = { status, incomplete, model, serviceTier, output: output.json(), usage: usageJson(counted) };
   return Wire.ofJson(ModelResponseSchema, responseJson(origin, progress));
@@ -59,7 +60,7 @@ export function responseOf(
 
 class ResponseStream {
   readonly #origin: Origin;
-  readonly #output: Output;
+  readonly #output: Output | Compaction;
   readonly #counted = new CountedChat();
   #started = false;
   #model = "";
@@ -69,7 +70,7 @@ class ResponseStream {
 
   constructor(origin: Origin) {
     this.#origin = origin;
-    this.#output = new Output(origin.answerId, origin.customTools);
+    this.#output = outputOf(origin);
   }
 
   take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
@@ -86,7 +87,7 @@ class ResponseStream {
 
   end(): JsonObject[] {
     if (!this.#finished) throw upstreamFailed("it broke off its answer");
-    const { status, incomplete } = endOf(this.#finish, this.#output.refused);
+    const { status, incomplete } = endOf(this.#finish, this.#output);
     const events = this.#output.end(status);
     const response = this.#response(status, incomplete, usageJson(this.#counted));
     return [...events, { type: `response.${status}`, response }];
@@ -117,9 +118,15 @@ class ResponseStream {
   }
 }
 
-/** A refusal is a complete answer, whatever the vendor calls its end. */
-function endOf(finish: FinishReason | undefined, refused: boolean) {
+function outputOf({ compacts, answerId, names, target }: Origin): Output | Compaction {
+  return compacts ? new Compaction(answerId) : new Output(answerId, names, target);
+}
+
+/** A refusal is a complete answer, whatever the vendor calls its end, and so is a summary, also one that was cut off. */
+function endOf(finish: FinishReason | undefined, output: Output | Compaction) {
+  const isWhole = { status: "completed", incomplete: undefined } as const;
+  if (output instanceof Compaction) return isWhole;
   if (finish === FinishReason.LENGTH) return { status: "incomplete", incomplete: "max_output_tokens" } as const;
-  if (finish !== FinishReason.CONTENT_FILTER || refused) return { status: "completed", incomplete: undefined } as const;
+  if (finish !== FinishReason.CONTENT_FILTER || output.refused) return isWhole;
   return { status: "incomplete", incomplete: "content_filter" } as const;
 }

@@ -1,88 +1,112 @@
 /**
- * The tools on offer and the choice among them, flat here and nested in chat.
+ * The tools on offer, flat here and nested in chat.
  *
- * A tool that its vendor runs itself is left out and named: clients offer some with every request, and the model does
- * without. A choice that demands one is refused.
+ * Tools of a namespace are functions of their own (`tool-names.ts`); a custom tool is one of kind `custom`, or where the server
+ * has no such kind a function of one text; the caller's own search for tools is a function as well. A tool that its vendor runs
+ * itself is left out and named: clients offer some with every request, and the model does without.
  */
-import { ToolChoiceMode, ToolType } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import type {
-  CreateResponseRequest,
-  ResponseTool,
-  ResponseToolChoice,
-} from "../../../gen/modelgateway/v1/responses_pb.ts";
-import { invalidValue, missingField } from "../../errors.ts";
+import { ToolType } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import type { CreateResponseRequest, ResponseTool } from "../../../gen/modelgateway/v1/responses_pb.ts";
+import { missingField } from "../../errors.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
+import { type DescribedTool, describedTools } from "./described-tools.ts";
+import { type CallerTool, ToolNames } from "./tool-names.ts";
 
-/** Returns `tools`, `tool_choice` and `parallel_tool_calls`, as far as there are any. Throws a Refusal. */
-export function toolsOf(request: CreateResponseRequest, dropped: Dropped): JsonObject {
-  const tools = request.tools.flatMap((tool, i) => chatTool(tool, `tools[${i}]`, dropped));
-  const choice = choiceOf(request, dropped);
-  if (tools.length > 0) {
-    return fieldsSet({ tools, tool_choice: choice, parallel_tool_calls: request.parallelToolCalls });
-  }
-  // Chat takes neither without tools.
-  if (choice !== undefined && choice !== "auto" && choice !== "none") dropped.add("tool_choice");
-  return {};
+export interface Toolset {
+  readonly names: ToolNames;
+  /** By their names in chat, in order. */
+  readonly offered: ReadonlyMap<string, JsonObject>;
 }
 
-/** Returns the names of the tools that take free text. */
-export function customToolsOf({ tools }: CreateResponseRequest): ReadonlySet<string> {
-  return new Set(tools.filter(({ type }) => type === ToolType.CUSTOM).map(({ name }) => name ?? ""));
+/** Throws a Refusal. */
+export function toolsetOf(request: CreateResponseRequest, customTools: boolean | undefined, dropped: Dropped): Toolset {
+  const names = new ToolNames();
+  const offered = new Map<string, JsonObject>();
+  for (const described of describedTools(request)) {
+    const { tool, path, namespace, about, isAgain } = described;
+    const kind = kindOf(tool);
+    if (!kind) {
+      dropped.add(path);
+      continue;
+    }
+    const isWrapped = kind === "custom" && customTools === false;
+    const chatName = names.add({ kind, name: nameOf(described, kind), namespace, isWrapped });
+    if (chatName !== undefined) {
+      // What a search has found is no longer put off.
+      const { defer_loading: _, ...extra } = tool.extra ?? {};
+      const description = [about, tool.description].filter(Boolean).join("\n\n") || tool.description;
+      offered.set(
+        chatName,
+        chatTool(chatName, { ...tool, description, ...(isAgain ? { extra } : {}) }, isWrapped, path, dropped),
+      );
+    } else if (!isAgain) dropped.add(path);
+  }
+  return { names, offered };
 }
 
-function chatTool(tool: ResponseTool, path: string, dropped: Dropped): JsonObject[] {
-  const { type, name, description, parameters, strict, format, extra } = tool;
-  if (!isOwn(tool)) {
-    dropped.add(path);
-    return [];
-  }
+/** Returns undefined for what only its vendor runs. */
+function kindOf({ type, extra }: ResponseTool): CallerTool["kind"] | undefined {
+  if (type === ToolType.FUNCTION) return "function";
+  if (type === ToolType.CUSTOM) return "custom";
+  return extra?.type === "tool_search" && extra.execution === "client" ? "tool_search" : undefined;
+}
+
+function nameOf({ tool: { name }, path }: DescribedTool, kind: CallerTool["kind"]): string {
+  if (kind === "tool_search") return kind;
   if (!name) throw missingField(`${path}.name`);
-  dropped.addExtra(extra, path);
-  if (type === ToolType.FUNCTION) {
-    return [{ type: "function", function: fieldsSet({ name, description, parameters, strict }) }];
+  return name;
+}
+
+function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: string, dropped: Dropped): JsonObject {
+  const { type, description, parameters, strict, format, extra } = tool;
+  dropped.addExtra(extra, path, ["type", "execution"]);
+  if (isWrapped) return wrappedTool(name, tool, path, dropped);
+  if (type === ToolType.CUSTOM) {
+    return { type: "custom", custom: fieldsSet({ name, description, format: format && chatFormat(format) }) };
   }
-  return [{ type: "custom", custom: fieldsSet({ name, description, format: format && chatFormat(format) }) }];
+  const schema = parameters && (plainSchema(parameters) as JsonObject);
+  return { type: "function", function: fieldsSet({ name, description, parameters: schema, strict }) };
+}
+
+/** A grammar is told to the model, which is held to none. */
+function wrappedTool(name: string, { description, format }: ResponseTool, path: string, dropped: Dropped): JsonObject {
+  const { type = "text", syntax, definition } = format ?? {};
+  if (type !== "text") dropped.add(`${path}.format`);
+  const grammar =
+    typeof definition === "string"
+      ? `\`input\` follows this ${typeof syntax === "string" ? `${syntax} ` : ""}grammar:\n${definition}`
+      : undefined;
+  const parameters = {
+    type: "object",
+    properties: { input: { type: "string", description: "The whole input of the tool, as plain text." } },
+    required: ["input"],
+    additionalProperties: false,
+  };
+  const told = [description, grammar].filter(Boolean).join("\n\n") || undefined;
+  return { type: "function", function: fieldsSet({ name, description: told, parameters }) };
 }
 
 function chatFormat({ type, ...rest }: JsonObject): JsonObject {
   return type === "grammar" ? { type, grammar: rest } : ({ type, ...rest } as JsonObject);
 }
 
-const modes: Readonly<Partial<Record<ToolChoiceMode, string>>> = {
-  [ToolChoiceMode.NONE]: "none",
-  [ToolChoiceMode.AUTO]: "auto",
-  [ToolChoiceMode.REQUIRED]: "required",
-};
+/** Keywords whose value maps names to schemas, and those whose value is no schema. */
+const maps = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
+const values = new Set(["enum", "const", "default", "examples", "required"]);
 
-function choiceOf({ toolChoice }: CreateResponseRequest, dropped: Dropped): JsonValue | undefined {
-  if (toolChoice.case === "toolChoiceMode") return modes[toolChoice.value];
-  if (toolChoice.case !== "toolChoiceNamed") return undefined;
-  const { type, mode, tools } = toolChoice.value;
-  if (type !== ToolType.ALLOWED_TOOLS) return namedTool(toolChoice.value, "tool_choice");
-  const allowed = tools.flatMap((tool, i) => {
-    const path = `tool_choice.tools[${i}]`;
-    if (isOwn(tool)) return [namedTool(tool, path)];
-    dropped.add(path);
-    return [];
-  });
-  return {
-    type: "allowed_tools",
-    allowed_tools: { mode: modes[mode ?? ToolChoiceMode.AUTO] ?? "auto", tools: allowed },
-  };
+/** Leaves out `encrypted`, by which a client marks what only its vendor hides from it, and which no other server knows. */
+function plainSchema(schema: JsonValue): JsonValue {
+  if (Array.isArray(schema)) return schema.map(plainSchema);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const kept = Object.entries(schema).filter(([key, value]) => key !== "encrypted" || typeof value !== "boolean");
+  return Object.fromEntries(kept.map(([key, value]) => [key, plainMember(key, value)]));
 }
 
-/** Whether it is the caller's: the gateway runs no vendor's tools. */
-function isOwn({ type }: ResponseTool | ResponseToolChoice): boolean {
-  return type === ToolType.FUNCTION || type === ToolType.CUSTOM;
-}
-
-function namedTool(choice: ResponseToolChoice, path: string): JsonObject {
-  const { type, name } = choice;
-  if (!isOwn(choice)) {
-    throw invalidValue(path, "the model behind this name has no tools but those that the request describes");
-  }
-  if (!name) throw missingField(`${path}.name`);
-  return type === ToolType.CUSTOM ? { type: "custom", custom: { name } } : { type: "function", function: { name } };
+function plainMember(key: string, value: JsonValue): JsonValue {
+  if (values.has(key)) return value;
+  const isMap = maps.has(key) && typeof value === "object" && value !== null && !Array.isArray(value);
+  if (!isMap) return plainSchema(value);
+  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, plainSchema(schema)]));
 }

@@ -21,6 +21,7 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
   const isUnknown = Object.keys(stated).length === 0;
   return {
     outputBound: careful.output_bound,
+    customTools: careful.tools.includes("custom"),
     fit(operation, request, isOwn) {
       if (operation !== "chat" || (isOwn && isUnknown)) return { request, dropped: [] };
       return fitChat(request, isOwn ? stated : careful, isOwn);

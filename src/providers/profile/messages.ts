@@ -1,5 +1,6 @@
 /** Has the messages of a chat request stand as a server's template wants them. Nothing of their texts is lost. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { withInstructions } from "./instructions.ts";
 import type { Facts } from "./profile.ts";
 
 /** Returns the messages, and the paths of what is left out of them; undefined where they can stay as they are. */
@@ -10,15 +11,14 @@ export function fitMessages(
   if (!Array.isArray(messages)) return undefined;
   const dropped: string[] = [];
   const fitted = messages.map((message, i) => fitMessage(message as JsonObject, facts, `messages[${i}]`, dropped));
-  const folded = facts.system === "first" ? systemFirst(fitted) : fitted;
+  const folded = withInstructions(fitted, facts);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);
   return isChanged ? { messages: folded, dropped } : undefined;
 }
 
 function fitMessage(message: JsonObject, facts: Facts, path: string, dropped: string[]): JsonObject {
   const changes: Record<string, JsonValue | undefined> = {};
-  const role = message.role === "developer" && facts.developer === "system" ? "system" : message.role;
-  if (role !== message.role) changes.role = role;
+  const role = message.role === "developer" ? "system" : message.role;
   if (facts.plain_text?.some((plain) => plain === role)) {
     const text = textOf(message.content);
     if (text !== undefined) changes.content = text;
@@ -60,24 +60,6 @@ function textOf(content: JsonValue | undefined): string | undefined {
 
 function isText(part: JsonValue): part is { readonly text: string } {
   return typeof part === "object" && part !== null && !Array.isArray(part) && typeof part.text === "string";
-}
-
-/** Puts the texts of all system messages into one, before all others. */
-function systemFirst(messages: readonly JsonObject[]): readonly JsonObject[] {
-  const isSystem = ({ role }: JsonObject) => role === "system" || role === "developer";
-  const [first] = messages;
-  const system = messages.filter(isSystem);
-  if (system.length === 0 || (system.length === 1 && system[0] === first)) return messages;
-  const role = system[0]?.role as string;
-  const plain = system.map(({ content }) => textOf(content) ?? content);
-  const isPlain = plain.every((text) => typeof text === "string");
-  const content = isPlain ? plain.join("\n\n") : system.flatMap(({ content }) => partsOf(content));
-  return [{ role, content }, ...messages.filter((message) => !isSystem(message))];
-}
-
-function partsOf(content: JsonValue | undefined): JsonValue[] {
-  if (Array.isArray(content)) return content;
-  return typeof content === "string" ? [{ type: "text", text: content }] : [];
 }
 
 function withChanges(message: JsonObject, changes: Readonly<Record<string, JsonValue | undefined>>): JsonObject {

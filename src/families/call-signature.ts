@@ -1,0 +1,68 @@
+/**
+ * Gemini's signature of a call ↔ the call's id, as its caller knows it.
+ *
+ * Gemini refuses the next turn without the signature that it put beside a call. Only chat has a place for it, and of a call the
+ * clients of other families send back the id, unread: so the signature travels at its end. It is the model's that made it: any
+ * other is told the id alone. To calls that another model made, Gemini is told the word by which its vendor has it look away.
+ */
+import { createHash } from "node:crypto";
+import type { JsonObject, JsonValue } from "../wire/json.ts";
+
+const mark = "-sig-";
+const notMine = "skip_thought_signature_validator";
+
+/** Returns the id as the caller gets it. `model` is the model's name at its upstream. */
+export function signedId(id: string, signature: string, model: string | undefined): string {
+  if (signature === "") return id;
+  const short = shortOf(signature);
+  const isShort = /^[A-Za-z0-9_-]+$/.test(short) && longOf(short) === signature;
+  const text = isShort ? short : Buffer.from(signature).toString("base64url");
+  return `${id}${mark}${isShort ? "b" : "t"}${makerOf(model)}-${text}`;
+}
+
+/** Returns the id as its upstream knows it. */
+export function ownId(id: string): string {
+  const at = id.indexOf(mark);
+  return at !== -1 && pattern.test(id.slice(at)) ? id.slice(0, at) : id;
+}
+
+/** Returns what a call in the history has beside it, by its signed id. `isFirst` of its turn: parallel calls share a signature. */
+export function signatureBeside(id: string, isFirst: boolean, model: string | undefined): JsonObject {
+  const at = id.indexOf(mark);
+  const [, form, maker, text = ""] = (at === -1 ? undefined : pattern.exec(id.slice(at))) ?? [];
+  if (maker !== undefined && maker === makerOf(model)) {
+    return beside(form === "b" ? longOf(text) : Buffer.from(text, "base64url").toString());
+  }
+  return isFirst && model !== undefined && demandsSignatures.test(model) ? beside(notMine) : {};
+}
+
+/** Returns the signature beside a call of an answer; empty where there is none. */
+export function signatureOf(extra: JsonObject | undefined): string {
+  const google = (extra?.extra_content as JsonObject | null | undefined)?.google as JsonObject | null | undefined;
+  const signature: JsonValue | undefined = google?.thought_signature;
+  return typeof signature === "string" ? signature : "";
+}
+
+const pattern = /^-sig-([bt])([0-9a-f]{8})-([A-Za-z0-9_-]+)$/;
+const demandsSignatures = /(^|\/)gemini-(?:[3-9]|[1-9]\d)/i;
+
+function beside(thought_signature: string): JsonObject {
+  return { extra_content: { google: { thought_signature } } };
+}
+
+function makerOf(model = ""): string {
+  return createHash("sha256").update(model).digest("hex").slice(0, 8);
+}
+
+/** Signatures are base64, of which ids take one kind only. */
+function shortOf(base64: string): string {
+  return base64
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replace(/={1,2}$/, "");
+}
+
+function longOf(short: string): string {
+  const padding = "=".repeat((4 - (short.length % 4)) % 4);
+  return short.replaceAll("-", "+").replaceAll("_", "/") + padding;
+}

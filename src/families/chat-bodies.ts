@@ -1,0 +1,90 @@
+/**
+ * Bodies of other APIs that clients send as chat, put into the words of chat: what Cursor sends to an address of one's own.
+ *
+ * A body with `input` and no `messages` is a request for a response; it becomes the chat request that this comes to, with what
+ * it says in chat's own words. Tools that are described flat, as responses and the Messages API have them, are nested; so is
+ * the choice of one. Everything else is chat already and stays as it came.
+ */
+import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
+import { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
+import { withInstructions } from "../providers/profile/instructions.ts";
+import type { JsonObject, JsonValue } from "../wire/json.ts";
+import { Wire } from "../wire/wire.ts";
+import { doNow } from "../work.ts";
+import { fieldsSet } from "./messages-to-chat/fields.ts";
+import { responsesToChat } from "./responses-to-chat/index.ts";
+
+type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
+
+export interface Meant {
+  readonly request: ChatRequest;
+  /** The public paths of what was left out. */
+  readonly dropped: readonly string[];
+}
+
+/** Returns undefined for a body that is chat as it is. Throws a Refusal, or the WireFault of JSON that does not fit. */
+export function meantAsChat(request: ChatRequest): Meant | undefined {
+  const { messages, input, tools, tool_choice: choice } = request.outline();
+  if ((messages ?? null) === null && (input ?? null) !== null) return chatOfResponse(request);
+  const isFlat = Array.isArray(tools) && tools.some((tool) => nested(tool) !== tool);
+  const isFlatChoice = choice !== undefined && nestedChoice(choice) !== choice;
+  if (!isFlat && !isFlatChoice) return undefined;
+  const changes: Record<string, JsonValue> = {};
+  if (isFlat) changes.tools = (request.json().tools as JsonValue[]).map(nested);
+  if (isFlatChoice) changes.tool_choice = nestedChoice(choice);
+  return { request: request.with(changes), dropped: [] };
+}
+
+/** What every server takes: which one it will be is not known yet. */
+const customTools = true;
+const everywhere = { developer: "system", system: "first" } as const;
+const ofResponses = new Set(CreateResponseRequestSchema.members.map(({ name }) => name));
+const ofChat = new Set(CreateChatCompletionRequestSchema.members.map(({ name }) => name));
+
+function chatOfResponse(request: ChatRequest): Meant {
+  const { messages: _, stream_options: options, ...asked } = request.json();
+  const own = Object.entries(asked).filter(([key]) => ofChat.has(key) && !ofResponses.has(key));
+  const ofResponse = Object.entries(asked).filter(([key]) => ofResponses.has(key) || !ofChat.has(key));
+  const response = Wire.ofJson(CreateResponseRequestSchema, Object.fromEntries(ofResponse));
+  const context = { form: "whole", maxOutputTokens: undefined, customTools, answerId: "", now: 0 } as const;
+  const translated = doNow(responsesToChat.translate(response, { ...context, estimateTokens: () => 0 }));
+  const kept = fieldsSet({ stream: asked.stream, stream_options: options, models: asked.models });
+  const said = translated.request.json();
+  const messages = [...withInstructions(said.messages as JsonObject[], everywhere)];
+  const chat = { ...said, messages, ...Object.fromEntries(own), ...kept };
+  return { request: Wire.ofJson(CreateChatCompletionRequestSchema, chat), dropped: translated.dropped };
+}
+
+/** Returns the very tool where it is described as chat has it, or by nobody's rule. */
+function nested(tool: JsonValue): JsonValue {
+  if (!isObject(tool) || isObject(tool.function) || isObject(tool.custom) || typeof tool.name !== "string") return tool;
+  const { type = null, name, description, parameters, input_schema: schema, strict, format, ...rest } = tool;
+  const described = fieldsSet({ name, description: description ?? undefined });
+  if (type === "function" || ((type === null || type === "custom") && isObject(schema))) {
+    const told = parameters ?? schema ?? undefined;
+    return {
+      ...rest,
+      type: "function",
+      function: fieldsSet({ ...described, parameters: told, strict: strict ?? undefined }),
+    };
+  }
+  if (type !== "custom") return tool;
+  return { ...rest, type, custom: fieldsSet({ ...described, format: format ? nestedFormat(format) : undefined }) };
+}
+
+function nestedFormat(format: JsonValue): JsonValue {
+  if (!isObject(format) || format.type !== "grammar" || isObject(format.grammar)) return format;
+  const { type, ...grammar } = format;
+  return { type, grammar };
+}
+
+function nestedChoice(choice: JsonValue): JsonValue {
+  if (!isObject(choice) || typeof choice.name !== "string") return choice;
+  const { type, name } = choice;
+  if (type === "function" && !isObject(choice.function)) return { type, function: { name } };
+  return type === "custom" && !isObject(choice.custom) ? { type, custom: { name } } : choice;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

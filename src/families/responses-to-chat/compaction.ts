@@ -1,0 +1,84 @@
+/**
+ * A conversation that has grown too long ↔ the one item that stands for it.
+ *
+ * A request whose last item is a `compaction_trigger` asks for that item and nothing else: the model is asked to sum the
+ * conversation up, without tools, and what it says is the item's `encrypted_content`. Callers keep it and send it back unread,
+ * to any target; it is no secret and not encrypted. What another server made is not understood: it is left out, and named.
+ */
+import type { AssistantMessage } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import type { CreateResponseRequest, ResponseItem } from "../../../gen/modelgateway/v1/responses_pb.ts";
+import { upstreamFailed } from "../../errors.ts";
+import type { JsonObject } from "../../wire/json.ts";
+import { spokenIn } from "../messages-to-chat/spoken.ts";
+
+const mark = "summary:";
+
+const askForSummary = `The conversation has grown too long and goes on from a summary of it. Write this summary now, for the model \
+that goes on with the work, and nothing else. Say what the user wants, with every wish and limit that still holds, in the user's \
+own words where they matter; what was done and decided, and why; what was found out: files, names, commands, values, errors, \
+as they are; what is left to do, and the next step. Leave out what no longer matters.`;
+
+const summaryFollows = "The conversation so far, in a summary that was made of it:";
+
+export function isTrigger({ extra }: ResponseItem): boolean {
+  return extra?.type === "compaction_trigger";
+}
+
+export function isCompacted({ extra }: ResponseItem): boolean {
+  return extra?.type === "compaction" || extra?.type === "compaction_summary" || extra?.type === "context_compaction";
+}
+
+/** Whether a request asks for the item that stands for its conversation. */
+export function asksToCompact({ input }: CreateResponseRequest): boolean {
+  const last = input.case === "inputItems" ? input.value.items.at(-1) : undefined;
+  return last !== undefined && isTrigger(last);
+}
+
+export function summaryWish(): JsonObject {
+  return { role: "user", content: askForSummary };
+}
+
+/** Returns what a model is told of a conversation that was summed up; undefined of what another server made of one. */
+export function summaryMessage({ encryptedContent = "" }: ResponseItem): JsonObject | undefined {
+  if (!encryptedContent.startsWith(mark)) return undefined;
+  const summary = Buffer.from(encryptedContent.slice(mark.length), "base64url").toString();
+  return { role: "user", content: `${summaryFollows}\n\n${summary}` };
+}
+
+/** Gathers what the model says, and tells of it as one item at its end. */
+export class Compaction {
+  readonly #id: string;
+  readonly refused = false;
+  #texts: string[] = [];
+  #items: JsonObject[] = [];
+
+  constructor(answerId: string) {
+    this.#id = `cmp_${answerId}_0`;
+  }
+
+  take(message: AssistantMessage | undefined): JsonObject[] {
+    this.#texts.push(spokenIn(message).text);
+    return [];
+  }
+
+  /** Throws a Refusal where there is nothing to go on from. */
+  end(): JsonObject[] {
+    const summary = this.#texts.join("").trim();
+    if (summary === "") throw upstreamFailed("it did not sum the conversation up");
+    const item = {
+      id: this.#id,
+      type: "compaction",
+      encrypted_content: mark + Buffer.from(summary).toString("base64url"),
+    };
+    this.#items = [item];
+    const { encrypted_content: _, ...begun } = item;
+    return [
+      { type: "response.output_item.added", output_index: 0, item: { ...begun, encrypted_content: "" } },
+      { type: "response.output_item.done", output_index: 0, item },
+    ];
+  }
+
+  json(): JsonObject[] {
+    return this.#items;
+  }
+}

@@ -1,0 +1,30 @@
+/** Chat calls whose bodies are another API's: answered as the chat that they mean. What that leaves out is named. */
+import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
+import type { Answer, Call, Handler } from "../call.ts";
+import { wouldBeDropped } from "../errors.ts";
+import { type Meant, meantAsChat } from "../families/chat-bodies.ts";
+import { type Soon, whenThere } from "../soon.ts";
+import type { Wire } from "../wire/wire.ts";
+import { droppedHeaders } from "./dropped-headers.ts";
+import { isStrict } from "./strict.ts";
+
+/** Has a handler answer what is meant. Throws a Refusal, now or later. */
+export function withMeant(handle: Handler): Handler {
+  return (call) => {
+    const { request } = call;
+    if (request.desc !== CreateChatCompletionRequestSchema || request.isMessage()) return handle(call);
+    const meant = meantAsChat(request as unknown as Wire<typeof CreateChatCompletionRequestSchema>);
+    return meant ? handleMeant(handle, call, meant) : handle(call);
+  };
+}
+
+function handleMeant(handle: Handler, call: Call, { request, dropped }: Meant): Soon<Answer> {
+  if (dropped.length > 0 && isStrict(call.header)) throw wouldBeDropped(dropped);
+  const written = call.request.isLong ? request.written() : request;
+  const answered = whenThere(written, (wire) => handle({ ...call, request: wire as unknown as Call["request"] }));
+  if (dropped.length === 0) return answered;
+  return whenThere(answered, (answer) => {
+    const further = answer.headers?.["x-gateway-dropped"];
+    return { ...answer, headers: { ...answer.headers, ...droppedHeaders(dropped, further) } };
+  });
+}

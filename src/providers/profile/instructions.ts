@@ -1,0 +1,52 @@
+/**
+ * Instructions in a chat, as the server takes them: `developer` is said as `system` where it is not known, and where
+ * instructions may stand nowhere but first, all of them become one first message, in their order.
+ *
+ * What stood around an instruction is a turn of one: templates that want instructions first want turns to alternate, too.
+ */
+import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import type { Facts } from "./profile.ts";
+
+/** Returns the messages as they are where nobody says what the server takes. */
+export function withInstructions(
+  messages: readonly JsonObject[],
+  { developer, system }: Pick<Facts, "developer" | "system">,
+): readonly JsonObject[] {
+  const known = developer === "system" ? messages.map(asSystem) : messages;
+  return system === "first" && known.some(isLate) ? folded(known) : known;
+}
+
+function asSystem(message: JsonObject): JsonObject {
+  return message.role === "developer" ? { ...message, role: "system" } : message;
+}
+
+function isInstruction({ role }: JsonObject): boolean {
+  return role === "system" || role === "developer";
+}
+
+function isLate(message: JsonObject, i: number): boolean {
+  return i > 0 && isInstruction(message);
+}
+
+function folded(messages: readonly JsonObject[]): JsonObject[] {
+  const instructions = messages.filter(isInstruction);
+  const first = { ...(instructions[0] as JsonObject), content: contentOfAll(instructions, "\n\n") };
+  const others: JsonObject[] = [];
+  for (const [i, message] of messages.entries()) {
+    if (isInstruction(message)) continue;
+    const before = i > 0 && isInstruction(messages[i - 1] as JsonObject) ? others.at(-1) : undefined;
+    if (before?.role === "user" && message.role === "user") {
+      others.splice(-1, 1, { ...before, content: contentOfAll([before, message], "\n\n") });
+    } else others.push(message);
+  }
+  return [first, ...others];
+}
+
+/** Returns one text where all are texts, else their parts. */
+function contentOfAll(messages: readonly JsonObject[], between: string): JsonValue {
+  const contents = messages.map(({ content = "" }) => content).filter((content) => content !== "" && content !== null);
+  if (contents.every((content) => typeof content === "string")) return contents.join(between);
+  return contents.flatMap((content) =>
+    typeof content === "string" ? [{ type: "text", text: content }] : (content as JsonObject[]),
+  );
+}

@@ -1,0 +1,90 @@
+/**
+ * Thinking that Claude has not signed, on its way to Claude: left out, and named.
+ *
+ * A conversation may change its model. What another model thought has no signature, or an empty one where this gateway
+ * put it into a message, and Claude's vendor refuses the whole request for it. A turn that was nothing but such thinking
+ * goes with it. Where the model is to go on with a turn that now begins without thinking, it cannot think within a budget.
+ */
+import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type Soon, whenThere } from "../soon.ts";
+import { Wire } from "../wire/wire.ts";
+
+/** Whether thinking in a request for this model has to be signed by its vendor. Other vendors speak the same API. */
+export function provesThinking(model: string, baseUrl: string): boolean {
+  return /claude/i.test(model) || /(^|\.)anthropic\.com$/i.test(new URL(baseUrl).hostname);
+}
+
+export interface Narrowed<D extends DescMessage> {
+  readonly request: Wire<D>;
+  /** The public paths of what was left out. */
+  readonly dropped: readonly string[];
+}
+
+/** Returns the request without unsigned thinking; the very request where it has none. */
+export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): Soon<Narrowed<D>> {
+  const paths = unsignedIn(request.outline().messages);
+  if (paths.length === 0) return { request, dropped: paths };
+  const json = request.json();
+  const messages = signedMessages(json.messages as JsonValue[]);
+  const lost = resumesWithoutThinking(messages) ? budgetIn(json) : [];
+  const changes = { messages, ...Object.fromEntries(lost.map((key) => [key, undefined])) };
+  const dropped = [...paths, ...lost];
+  if (!request.isLong) return { request: request.with(changes), dropped };
+  const kept = Object.entries({ ...json, messages }).filter(([key]) => !lost.includes(key));
+  const narrowed = Wire.ofJson(request.desc, Object.fromEntries(kept) as JsonObject).written();
+  return whenThere(narrowed, (written) => ({ request: written, dropped }));
+}
+
+/** Returns the paths of unsigned thinking. */
+function unsignedIn(messages: JsonValue | undefined): string[] {
+  if (!Array.isArray(messages)) return [];
+  return messages.flatMap((message, i) =>
+    blocksIn(message).flatMap((block, k) => (isUnsigned(block) ? [`messages[${i}].content[${k}]`] : [])),
+  );
+}
+
+/** A user's message has thinking no more than any other model's. */
+function signedMessages(messages: readonly JsonValue[]): JsonValue[] {
+  return messages.flatMap((message) => {
+    const blocks = blocksIn(message);
+    if (!blocks.some(isUnsigned)) return [message];
+    const content = blocks.filter((block) => !isUnsigned(block));
+    return content.length > 0 ? [{ ...(message as JsonObject), content }] : [];
+  });
+}
+
+function blocksIn(message: JsonValue): readonly JsonValue[] {
+  return isObject(message) && Array.isArray(message.content) ? message.content : [];
+}
+
+function isUnsigned(block: JsonValue): boolean {
+  if (!isObject(block)) return false;
+  if (block.type === "thinking") return (block.signature ?? "") === "";
+  return block.type === "redacted_thinking" && (block.data ?? "") === "";
+}
+
+/** Whether the answer goes on with a turn of the assistant's, after results of its tools or as it stands. */
+function resumesWithoutThinking(messages: readonly JsonValue[]): boolean {
+  const last = messages.findLast((message) => isObject(message) && message.role !== "system");
+  const isResult = (block: JsonValue) => isObject(block) && block.type === "tool_result";
+  const goesOn = isObject(last) && (last.role === "assistant" || blocksIn(last).some(isResult));
+  const turn = goesOn ? messages.findLast((message) => isObject(message) && message.role === "assistant") : undefined;
+  const [first] = turn === undefined ? [] : blocksIn(turn);
+  return turn !== undefined && !(isObject(first) && isOneOf(first, /^(redacted_)?thinking$/));
+}
+
+/** Returns the keys that ask for thinking within a budget, and for what needs it. */
+function budgetIn({ thinking, context_management }: JsonObject): string[] {
+  if (!isObject(thinking) || thinking.type !== "enabled") return [];
+  const edits = isObject(context_management) && Array.isArray(context_management.edits) ? context_management.edits : [];
+  const needsIt = edits.some((edit) => isObject(edit) && isOneOf(edit, /^clear_thinking/));
+  return needsIt ? ["thinking", "context_management"] : ["thinking"];
+}
+
+function isOneOf({ type }: JsonObject, types: RegExp): boolean {
+  return typeof type === "string" && types.test(type);
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
