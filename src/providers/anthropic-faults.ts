@@ -28,8 +28,10 @@ function isShaped({ type, error }: JsonObject): boolean {
   return type === "error" && isObject(error) && typeof error.type === "string";
 }
 
-function isAnswer(json: JsonObject, operation: Operation): boolean {
-  return operation === "count_tokens" ? typeof json.input_tokens === "number" : Array.isArray(json.content);
+/** A count may come with a message around it: it is free, and told as it came. */
+function isAnswer({ content, input_tokens, usage }: JsonObject, operation: Operation): boolean {
+  if (Array.isArray(content)) return true;
+  return operation === "count_tokens" && (typeof input_tokens === "number" || isObject(usage));
 }
 
 function endsByFailure(end: JsonValue | undefined): boolean {
