@@ -322,7 +322,7 @@ describe("a form says the same:", () => {
   });
 
   test("and is refused as JSON is", () => {
-    for (const text of ["credit_limit=1e3", "credit_limit=%201", "credit_limit[]=1", "credit_limit=1.0000001"]) {
+    for (const text of ["credit_limit=1e3", "credit_limit[]=1", "credit_limit=1.0000001"]) {
       expect(faultOf(UpdateKeyRequestSchema, readForm(UpdateKeyRequestSchema, Buffer.from(text))).path, text).toBe(
         "credit_limit",
       );

@@ -15,6 +15,7 @@ import { invalidType, invalidValue } from "../../errors.ts";
 import { WireFault } from "../../wire/fault.ts";
 import { type JsonObject, type JsonValue, jsonType } from "../../wire/json.ts";
 import { readMessage } from "../../wire/read.ts";
+import { aTurn, type Work } from "../../work.ts";
 import { type PlacedBlock, placed } from "./content.ts";
 
 export interface PlacedTool {
@@ -28,10 +29,11 @@ export function changesTools({ extra }: ContentBlock): boolean {
 }
 
 /** Puts the paths of what it leaves out into `unsaid`. Throws a Refusal. */
-export function offeredTools({ tools, messages }: CreateMessageRequest, unsaid: Set<string>): PlacedTool[] {
+export function* offeredTools({ tools, messages }: CreateMessageRequest, unsaid: Set<string>): Work<PlacedTool[]> {
   const all = tools.map((tool, i) => ({ tool, path: `tools[${i}]` }));
   const offer = new Offer(all, unsaid);
   for (const [i, { content }] of messages.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
     if (content.case !== "blocks") continue;
     for (const block of placed(content.value.blocks, `messages[${i}].content`)) offer.take(block);
   }

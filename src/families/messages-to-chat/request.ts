@@ -30,7 +30,7 @@ export function* chatRequestOf(
   refuseLostThread(request);
   for (let i = maxStops; i < request.stopSequences.length; i++) unsaid.add(`stop_sequences[${i}]`);
   const stops = stopsOf(request);
-  const tools = toolsOf(offeredTools(request, unsaid), names, unsaid);
+  const tools = toolsOf(yield* offeredTools(request, unsaid), names, unsaid);
   const streamed = context.form === "stream";
   return fieldsSet({
     model: request.model,

@@ -12,6 +12,7 @@ import { invalidType, invalidValue, missingField } from "../../errors.ts";
 import { WireFault } from "../../wire/fault.ts";
 import { type JsonObject, type JsonValue, jsonType } from "../../wire/json.ts";
 import { readMessage } from "../../wire/read.ts";
+import { aTurn, type Work } from "../../work.ts";
 
 export interface DescribedTool {
   readonly tool: ResponseTool;
@@ -29,10 +30,11 @@ export function describesTools({ extra }: ResponseItem): boolean {
 }
 
 /** Throws a Refusal. */
-export function describedTools({ tools, input }: CreateResponseRequest): DescribedTool[] {
+export function* describedTools({ tools, input }: CreateResponseRequest): Work<DescribedTool[]> {
   const described = tools.flatMap((tool, i) => withMembers(tool, `tools[${i}]`, false));
   const items = input.case === "inputItems" ? input.value.items : [];
   for (const [i, item] of items.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
     if (!describesTools(item)) continue;
     for (const [k, tool] of listIn(item.extra, `input[${i}]`).entries()) {
       const path = `input[${i}].tools[${k}]`;

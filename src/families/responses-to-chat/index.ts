@@ -32,7 +32,7 @@ export const responsesToChat: Translation<"responses", "chat"> = {
   callersPath: (path) => (path.startsWith("messages") ? undefined : (paths.get(path) ?? path)),
   *translate(request, context) {
     const dropped = new Dropped();
-    const tools = toolsetOf(request.message(), context.customTools, dropped);
+    const tools = yield* toolsetOf(request.message(), context.customTools, dropped);
     const chat = yield* chatRequestOf(request, tools, context, dropped);
     const origin = originOf(request, context, tools.names);
     return {

@@ -9,6 +9,7 @@ import { ToolType } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseTool } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../errors.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import type { Work } from "../../work.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import { type DescribedTool, describedTools } from "./described-tools.ts";
@@ -21,10 +22,14 @@ export interface Toolset {
 }
 
 /** Throws a Refusal. */
-export function toolsetOf(request: CreateResponseRequest, customTools: boolean | undefined, dropped: Dropped): Toolset {
+export function* toolsetOf(
+  request: CreateResponseRequest,
+  customTools: boolean | undefined,
+  dropped: Dropped,
+): Work<Toolset> {
   const names = new ToolNames();
   const offered = new Map<string, JsonObject>();
-  for (const described of describedTools(request)) {
+  for (const described of yield* describedTools(request)) {
     const { tool, path, namespace, about, isAgain } = described;
     const kind = kindOf(tool);
     if (!kind) {
