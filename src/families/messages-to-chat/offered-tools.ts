@@ -37,6 +37,7 @@ export function* offeredTools({ tools, messages }: CreateMessageRequest, unsaid:
     if (content.case !== "blocks") continue;
     for (const block of placed(content.value.blocks, `messages[${i}].content`)) offer.take(block);
   }
+  yield;
   return offer.tools();
 }
 

@@ -26,10 +26,13 @@ export function* conversationOf({ instructions, input }: CreateResponseRequest, 
   if (instructions) conversation.add({ role: "system", content: instructions });
   if (input.case === "inputText") conversation.add({ role: "user", content: input.value });
   const items = input.case === "inputItems" ? input.value.items : [];
+  let before: ResponseItem | undefined;
   for (const [i, item] of items.entries()) {
-    conversation.take(item, `input[${i}]`, items[i + 1]);
+    if (before) conversation.take(before, `input[${i - 1}]`, item);
+    before = item;
     if (i % aTurn === aTurn - 1) yield;
   }
+  if (before) conversation.take(before, `input[${items.length - 1}]`, undefined);
   return conversation.end();
 }
 

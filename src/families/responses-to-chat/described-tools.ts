@@ -41,6 +41,7 @@ export function* describedTools({ tools, input }: CreateResponseRequest): Work<D
       described.push(...withMembers(toolOf(tool, path), path, true));
     }
   }
+  yield;
   return described;
 }
 
