@@ -240,7 +240,7 @@ function randomBy(seed: number): () => number {
   };
 }
 
-const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+const seed = Number(process.env.SEED ?? 20_261_125);
 
 describe(`the steps are in proportion to the bytes (SEED=${seed})`, () => {
   test.each(Object.entries(scanners))("%s", { timeout: 60_000 }, (_, scanner) => {

@@ -88,6 +88,8 @@ function membersOf(bytes: Buffer, steps: Steps = { count: 0 }): Map<string, Memb
   ends.begin(bytes);
   let from = bytes.indexOf(openBrace) + 1;
   for (let at = skipSpace(bytes, from); bytes[at] !== closeBrace; at = skipSpace(bytes, from)) {
+    // What is no JSON object after all ends somewhere, too.
+    if (at >= bytes.length) return undefined;
     const keyEnd = endOfText(bytes, at, ends);
     const key = bytes.toString("utf8", at + 1, keyEnd - 1);
     if (key.includes("\\") || members.has(key)) return undefined;
@@ -114,7 +116,7 @@ export function skipSpace(bytes: Buffer, from: number): number {
 
 function endOfValue(bytes: Buffer, from: number, ends: TextEnds): number {
   let depth = 0;
-  for (let at = from; ; at++) {
+  for (let at = from; at < bytes.length; at++) {
     switch (bytes[at]) {
       case quote:
         at = endOfText(bytes, at, ends) - 1;
@@ -138,4 +140,5 @@ function endOfValue(bytes: Buffer, from: number, ends: TextEnds): number {
         break;
     }
   }
+  return bytes.length;
 }
