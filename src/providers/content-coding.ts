@@ -6,62 +6,30 @@
  * grows beyond measure is the upstream's failure; what came before it is handed on. An answer that is not compressed passes as it is.
  */
 import type { Transform } from "node:stream";
-import {
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createInflateRaw,
-  createZstdDecompress,
-} from "node:zlib";
 import { upstreamFailed } from "../errors.ts";
+import { codingsIn, createDecompressor, knownCodings, mostGrowth } from "../http1/content-codings.ts";
 import { type Body, type Reader, UpstreamReply } from "./upstream-reply.ts";
 
 /** What `accept-encoding` tells upstreams. */
-export const readableCodings = "gzip, deflate, br, zstd";
+export const readableCodings = knownCodings.join(", ");
 
 /** The most that a piece has, in bytes. */
 const chunkSize = 16_384;
-/** So many bytes may come of however few. Of more, each byte that was sent may have become so many. */
+/** So many bytes may come of however few. */
 const freeBytes = 4 * 1024 * 1024;
-const mostGrowth = 200;
-/** The most codings of one answer. */
-const mostCodings = 3;
-/** The largest window of zstd, as a power of two: what RFC 9659 allows. */
-const zstdWindowLog = 23;
-
-type Decoder = (first: Buffer) => Transform;
-
-const zstdParams = { [constants.ZSTD_d_windowLogMax]: zstdWindowLog };
-const gunzip: Decoder = () => createGunzip({ chunkSize });
-
-const decoders: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
-  ["gzip", gunzip],
-  ["x-gzip", gunzip],
-  // Some send it without the head of zlib (RFC 9110, section 8.4.1.2), of which the low bits of the first byte say deflate.
-  [
-    "deflate",
-    (first) =>
-      ((first[0] as number) & 0x0f) === 0x08 ? createInflate({ chunkSize }) : createInflateRaw({ chunkSize }),
-  ],
-  ["br", () => createBrotliDecompress({ chunkSize })],
-  ["zstd", () => createZstdDecompress({ chunkSize, params: zstdParams })],
-]);
 
 /** Returns the answer as it was before its upstream compressed it. Throws a Refusal for codings that are not known. */
 export function decoded(reply: UpstreamReply): UpstreamReply {
   const told = reply.headers["content-encoding"];
   if (told === undefined) return reply;
-  const names = [told].flat().join().toLowerCase().split(",");
-  const codings = names.map((name) => name.trim()).filter((name) => name !== "" && name !== "identity");
-  const known = codings.flatMap((name) => decoders.get(name) ?? []);
-  if (known.length < codings.length || known.length > mostCodings) {
+  const codings = codingsIn([told].flat().join());
+  if (!codings) {
     reply.leave();
     throw upstreamFailed("its answer has a coding that nobody asked for");
   }
   // What was done last is undone first.
-  return known.reduceRight<UpstreamReply>(
-    (coded, decoder) => new UpstreamReply(coded.status, coded.headers, new DecodedBody(coded.source, decoder)),
+  return codings.reduceRight<UpstreamReply>(
+    (coded, coding) => new UpstreamReply(coded.status, coded.headers, new DecodedBody(coded.source, coding)),
     reply,
   );
 }
@@ -69,7 +37,7 @@ export function decoded(reply: UpstreamReply): UpstreamReply {
 /** Between a compressed body and its reader, who is told as of a plain one. */
 class DecodedBody implements Body, Reader {
   readonly #source: Body;
-  readonly #decoderOf: Decoder;
+  readonly #coding: string;
   #reader: Reader | undefined;
   #decoder: Transform | undefined;
   #bytesIn = 0;
@@ -83,9 +51,9 @@ class DecodedBody implements Body, Reader {
   /** Goes on when the decoder has ended or failed. */
   #onOver = () => {};
 
-  constructor(source: Body, decoderOf: Decoder) {
+  constructor(source: Body, coding: string) {
     this.#source = source;
-    this.#decoderOf = decoderOf;
+    this.#coding = coding;
   }
 
   read(reader: Reader): void {
@@ -143,7 +111,7 @@ class DecodedBody implements Body, Reader {
   }
 
   #begin(first: Buffer): Transform {
-    const decoder = this.#decoderOf(first);
+    const decoder = createDecompressor(this.#coding, first, chunkSize) as Transform;
     const over = () => {
       this.#isOver = true;
       this.#onOver();

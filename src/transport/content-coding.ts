@@ -5,25 +5,18 @@
  * bounded and counted as the body itself is (`inflate.ts`).
  */
 import { unsupportedContentCoding } from "../errors.ts";
+import { codingsIn as codingsNamedIn, knownCodings } from "../http1/content-codings.ts";
 import type { Signal } from "../signal.ts";
 import type { BodyShare } from "./body-budget.ts";
-import { type Inflate, type Inflated, knownCodings } from "./inflate.ts";
-
-/** Nobody compresses more often, and each time takes memory. */
-const mostCodings = 3;
+import type { Inflate, Inflated } from "./inflate.ts";
 
 const accepted = [...knownCodings, "identity"];
 
-/** Older names, which RFC 9110 has readers know. */
-const synonyms: ReadonlyMap<string, string> = new Map([["x-gzip", "gzip"]]);
-
 /** Returns the codings in the order in which they were applied. Throws a Refusal for one that is not read. */
 export function codingsIn(header: string | undefined): readonly string[] {
-  if (header === undefined || header === "identity") return [];
-  const names = header.split(",").map((name) => name.trim().toLowerCase());
-  const codings = names.map((name) => synonyms.get(name) ?? name).filter((name) => name !== "" && name !== "identity");
-  const areRead = codings.length <= mostCodings && codings.every((name) => knownCodings.includes(name));
-  if (!areRead) throw unsupportedContentCoding(accepted);
+  if (header === undefined) return [];
+  const codings = codingsNamedIn(header);
+  if (!codings) throw unsupportedContentCoding(accepted);
   return codings;
 }
 

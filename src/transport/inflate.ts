@@ -8,50 +8,16 @@
  * nobody.
  */
 import { once } from "node:events";
-import type { Transform } from "node:stream";
-import {
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflateRaw,
-  createInflate as createZlibInflate,
-  createZstdDecompress,
-} from "node:zlib";
 import { cancelled, compressedTooWell, malformedBody, requestTooLarge } from "../errors.ts";
+import { createDecompressor, mostGrowth } from "../http1/content-codings.ts";
 import type { Signal } from "../signal.ts";
 import type { BodyShare } from "./body-budget.ts";
-
-/** Node's own decompressor. `bytesWritten` is how much of its input it has made use of. */
-type Decompressor = Transform & { readonly bytesWritten: number };
-
-/** RFC 9659: who reads zstd reads windows of 8 MB, and need read no larger ones, which cost as much memory. */
-const zstdWindowLog = 23;
-
-const codings: ReadonlyMap<string, (bytes: Uint8Array) => Decompressor> = new Map<
-  string,
-  (bytes: Uint8Array) => Decompressor
->([
-  ["gzip", () => createGunzip({ chunkSize })],
-  // RFC 9110, 8.4.1.2: some send the data without the frame that belongs around it.
-  ["deflate", (bytes) => (hasZlibHeader(bytes) ? createZlibInflate({ chunkSize }) : createInflateRaw({ chunkSize }))],
-  ["br", () => createBrotliDecompress({ chunkSize, finishFlush: constants.BROTLI_OPERATION_FINISH })],
-  ["zstd", () => createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: zstdWindowLog } })],
-]);
-
-/** RFC 1950, 2.2. */
-function hasZlibHeader([first = 0, second = 0]: Uint8Array): boolean {
-  return (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
-}
-
-/** The codings that are read. */
-export const knownCodings: readonly string[] = [...codings.keys()];
 
 /** The length of a piece, and of what is short. In bytes. */
 const chunkSize = 65_536;
 
-/** What a body may always become, however well it was compressed, and beyond that how many times its length. */
+/** What a body may always become, however well it was compressed. */
 const freeBytes = 1_048_576;
-const mostTimes = 200;
 
 export interface Inflating {
   readonly coding: string;
@@ -75,10 +41,10 @@ export function createInflate(): Inflate {
   const line = createLine();
   return async (bytes, { coding, maxBytes, share, signal }) => {
     if (bytes.length === 0) return { pieces: [], done: () => {} };
-    const stream = codings.get(coding)?.(bytes);
+    const stream = createDecompressor(coding, bytes, chunkSize);
     if (!stream) throw malformedBody(`the compression ${coding} is not known`);
     const pieces: Buffer[] = [];
-    const mostBytes = Math.max(freeBytes, mostTimes * bytes.length);
+    const mostBytes = Math.max(freeBytes, mostGrowth * bytes.length);
     let length = 0;
     const place = line.place(signal);
     // What it fails by is thrown by the iteration.
@@ -88,7 +54,7 @@ export function createInflate(): Inflate {
         if (signal.aborted) throw cancelled();
         length += piece.length;
         if (length > maxBytes) throw requestTooLarge(maxBytes);
-        if (length > mostBytes) throw compressedTooWell(mostTimes);
+        if (length > mostBytes) throw compressedTooWell(mostGrowth);
         share.add(piece.length);
         pieces.push(piece);
         if (length >= chunkSize) await place.enter();
