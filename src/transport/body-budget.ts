@@ -38,56 +38,89 @@ const longestSmall = 65_536;
 /** The part of the room that is for all. */
 const commonShare = 0.75;
 
-export function createBodyBudget({ maxBytes, maxBytesPerAccount, maxBytesEach }: BodyBounds): BodyBudget {
-  const byAccount = new Map<string, number>();
-  const common = maxBytes * commonShare;
-  let total = 0;
-
-  function change(accountId: string, bytes: number): void {
-    total += bytes;
-    const left = (byAccount.get(accountId) ?? 0) + bytes;
-    if (left > 0) byAccount.set(accountId, left);
-    else byAccount.delete(accountId);
-  }
-
+export function createBodyBudget(bounds: BodyBounds): BodyBudget {
+  const held = new HeldBodies(bounds);
   return {
-    open(accountId) {
-      let held = 0;
-      let isReleased = false;
-      const add = (bytes: number) => {
-        if (isReleased) return;
-        const room = held + bytes <= longestSmall ? maxBytes : common;
-        if (total + bytes > room) throw bodiesTooMany("the gateway");
-        if ((byAccount.get(accountId) ?? 0) + bytes > maxBytesPerAccount) throw bodiesTooMany("the account");
-        held += bytes;
-        change(accountId, bytes);
-      };
-      const remove = (bytes: number) => {
-        const removed = Math.min(bytes, held);
-        held -= removed;
-        if (removed > 0) change(accountId, -removed);
-      };
-      const grow = (bytes: number, param?: string) => {
-        if (held + bytes > maxBytesEach) throw expandedTooLarge(maxBytesEach, param);
-        add(bytes);
-      };
-      return {
-        get bytes() {
-          return held;
-        },
-        maxBytes: maxBytesEach,
-        add,
-        grow,
-        growTo: (bytes, param) => grow(Math.max(0, bytes - held), param),
-        remove,
-        release() {
-          remove(held);
-          isReleased = true;
-        },
-      };
-    },
+    open: (accountId) => new Share(held, accountId),
     get bytes() {
-      return total;
+      return held.total;
     },
   };
+}
+
+/** What is held at a time, in all and of each account. */
+class HeldBodies {
+  readonly bounds: BodyBounds;
+  readonly #common: number;
+  readonly #byAccount = new Map<string, number>();
+  total = 0;
+
+  constructor(bounds: BodyBounds) {
+    this.bounds = bounds;
+    this.#common = bounds.maxBytes * commonShare;
+  }
+
+  /** Throws a Refusal where there is no room for more of a body that has `held` bytes. */
+  checkRoom(accountId: string, held: number, bytes: number): void {
+    const { maxBytes, maxBytesPerAccount } = this.bounds;
+    const room = held + bytes <= longestSmall ? maxBytes : this.#common;
+    if (this.total + bytes > room) throw bodiesTooMany("the gateway");
+    if ((this.#byAccount.get(accountId) ?? 0) + bytes > maxBytesPerAccount) throw bodiesTooMany("the account");
+  }
+
+  change(accountId: string, bytes: number): void {
+    this.total += bytes;
+    const left = (this.#byAccount.get(accountId) ?? 0) + bytes;
+    if (left > 0) this.#byAccount.set(accountId, left);
+    else this.#byAccount.delete(accountId);
+  }
+}
+
+/** A class, for each call has one. */
+class Share implements BodyShare {
+  readonly #of: HeldBodies;
+  readonly #accountId: string;
+  #held = 0;
+  #isReleased = false;
+
+  constructor(of: HeldBodies, accountId: string) {
+    this.#of = of;
+    this.#accountId = accountId;
+  }
+
+  get bytes(): number {
+    return this.#held;
+  }
+
+  get maxBytes(): number {
+    return this.#of.bounds.maxBytesEach;
+  }
+
+  add(bytes: number): void {
+    if (this.#isReleased) return;
+    this.#of.checkRoom(this.#accountId, this.#held, bytes);
+    this.#held += bytes;
+    this.#of.change(this.#accountId, bytes);
+  }
+
+  remove(bytes: number): void {
+    const removed = Math.min(bytes, this.#held);
+    this.#held -= removed;
+    if (removed > 0) this.#of.change(this.#accountId, -removed);
+  }
+
+  grow(bytes: number, param?: string): void {
+    const { maxBytes } = this;
+    if (this.#held + bytes > maxBytes) throw expandedTooLarge(maxBytes, param);
+    this.add(bytes);
+  }
+
+  growTo(bytes: number, param?: string): void {
+    this.grow(Math.max(0, bytes - this.#held), param);
+  }
+
+  release(): void {
+    this.remove(this.#held);
+    this.#isReleased = true;
+  }
 }
