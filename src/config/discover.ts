@@ -12,6 +12,7 @@ import { request } from "undici";
 import { type Config, type ModelConfig, servable, targetAt, type UpstreamConfig } from "./config.ts";
 import { modelKind } from "./schema-models.ts";
 import { modelIdSchema } from "./values.ts";
+import { credentialOf } from "./vendors.ts";
 
 /** What every model has that is known by its name only. */
 const family = "openai-compatible";
@@ -50,12 +51,8 @@ async function listOf(upstream: UpstreamConfig, log: Logger, timeout: number): P
 
 async function readList(upstream: UpstreamConfig, timeout: number): Promise<List> {
   const { base_url, api_keys, api_key = api_keys?.[0], credential, query = {} } = upstream;
-  const headers: Record<string, string> = {
-    ...upstream.headers,
-    accept: "application/json",
-    "user-agent": "model-gateway",
-  };
-  if (api_key) headers[credential ?? "authorization"] = credential ? api_key : `Bearer ${api_key}`;
+  const own = { accept: "application/json", "user-agent": "model-gateway" };
+  const headers = { ...upstream.headers, ...own, ...credentialOf(api_key, credential) };
   // The signal bounds the whole exchange, a body that never ends among it.
   const signal = AbortSignal.timeout(timeout);
   const { statusCode, body } = await request(`${base_url}/models`, { headers, query, signal });

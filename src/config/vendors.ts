@@ -11,6 +11,12 @@ export function withVendor(upstream: UpstreamConfig, vendors: readonly VendorCon
   return { ...upstream, ...(profile && { profile }), ...(credential && { credential }) };
 }
 
+/** Returns the header that carries an upstream's key: of its own name, or else `authorization`, as a bearer's. */
+export function credentialOf(apiKey: string | undefined, header: string | undefined): Record<string, string> {
+  if (!apiKey) return {};
+  return header === undefined ? { authorization: `Bearer ${apiKey}` } : { [header.toLowerCase()]: apiKey };
+}
+
 /** The vendor that it names, that has its name, or whose address it has. */
 function vendorOf({ name, vendor, base_url }: UpstreamConfig, vendors: readonly VendorConfig[]) {
   if (vendor !== undefined) return vendors.find((known) => known.name === vendor);

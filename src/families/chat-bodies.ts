@@ -8,7 +8,7 @@
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
 import { withInstructions } from "../providers/profile/instructions.ts";
-import type { JsonObject, JsonValue } from "../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { doNow } from "../work.ts";
 import { fieldsSet } from "./messages-to-chat/fields.ts";
@@ -83,8 +83,4 @@ function nestedChoice(choice: JsonValue): JsonValue {
   const { type, name } = choice;
   if (type === "function" && !isObject(choice.function)) return { type, function: { name } };
   return type === "custom" && !isObject(choice.custom) ? { type, custom: { name } } : choice;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

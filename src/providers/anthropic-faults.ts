@@ -4,28 +4,23 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Refusal, upstreamFailed } from "../errors.ts";
-import { type ErrorWords, errorIn, errorInPlaceOf, isFailedEnd, isObject, type Place } from "./errors-in-answers.ts";
+import { isObject } from "../wire/json.ts";
+import { isFailedEnd, namesError, type Place, saysAnything } from "./errors-in-answers.ts";
 import type { Operation } from "./operations.ts";
 
-/** Makes the refusal of an error in the vendor's shape. */
+/** Makes the refusal of an error in whatever shape. */
 type RefusalOf = (error: JsonObject, bytes: Buffer) => Refusal;
 
 /** Returns what finds the refusal for what is no answer, or no piece of one. */
 export function anthropicFaults(refusalOf: RefusalOf) {
   return (json: JsonObject, bytes: Buffer, operation: Operation, place: Place): Refusal | undefined => {
-    const error = errorIn(json);
-    if (error) return isShaped(json) ? refusalOf(json, bytes) : refusalOfWords(error, refusalOf);
+    if (namesError(json)) return refusalOf(json, bytes);
     if (place === "frame" && typeof json.type === "string") return endsByFailure(json.delta) ? brokenOff() : undefined;
     if (place === "whole" && isAnswer(json, operation)) return endsByFailure(json) ? brokenOff() : undefined;
-    const words = errorInPlaceOf(json);
-    if (words) return refusalOfWords(words, refusalOf);
+    if (saysAnything(json)) return refusalOf(json, bytes);
     if (place === "frame") return undefined;
     return upstreamFailed(place === "error" ? "it answered with an error" : "its answer is empty");
   };
-}
-
-function isShaped({ type, error }: JsonObject): boolean {
-  return type === "error" && isObject(error) && typeof error.type === "string";
 }
 
 /** A count may come with a message around it: it is free, and told as it came. */
@@ -40,11 +35,4 @@ function endsByFailure(end: JsonValue | undefined): boolean {
 
 function brokenOff(): Refusal {
   return upstreamFailed("it broke off its answer by an error");
-}
-
-function refusalOfWords({ message, type }: ErrorWords, refusalOf: RefusalOf): Refusal {
-  if (message === "") return upstreamFailed("it answered with an error");
-  const error = { type: typeof type === "string" && type !== "error" ? type : "api_error", message };
-  const shaped = { type: "error", error };
-  return refusalOf(shaped, Buffer.from(JSON.stringify(shaped)));
 }

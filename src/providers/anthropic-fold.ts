@@ -1,7 +1,7 @@
 /** The events of a stream of Anthropic's dialect → the whole message: its blocks by their index, its end, its usage. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../wire/json.ts";
 import type { Folder } from "./dialect.ts";
-import { isObject } from "./errors-in-answers.ts";
 import type { Operation } from "./operations.ts";
 
 export function createEventFolder(operation: Operation): Folder | undefined {

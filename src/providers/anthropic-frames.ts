@@ -1,6 +1,6 @@
 /** A whole message of Anthropic's dialect → the events that say the same, each block in one piece. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "./errors-in-answers.ts";
+import { isObject } from "../wire/json.ts";
 import type { Operation } from "./operations.ts";
 
 export function eventsOfMessage(message: JsonObject, operation: Operation): readonly JsonObject[] | undefined {

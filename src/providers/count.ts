@@ -2,6 +2,7 @@
  * The counts that upstreams tell. They become money: what is no count is none, as if it had not been told.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../wire/json.ts";
 
 /**
  * The most of any count that is believed: no call comes near it. What is told beyond that is taken for this, so that no sum of
@@ -23,7 +24,7 @@ export function greatestOf(...values: readonly (JsonValue | undefined)[]): numbe
 
 /** Returns a value as an object: one without members where it is none. */
 export function membersOf(value: JsonValue | undefined): JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : nothing;
+  return isObject(value) ? value : nothing;
 }
 
 const nothing: JsonObject = {};

@@ -98,7 +98,9 @@ function textIn(value: JsonValue | undefined, depth: number): string | undefined
   if (typeof value !== "object" || value === null || depth > deepest) return undefined;
   if (Array.isArray(value)) return listed(value.slice(0, mostOfList).map((item) => textIn(item, depth + 1)));
   const { error, errors, loc, msg } = value;
-  if (typeof msg === "string" && Array.isArray(loc)) return asMessage(`${pathOf(loc)}: ${msg}`);
+  // Where the whole body is at fault its path says nothing.
+  if (typeof msg === "string" && Array.isArray(loc))
+    return asMessage(pathOf(loc) === "body" ? msg : `${pathOf(loc)}: ${msg}`);
   // An object says more than a text beside it, which may only name the status.
   const inner = [error, errors].filter((member) => typeof member === "object" && member !== null);
   const found = firstText(inner, depth) ?? firstText(wordsIn(value), depth);

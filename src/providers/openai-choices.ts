@@ -3,7 +3,7 @@
  * on, and what it lacks at its end.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "./errors-in-answers.ts";
+import { isObject } from "../wire/json.ts";
 import type { Operation } from "./operations.ts";
 
 interface Progress {

@@ -4,22 +4,23 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Refusal, upstreamFailed } from "../errors.ts";
-import { type ErrorWords, errorIn, errorInPlaceOf, isFailedEnd, isObject, type Place } from "./errors-in-answers.ts";
+import { isObject } from "../wire/json.ts";
+import { isFailedEnd, namesError, type Place, saysAnything } from "./errors-in-answers.ts";
 import type { Operation } from "./operations.ts";
 
-/** Makes the refusal of an error in the family's shape. */
+/** Makes the refusal of an error in whatever shape. */
 type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
 
 /** Returns what finds the refusal for what is no answer, or no piece of one. */
 export function openAiFaults(refusalOf: RefusalOf) {
   return (json: JsonObject, bytes: Buffer, operation: Operation, place: Place): Refusal | undefined => {
-    const error = errorIn(json);
-    if (error) return refusalOfWords(error, json, bytes, refusalOf);
-    const words = isPart(json, operation, place) ? undefined : errorInPlaceOf(json);
-    if (words) return refusalOfWords(words, json, bytes, refusalOf);
-    if (place === "error") return upstreamFailed("it answered with an error");
-    if (endsByFailure(json.choices)) return upstreamFailed("it broke off its answer by an error");
-    return place === "whole" && !isPart(json, operation, place) ? upstreamFailed("its answer is empty") : undefined;
+    if (namesError(json)) return refusalOfError(json, bytes, refusalOf);
+    if (!isPart(json, operation, place)) {
+      if (saysAnything(json)) return refusalOf(json, bytes);
+      if (place === "error") return upstreamFailed("it answered with an error");
+      if (place === "whole") return upstreamFailed("its answer is empty");
+    }
+    return endsByFailure(json.choices) ? upstreamFailed("it broke off its answer by an error") : undefined;
   };
 }
 
@@ -40,13 +41,9 @@ function isAnswer(choice: JsonValue): boolean {
   return isObject(choice) && (isObject(choice.message) || typeof choice.text === "string");
 }
 
-/** Callers of the family read an error in the family's shape, and nothing beside it: as it came where it has that. */
-function refusalOfWords(words: ErrorWords, json: JsonObject, bytes: Buffer, refusalOf: RefusalOf): Refusal {
-  const isShaped = isObject(json.error) && typeof json.error.message === "string" && json.error.message !== "";
-  if (isShaped && !("choices" in json)) return refusalOf(json, bytes);
-  if (words.message === "") return upstreamFailed("it answered with an error");
-  const shaped: JsonObject = {
-    error: isShaped ? (json.error as JsonObject) : { type: "server_error", param: null, code: null, ...words },
-  };
-  return refusalOf(shaped, Buffer.from(JSON.stringify(shaped)));
+/** Callers of the family read an error and nothing that stands beside it. */
+function refusalOfError(json: JsonObject, bytes: Buffer, refusalOf: RefusalOf): Refusal {
+  if (!("choices" in json)) return refusalOf(json, bytes);
+  const alone: JsonObject = { error: json.error ?? null };
+  return refusalOf(alone, Buffer.from(JSON.stringify(alone)));
 }

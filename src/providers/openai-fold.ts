@@ -3,8 +3,8 @@
  * usage. What vendors add is kept: lists are joined, of anything else the last word counts.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../wire/json.ts";
 import type { Folder } from "./dialect.ts";
-import { isObject } from "./errors-in-answers.ts";
 import type { Operation } from "./operations.ts";
 
 /** Members by their names, which others choose. Lists among them are our own, and grow in place. */

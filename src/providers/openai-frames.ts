@@ -1,6 +1,6 @@
 /** A whole answer of OpenAI's dialect → the chunks that say the same: one that says it all, one that ends it, and one of the usage. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "./errors-in-answers.ts";
+import { isObject } from "../wire/json.ts";
 import type { Operation } from "./operations.ts";
 
 export function chunksOfAnswer(answer: JsonObject, operation: Operation): readonly JsonObject[] | undefined {

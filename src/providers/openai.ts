@@ -5,12 +5,12 @@
  * did not ask. What the upstream refuses reaches the caller as `upstream-error.ts` says.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { longJson } from "../wire/json.ts";
+import { credentialOf } from "../config/vendors.ts";
+import { isObject, longJson } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { ChatCounts } from "./chat-counts.ts";
 import { checkOver, commonFields, type Dialect, type Follower, lowerCased, secretsOf, speakOver } from "./dialect.ts";
 import { isDone } from "./done.ts";
-import { isObject } from "./errors-in-answers.ts";
 import { createHide, type Hide } from "./hidden-words.ts";
 import { createAlikeReader } from "./openai-alike.ts";
 import { ChoicesSeen } from "./openai-choices.ts";
@@ -64,11 +64,6 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
     check: checkOver(upstream, credential),
     close: () => upstream.close(),
   };
-}
-
-function credentialOf(apiKey: string | undefined, header: string | undefined): Record<string, string> {
-  if (!apiKey) return {};
-  return header === undefined ? { authorization: `Bearer ${apiKey}` } : { [header.toLowerCase()]: apiKey };
 }
 
 function openAiDialect(

@@ -7,6 +7,7 @@
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Soon, whenThere } from "../soon.ts";
+import { isObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 
 /** Whether thinking in a request for this model has to be signed by its vendor. Other vendors speak the same API. */
@@ -83,8 +84,4 @@ function budgetIn({ thinking, context_management }: JsonObject): string[] {
 
 function isOneOf({ type }: JsonObject, types: RegExp): boolean {
   return typeof type === "string" && types.test(type);
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

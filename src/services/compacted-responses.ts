@@ -3,7 +3,7 @@
  * answer to that → the conversation that a client goes on from.
  */
 import type { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
-import type { JsonObject, JsonValue } from "../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 
 type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
@@ -28,8 +28,4 @@ export function compactedJson({ id, created_at, output, usage }: JsonObject, inp
 function itemsOf(input: JsonValue | undefined): readonly JsonValue[] {
   if (typeof input === "string") return [{ type: "message", role: "user", content: input }];
   return Array.isArray(input) ? input : [];
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -88,6 +88,11 @@ export function asObject(json: JsonValue): JsonObject {
   throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
 }
 
+/** Whether a value is an object, and no list. */
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Throws unless a value that no schema describes can be kept as it is. */
 export function checkRaw(value: JsonValue, depth: number): void {
   if (typeof value === "string") checkText(value);

@@ -6,8 +6,8 @@
  * the model which there are: arguments that fit one of them fit the caller's schema. Below the top everything stays.
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { isObject } from "../../wire/json.ts";
 import type { Dropped } from "./dropped.ts";
-import { isObject } from "./schema.ts";
 
 const combinations = ["allOf", "anyOf", "oneOf"];
 

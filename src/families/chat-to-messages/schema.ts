@@ -6,7 +6,7 @@
  * `not`, `patternProperties`, objects opened on purpose, whatever else no rule names) is told to the model in the description,
  * and named as left out. What only says which schema it is goes without a word.
  */
-import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Dropped } from "./dropped.ts";
 
 const formats: readonly JsonValue[] = [
@@ -132,8 +132,4 @@ function isPlain(pattern: string): boolean {
 
 function isPlainValue(value: JsonValue): boolean {
   return value === null || typeof value !== "object";
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

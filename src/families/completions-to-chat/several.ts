@@ -6,7 +6,7 @@
  */
 import { CompletionSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
 import type { Frames } from "../../call.ts";
-import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 
 type Completion = Wire<typeof CompletionSchema>;
@@ -73,8 +73,4 @@ function added(sum: JsonObject, more: JsonObject): JsonObject {
     else if (value !== null) total[key] = value;
   }
   return total;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
