@@ -83,7 +83,10 @@ export interface Arrival {
   readonly signal?: Signal | undefined;
 }
 
-/** What a call's body takes of the room that there is for bodies. Nothing any more once it is answered, or its stream has begun. */
+/**
+ * The bytes that a call's body holds of the room for all bodies. They are given back when the call is answered, or its stream
+ * begins.
+ */
 export interface BodyRoom {
   /** How many bytes are counted. */
   readonly bytes: number;

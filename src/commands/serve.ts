@@ -75,7 +75,7 @@ function servesCatalogue({ models, catalogue }: Config): boolean {
   return models.some(({ price }) => price && catalogue.some((known) => known.price === price));
 }
 
-/** What to do about prices whose rate nobody has set. */
+/** Tells the operator which rate of the dollar the gateway assumes, and how to set another. */
 function assumedRate({ cataloguePrices, unit }: Config) {
   const rate = `1 USD = ${formatDecimal(cataloguePrices.dollar)} ${unit.code}`;
   return { rate, remedy: "set `catalogue_prices.dollar` in gateway.yaml to the rate that you want" };

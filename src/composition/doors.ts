@@ -41,7 +41,7 @@ export function createDoors(
   const { tiers, operatorKey } = config;
   const onError = (err: unknown) =>
     log.error({ err }, "the audit log, or when a session was used, could not be written");
-  /** What nobody waits for is written when it can be. */
+  /** Writes once no other process holds the database. No caller waits for it. */
   const later = (write: () => void) => void storage.whenFree(write).catch(onError);
   const acts = { insert: (act: NewAct) => later(() => storage.acts.insert(act)) };
   const guessed = createGuessed({

@@ -6,7 +6,7 @@ import { moneySchema } from "./values.ts";
 export const currenciesSchema = z.strictObject({ dollar: z.record(z.string().regex(/^[A-Z]{3,10}$/), moneySchema) });
 export type CurrenciesConfig = z.output<typeof currenciesSchema>;
 
-/** What the catalogue's prices are multiplied by, both in millionths. */
+/** The two factors that turn a price of the catalogue into a price in units. In millionths. */
 export interface CataloguePrices {
   /** How many units a US dollar is. */
   readonly dollar: number;

@@ -18,27 +18,27 @@ const facts = {
   output_bound: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
   /** The least bound of the output that is taken, in tokens. */
   least_output: z.number().int().min(1).max(1024).optional(),
-  /** What becomes of messages of the role `developer`. */
+  /** Whether messages keep the role `developer`, or become system messages. */
   developer: z.enum(["kept", "system"]).optional(),
-  /** Where system messages may stand. */
+  /** Whether the server takes system messages anywhere, or only one, as the first message. */
   system: z.enum(["anywhere", "first"]).optional(),
   /** The roles whose content must be one text, and no list of parts. */
   plain_text: z.array(z.enum(["system", "assistant", "tool"])).optional(),
-  /** Keys that are refused, and so left out and named. */
+  /** Keys that the server refuses. The gateway leaves them out and names them. */
   refuses: z.array(key).optional(),
-  /** Those that are refused while the model reasons. */
+  /** Keys that the server refuses only while the model reasons. */
   refuses_reasoning: z.array(key).optional(),
-  /** The efforts of reasoning that are taken; none: the key itself is refused. */
+  /** The efforts of reasoning that the server takes. An empty list: it refuses the key itself. */
   efforts: z.array(effort).optional(),
-  /** Which of them stands for one that is not taken. */
+  /** For an effort that the server does not take: the one that the gateway sends instead. */
   efforts_instead: z.partialRecord(effort, effort).optional(),
-  /** Where it goes: a key, or a path of keys. */
+  /** The key of the request that holds the effort, or a path of keys, as `thinking.effort`. */
   effort_key: key.optional(),
-  /** What a model does that is told no effort. */
+  /** The effort that a model makes where the request names none. */
   effort_default: effort.optional(),
   /** The kinds of tools that the caller's side runs. */
   tools: z.array(z.enum(["function", "custom"])).optional(),
-  /** Under which name a message of the history has its thoughts; `none`: they are left out. */
+  /** The key that holds the thoughts of an earlier message. `none`: the gateway leaves them out. */
   thoughts: z.enum(["reasoning_content", "reasoning", "none"]).optional(),
   /** Whether a stream may be asked to tell its usage. */
   include_usage: z.boolean().optional(),
@@ -54,7 +54,7 @@ interface Efforts {
   readonly efforts_instead?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** What stands for another must be taken itself. */
+/** Adds an issue where `efforts_instead` names an effort that `efforts` does not have. */
 function checkEfforts({ efforts: taken, efforts_instead: instead = {} }: Efforts, context: z.RefinementCtx): void {
   if (!taken) return;
   for (const [word, other] of Object.entries(instead)) {
@@ -66,7 +66,7 @@ function checkEfforts({ efforts: taken, efforts_instead: instead = {} }: Efforts
 
 export const profileSchema = z
   .strictObject({
-    /** Where each operation is served; what is left out is not. */
+    /** The path of each operation that the server has. It has no operation that is left out. */
     operations: z
       .partialRecord(z.enum(["chat", "completions", "embeddings", "speech"]), path)
       .refine((paths) => Object.keys(paths).length > 0, "expected at least one operation")

@@ -38,7 +38,7 @@ export const moneySchema = z.string('expected a decimal in quotes, as "1.10"').t
   return z.NEVER;
 });
 
-/** What an amount is multiplied by, as a decimal string. In millionths. */
+/** A factor for amounts: a decimal string above 0, read in millionths. */
 export const factorSchema = moneySchema.refine((value) => value > 0, "expected more than 0");
 
 export const networkSchema = z.union(

@@ -1,4 +1,4 @@
-/** What the catalogue knows of an upstream's vendor, put into what gateway.yaml says of the upstream. */
+/** Joins an upstream of gateway.yaml with what the catalogue knows of its vendor. */
 import type { UpstreamConfig, VendorConfig } from "./schema-models.ts";
 import type { ProfileConfig } from "./schema-profile.ts";
 

@@ -35,7 +35,7 @@ export function meantAsChat(request: ChatRequest): Meant | undefined {
   return { request: request.with(changes), dropped: [] };
 }
 
-/** What every server takes: which one it will be is not known yet. */
+/** The server is not chosen yet, so instructions are written as every server takes them. Custom tools stay as they came. */
 const customTools = true;
 const everywhere = { developer: "system", system: "first" } as const;
 const ofResponses = new Set(CreateResponseRequestSchema.members.map(({ name }) => name));

@@ -95,7 +95,10 @@ function readIn(usage: JsonObject, timings: JsonValue | undefined): number {
     membersOf(usage.prompt_tokens_details).cached_tokens,
     membersOf(usage.prompt_token_details).cached_tokens,
     membersOf(usage.input_tokens_details).cached_tokens,
-    ...[usage.prompt_cache_hit_tokens, usage.cached_tokens, usage.num_cached_tokens, usage.cache_read_input_tokens],
+    usage.prompt_cache_hit_tokens,
+    usage.cached_tokens,
+    usage.num_cached_tokens,
+    usage.cache_read_input_tokens,
     membersOf(timings).cache_n,
   );
 }
@@ -104,7 +107,9 @@ function readIn(usage: JsonObject, timings: JsonValue | undefined): number {
 function writtenIn(usage: JsonObject): number {
   const details = membersOf(usage.prompt_tokens_details);
   return greatestOf(
-    ...[details.cache_write_tokens, details.cache_creation_input_tokens, details.cache_creation_tokens],
+    details.cache_write_tokens,
+    details.cache_creation_input_tokens,
+    details.cache_creation_tokens,
     membersOf(usage.input_tokens_details).cache_write_tokens,
     usage.cache_creation_input_tokens,
   );

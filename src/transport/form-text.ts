@@ -5,8 +5,7 @@
  * many encoders write for null, stands for nothing wherever it is no text of its own.
  */
 import { WireFault } from "../wire/fault.ts";
-import type { JsonObject, JsonValue } from "../wire/json.ts";
-import { jsonType, parseJson } from "../wire/json.ts";
+import { type JsonObject, type JsonValue, jsonType, parseJson } from "../wire/json.ts";
 import type { FieldPlan, ValuePlan } from "../wire/plan.ts";
 import { readMessage } from "../wire/read.ts";
 

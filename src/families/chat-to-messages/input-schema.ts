@@ -1,12 +1,11 @@
 /**
  * The schema of a tool's arguments → one whose top the Messages API takes: an object, and no combination of schemas.
  *
- * What `allOf` says together is said as one object, and a reference at the top is what it refers to. Of alternatives
- * (`anyOf`, `oneOf`) the object has all properties; what every one of them demands is demanded, and the description tells
- * the model which there are: arguments that fit one of them fit the caller's schema. Below the top everything stays.
+ * The schemas of `allOf` become one object. A reference at the top becomes the schema that it names. Alternatives (`anyOf`,
+ * `oneOf`) become one object with the properties of all of them: it requires what each of them requires, and its description
+ * names them. Arguments that fit one alternative fit the caller's schema. The schemas below the top stay as they came.
  */
-import type { JsonObject, JsonValue } from "../../wire/json.ts";
-import { isObject } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Dropped } from "./dropped.ts";
 
 const combinations = ["allOf", "anyOf", "oneOf"];
