@@ -11,7 +11,7 @@ import type { Attempt, Provider, Speak } from "../providers/provider.ts";
 import { counter } from "../tokens/counter.ts";
 import { estimatePromptTokens as estimateTokens, promptTokens } from "../tokens/prompt.ts";
 import { Wire } from "../wire/wire.ts";
-import { doNow } from "../work.ts";
+import { doSoon } from "../work.ts";
 
 /** Lets a provider count here where it does not itself. */
 export function withTokenCount(provider: Provider): Provider {
@@ -28,7 +28,7 @@ async function countTokens({
   // A request to count is one to answer without a bound, which the translation wants.
   const asked = Wire.ofJson(CreateMessageRequestSchema, { ...request.json(), max_tokens: 1 });
   const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0, estimateTokens } as const;
-  const { request: conversation } = doNow(messagesToChat.translate(asked, context));
+  const { request: conversation } = await doSoon(messagesToChat.translate(asked, context), request.isLong);
   const isLong = request.bytes().length > longest;
   const input_tokens = isLong ? estimateTokens(conversation) : await promptTokens(conversation, counter, signal);
   return { kind: "whole", body: Wire.ofJson(MessageTokenCountSchema, { input_tokens }) };

@@ -95,7 +95,9 @@ function requestBody({ request, form, model }: Attempt, tellsUsage: boolean): Bu
   const changes: Record<string, JsonValue | undefined> = {};
   if (json.model !== model) changes.model = model;
   if ((json.stream === true) !== isStream) changes.stream = isStream || undefined;
-  if (lacksUsage) changes.stream_options = { ...(json.stream_options as JsonObject | null), include_usage: true };
+  // An outline may have other texts in it.
+  const options = lacksUsage && json.stream_options ? request.json().stream_options : undefined;
+  if (lacksUsage) changes.stream_options = { ...(options as JsonObject | undefined), include_usage: true };
   return request.with(changes).bytes();
 }
 

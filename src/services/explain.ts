@@ -32,9 +32,9 @@ export function explainMethod({ explain, standing, queued }: ExplainParts, prepa
     const endpoint = endpointAt(path);
     if (!endpoint) throw resourceNotFound("model endpoint", path, "path");
     const { asked, method } = endpoint;
-    const request = Wire.ofBytes(method.input, textOf(call.request));
+    const request = await Wire.ofBytes(method.input, textOf(call.request)).prepared();
     const asIfSent = { ...call, method, request, header: headerWith(call.header, strict) };
-    const explaining = { asked, form: endpoint.formOf(request.json()) };
+    const explaining = { asked, form: endpoint.formOf(request.outline()) };
     const { models, cache, refusal } = await explain(explaining, asIfSent, prepare);
     const { tier, requestsRemaining } = await standing(call.caller);
     return whole(ExplainCallResponseSchema, {

@@ -10,7 +10,7 @@ import type { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/resp
 import type { BodyRoom } from "../call.ts";
 import { invalidValue, itemNotFound, missingField, previousResponseNotFound } from "../errors.ts";
 import type { Link, StoredResponse } from "../storage/responses.ts";
-import type { JsonObject, JsonValue } from "../wire/json.ts";
+import { type JsonObject, type JsonValue, longJson } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 import { bytesOf, type KeptResponses, outputOf, readKept } from "./kept-responses.ts";
 
@@ -29,11 +29,13 @@ export async function resolve(request: CreateRequest, kept: KeptResponses, body:
   const { previousResponseId: previousId } = request.message();
   const asked = itemsOf(request.json().input ?? null);
   const items = asked.some(isReference) ? await dereferenced(asked, kept, body) : asked;
+  const withInput = (input: JsonObject[]) =>
+    body.bytes < longJson ? request.with({ input }) : request.withLong({ input });
   if (previousId === undefined) {
-    return { request: items === asked ? request : request.with({ input: [...items] }), items, previousId: null };
+    return { request: items === asked ? request : await withInput([...items]), items, previousId: null };
   }
   const earlier = await conversationTo(previousId, kept, body);
-  return { request: request.with({ input: [...earlier, ...items] }), items, previousId };
+  return { request: await withInput([...earlier, ...items]), items, previousId };
 }
 
 function itemsOf(input: JsonValue): readonly JsonObject[] {

@@ -3,60 +3,74 @@
  * length, key order, white space and signatures over the text survive. And takes one out, as it came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./signs.ts";
 import type { Steps } from "./steps.ts";
 import { endOfText, TextEnds } from "./text-ends.ts";
 
-const quote = 0x22;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const comma = 0x2c;
+/** Values of members, by their names; undefined leaves one out. */
+export type Changes = Readonly<Record<string, JsonValue | undefined>>;
 
 /**
  * Returns the text with these members set; a member of value undefined is left out. The bytes must be a valid JSON
  * object. Returns undefined where a key is written twice or with escapes: the caller then rebuilds the text from
  * the parsed value, so that no reader downstream can see another member than we saw.
  */
-export function spliceMembers(
-  bytes: Buffer,
-  changes: Readonly<Record<string, JsonValue | undefined>>,
-  steps?: Steps,
-): Buffer | undefined {
+export function spliceMembers(bytes: Buffer, changes: Changes, steps?: Steps): Buffer | undefined {
   const written = membersOf(bytes, steps);
-  if (!written) return undefined;
+  return written && splice(bytes, changes, written);
+}
+
+/** As `spliceMembers`, of a text whose members are known. `moved` takes up where they stand in what is returned. */
+export function splice(bytes: Buffer, changes: Changes, written: Members, moved?: Map<string, Member>): Buffer {
   const pieces: Buffer[] = [];
+  let length = 0;
+  const push = (piece: Buffer) => {
+    pieces.push(piece);
+    length += piece.length;
+  };
   /** From here on the bytes stay as they are, up to the `end` of the last member that was looked at. */
   let kept = 0;
   let end = bytes.indexOf(openBrace) + 1;
   let isFirst = true;
-  for (const [key, { valueStart, valueEnd, to }] of written) {
+  for (const [key, member] of written) {
+    const { valueStart, valueEnd, to } = member;
     if (!Object.hasOwn(changes, key)) {
+      moved?.set(key, movedBy(length - kept, member));
       isFirst = false;
     } else if (changes[key] !== undefined) {
-      pieces.push(bytes.subarray(kept, valueStart), json(changes[key]));
+      push(bytes.subarray(kept, valueStart));
+      const from = length;
+      push(json(changes[key]));
+      moved?.set(key, { valueStart: from, valueEnd: length, to: length + to - valueEnd });
       kept = valueEnd;
       isFirst = false;
     } else {
-      if (kept < end) pieces.push(bytes.subarray(kept, end));
+      if (kept < end) push(bytes.subarray(kept, end));
       // What follows brings its comma along, unless it becomes the first.
       kept = isFirst ? to + 1 : to;
     }
     end = to;
   }
-  if (kept < end) pieces.push(bytes.subarray(kept, end));
+  if (kept < end) push(bytes.subarray(kept, end));
   for (const key in changes) {
     const value = changes[key];
     if (value === undefined || written.has(key)) continue;
-    pieces.push(Buffer.from(`${isFirst ? "" : ","}${JSON.stringify(key)}:${JSON.stringify(value)}`));
+    push(Buffer.from(`${isFirst ? "" : ","}${JSON.stringify(key)}:`));
+    const from = length;
+    push(json(value));
+    moved?.set(key, { valueStart: from, valueEnd: length, to: length });
     isFirst = false;
   }
-  pieces.push(bytes.subarray(end));
-  return Buffer.concat(pieces);
+  push(bytes.subarray(end));
+  return Buffer.concat(pieces, length);
+}
+
+function movedBy(distance: number, { valueStart, valueEnd, to }: Member): Member {
+  return { valueStart: valueStart + distance, valueEnd: valueEnd + distance, to: to + distance };
 }
 
 /** Returns a copy of the parsed object with these members set; a member of value undefined is left out. */
-export function withMembers(json: JsonObject, changes: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+export function withMembers(json: JsonObject, changes: Changes): JsonObject {
   const copy: JsonObject = { ...json };
   for (const [key, value] of Object.entries(changes)) {
     if (value === undefined) delete copy[key];
@@ -74,8 +88,11 @@ export function valueText(bytes: Buffer, wanted: string): Buffer | undefined {
   return found && bytes.subarray(found.valueStart, found.valueEnd);
 }
 
+/** The members of an object by their names, in the order in which they stand in its text. */
+export type Members = ReadonlyMap<string, Member>;
+
 /** Where a member's value stands, and where the member ends: before the next comma, white space included. */
-interface Member {
+export interface Member {
   readonly valueStart: number;
   readonly valueEnd: number;
   readonly to: number;

@@ -6,32 +6,19 @@
  * as JSON and goes on as JSON is never rebuilt, and an RPC call pays for JSON only if its upstream speaks it.
  * What a Wire says is never changed: `with` makes another.
  */
-import {
-  type DescMessage,
-  fromBinary,
-  type JsonObject,
-  type JsonValue,
-  type MessageShape,
-  toBinary,
-} from "@bufbuild/protobuf";
+import type { DescMessage, JsonObject, MessageShape } from "@bufbuild/protobuf";
 import type { Soon } from "../soon.ts";
 import { doInTurns, doNow, type Work } from "../work.ts";
 import type { PlainText } from "./around.ts";
-import { asObject, binaryOptions, longJson, parseJson, readAnswer, readLong } from "./json.ts";
+import { type LeftOut, putIn } from "./build.ts";
+import { asObject, findMembers, longJson, parseJson, readAnswer, readMembers } from "./json.ts";
 import { readOutline } from "./outline.ts";
-import { type LeftOut, putIn } from "./pieces.ts";
 import { readMessage } from "./read.ts";
 import { readLongMessage } from "./read-long.ts";
-import { spliceMembers, withMembers } from "./splice.ts";
+import { type Changes, type Member, type Members, splice, spliceMembers, withMembers } from "./splice.ts";
 import { dataOf } from "./sse.ts";
 import { writeMessage } from "./write.ts";
 import { jsonBytes } from "./write-json.ts";
-
-/** One form of a payload in bytes: JSON text, or protobuf of one that was a message and never became JSON. */
-export interface Encoded {
-  readonly isJson: boolean;
-  readonly bytes: Uint8Array;
-}
 
 export class Wire<D extends DescMessage = DescMessage> {
   readonly desc: D;
@@ -48,6 +35,8 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** What a request's outline lacks, and the text that has it. */
   #leftOut: readonly LeftOut[] = [];
   #leftOutOf: Buffer | undefined;
+  /** Where the members of a long request stand in its text. */
+  #members: Members | undefined;
   #plainText: PlainText | undefined;
 
   private constructor(desc: D, lenient: boolean) {
@@ -69,11 +58,10 @@ export class Wire<D extends DescMessage = DescMessage> {
     return wire;
   }
 
-  /** Takes JSON text, and what it says. */
-  static ofRead<D extends DescMessage>(desc: D, bytes: Buffer, json: JsonObject): Wire<D> {
-    const wire = new Wire(desc, false);
-    wire.#bytes = bytes;
-    wire.#json = json;
+  /** Takes a long request's JSON and writes it, in turns. `count` is told how many bytes it has, as they come to be. */
+  static *ofLong<D extends DescMessage>(desc: D, json: JsonObject, count?: (bytes: number) => void): Work<Wire<D>> {
+    const wire = Wire.ofJson(desc, json);
+    yield* wire.#write(count);
     return wire;
   }
 
@@ -103,19 +91,6 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#plainText;
   }
 
-  /** Takes an answer as it was encoded. */
-  static ofEncoded<D extends DescMessage>(desc: D, { isJson, bytes }: Encoded): Wire<D> {
-    if (!isJson) return Wire.ofMessage(desc, fromBinary(desc, bytes, binaryOptions));
-    return Wire.ofBytes(desc, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), true);
-  }
-
-  /** Returns it in bytes, by the shortest way. */
-  encoded(): Encoded {
-    return !this.isMessage() || !this.#message
-      ? { isJson: true, bytes: this.bytes() }
-      : { isJson: false, bytes: toBinary(this.desc, this.#message) };
-  }
-
   /** Returns the JSON text. */
   bytes(): Buffer {
     this.#bytes = this.#text() ?? Buffer.from(JSON.stringify(this.json()));
@@ -131,10 +106,13 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** Writes the JSON text in turns, where it is not there: it is for what is known to be long. */
   written(): Soon<this> {
     if (this.#text() !== undefined) return this;
-    return doInTurns(jsonBytes(this.json())).then((bytes) => {
-      this.#bytes = bytes;
-      return this;
-    });
+    return doInTurns(this.#write()).then(() => this);
+  }
+
+  *#write(count?: (bytes: number) => void): Work<void> {
+    const bytes = yield* jsonBytes(this.json(), count);
+    this.#bytes = bytes;
+    if (!this.#lenient && bytes.length >= longJson) this.#members = yield* findMembers(bytes);
   }
 
   /** Whether so much came, or was written, that it is worked on in turns. */
@@ -189,7 +167,9 @@ export class Wire<D extends DescMessage = DescMessage> {
 
   *#read(text: Buffer): Work<void> {
     const leftOut: LeftOut[] = [];
-    const read = asObject(yield* readLong(text, leftOut));
+    const { value, members } = yield* readMembers(text, leftOut);
+    const read = asObject(value);
+    this.#members = members;
     if (leftOut.length === 0) this.#json = read;
     else {
       this.#outline = read;
@@ -234,16 +214,34 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /**
-   * Returns a copy with these top-level members set, or left out where undefined. Throws a WireFault where the bytes
-   * are no JSON object.
+   * Returns a copy with these top-level members set, or left out where undefined. What is taken out of an outline, and can be
+   * long, is no value for them. Throws a WireFault where the bytes are no JSON object.
    */
-  with(changes: Readonly<Record<string, JsonValue | undefined>>): Wire<D> {
+  with(changes: Changes): Wire<D> {
     const copy = new Wire(this.desc, this.#lenient);
     // Read first: only what is known to be an object can be spliced.
     const outline = this.outline();
-    copy.#bytes = this.#bytes && spliceMembers(this.#bytes, changes);
+    copy.#bytes = this.#bytes && this.#spliced(this.#bytes, changes, copy);
     if (copy.#bytes && outline !== this.#json) copy.#outline = withMembers(outline, changes);
     else copy.#json = withMembers(this.json(), changes);
     return copy;
+  }
+
+  /** Where the members of a long text are known, they are of the copy as well. */
+  #spliced(bytes: Buffer, changes: Changes, copy: Wire<D>): Buffer | undefined {
+    if (!this.#members) return spliceMembers(bytes, changes);
+    const moved = new Map<string, Member>();
+    copy.#members = moved;
+    return splice(bytes, changes, this.#members, moved);
+  }
+
+  /** As `with`, of what is or becomes long: the text is written in turns. */
+  withLong(changes: Changes): Soon<Wire<D>> {
+    return this.rebuiltWith(changes).written();
+  }
+
+  /** As `with`, of what is long: the text is left for who writes it in turns. */
+  rebuiltWith(changes: Changes): Wire<D> {
+    return Wire.ofJson(this.desc, withMembers(this.json(), changes), this.#lenient);
   }
 }
