@@ -28,7 +28,7 @@ export function inputBound(request: Wire, contextWindow: number | undefined, pro
   const json = request.outline();
   const attached = attachmentsOf(json);
   const tools = json.tools === undefined && json.functions === undefined ? 0 : toolsTokens;
-  const text = Math.max(0, request.bytes().length - attached.bytes);
+  const text = Math.max(0, request.byteLength - attached.bytes);
   const total = text + attached.tokens + envelopeTokens * prompts + tools;
   const fetched = usesVendorTools(json) ? documentTokens : 0;
   return (contextWindow === undefined ? total : Math.min(total, contextWindow)) + fetched;

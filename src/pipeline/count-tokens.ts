@@ -29,7 +29,7 @@ async function countTokens({
   const asked = Wire.ofJson(CreateMessageRequestSchema, { ...request.json(), max_tokens: 1 });
   const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0, estimateTokens } as const;
   const { request: conversation } = await doSoon(messagesToChat.translate(asked, context), request.isLong);
-  const isLong = request.bytes().length > longest;
+  const isLong = request.byteLength > longest;
   const input_tokens = isLong ? estimateTokens(conversation) : await promptTokens(conversation, counter, signal);
   return { kind: "whole", body: Wire.ofJson(MessageTokenCountSchema, { input_tokens }) };
 }

@@ -76,7 +76,7 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
 
   return {
     async input(operation, request) {
-      const { length } = request.bytes();
+      const length = request.byteLength;
       return length > longest ? guessTokens(length) : counted(() => countInput(operation, request), length);
     },
     output: (text) => counted(() => counter.countAll([text], hurry), Buffer.byteLength(text)),

@@ -30,7 +30,7 @@ export async function resolve(request: CreateRequest, kept: KeptResponses, body:
   const asked = itemsOf(request.json().input ?? null);
   const items = asked.some(isReference) ? await dereferenced(asked, kept, body) : asked;
   const withInput = (input: JsonObject[]) =>
-    body.bytes < longJson ? request.with({ input }) : request.withLong({ input });
+    body.bytes < longJson ? request.with({ input }) : request.rebuiltWith({ input }).written();
   if (previousId === undefined) {
     return { request: items === asked ? request : await withInput([...items]), items, previousId: null };
   }

@@ -17,56 +17,39 @@ export type Changes = Readonly<Record<string, JsonValue | undefined>>;
  */
 export function spliceMembers(bytes: Buffer, changes: Changes, steps?: Steps): Buffer | undefined {
   const written = membersOf(bytes, steps);
-  return written && splice(bytes, changes, written);
+  return written && Buffer.concat(splice(bytes, changes, written));
 }
 
-/** As `spliceMembers`, of a text whose members are known. `moved` takes up where they stand in what is returned. */
-export function splice(bytes: Buffer, changes: Changes, written: Members, moved?: Map<string, Member>): Buffer {
+/** As `spliceMembers`, of a text whose members are known. Returns the text in pieces, which are parts of it or new. */
+export function splice(bytes: Buffer, changes: Changes, written: Members): Buffer[] {
   const pieces: Buffer[] = [];
-  let length = 0;
-  const push = (piece: Buffer) => {
-    pieces.push(piece);
-    length += piece.length;
-  };
   /** From here on the bytes stay as they are, up to the `end` of the last member that was looked at. */
   let kept = 0;
   let end = bytes.indexOf(openBrace) + 1;
   let isFirst = true;
-  for (const [key, member] of written) {
-    const { valueStart, valueEnd, to } = member;
+  for (const [key, { valueStart, valueEnd, to }] of written) {
     if (!Object.hasOwn(changes, key)) {
-      moved?.set(key, movedBy(length - kept, member));
       isFirst = false;
     } else if (changes[key] !== undefined) {
-      push(bytes.subarray(kept, valueStart));
-      const from = length;
-      push(json(changes[key]));
-      moved?.set(key, { valueStart: from, valueEnd: length, to: length + to - valueEnd });
+      pieces.push(bytes.subarray(kept, valueStart), json(changes[key]));
       kept = valueEnd;
       isFirst = false;
     } else {
-      if (kept < end) push(bytes.subarray(kept, end));
+      if (kept < end) pieces.push(bytes.subarray(kept, end));
       // What follows brings its comma along, unless it becomes the first.
       kept = isFirst ? to + 1 : to;
     }
     end = to;
   }
-  if (kept < end) push(bytes.subarray(kept, end));
+  if (kept < end) pieces.push(bytes.subarray(kept, end));
   for (const key in changes) {
     const value = changes[key];
     if (value === undefined || written.has(key)) continue;
-    push(Buffer.from(`${isFirst ? "" : ","}${JSON.stringify(key)}:`));
-    const from = length;
-    push(json(value));
-    moved?.set(key, { valueStart: from, valueEnd: length, to: length });
+    pieces.push(Buffer.from(`${isFirst ? "" : ","}${JSON.stringify(key)}:${JSON.stringify(value)}`));
     isFirst = false;
   }
-  push(bytes.subarray(end));
-  return Buffer.concat(pieces, length);
-}
-
-function movedBy(distance: number, { valueStart, valueEnd, to }: Member): Member {
-  return { valueStart: valueStart + distance, valueEnd: valueEnd + distance, to: to + distance };
+  pieces.push(bytes.subarray(end));
+  return pieces;
 }
 
 /** Returns a copy of the parsed object with these members set; a member of value undefined is left out. */
@@ -90,6 +73,18 @@ export function valueText(bytes: Buffer, wanted: string): Buffer | undefined {
 
 /** The members of an object by their names, in the order in which they stand in its text. */
 export type Members = ReadonlyMap<string, Member>;
+
+/** A text of which it is known where its members stand, and what they are to be now. */
+export interface Changed {
+  readonly bytes: Buffer;
+  readonly members: Members;
+  readonly changes: Changes;
+}
+
+/** Returns undefined where it is not known. */
+export function changedNowhere(bytes: Buffer, members: Members | undefined): Changed | undefined {
+  return members && { bytes, members, changes: {} };
+}
 
 /** Where a member's value stands, and where the member ends: before the next comma, white space included. */
 export interface Member {

@@ -15,7 +15,7 @@ import { asObject, findMembers, longJson, parseJson, readAnswer, readMembers } f
 import { readOutline } from "./outline.ts";
 import { readMessage } from "./read.ts";
 import { readLongMessage } from "./read-long.ts";
-import { type Changes, type Member, type Members, splice, spliceMembers, withMembers } from "./splice.ts";
+import { type Changed, type Changes, changedNowhere, splice, spliceMembers, withMembers } from "./splice.ts";
 import { dataOf } from "./sse.ts";
 import { writeMessage } from "./write.ts";
 import { jsonBytes } from "./write-json.ts";
@@ -35,9 +35,11 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** What a request's outline lacks, and the text that has it. */
   #leftOut: readonly LeftOut[] = [];
   #leftOutOf: Buffer | undefined;
-  /** Where the members of a long request stand in its text. */
-  #members: Members | undefined;
-  #plainText: PlainText | undefined;
+  /** A long request's text, and what has been changed in it since: it is put together only where it has to be one piece. */
+  #changed: Changed | undefined;
+  #pieces: readonly Buffer[] | undefined;
+  /** The text by which alone it differs from others of its stream, where whoever reads the stream has found that out. */
+  plainText: PlainText | undefined;
 
   private constructor(desc: D, lenient: boolean) {
     this.desc = desc;
@@ -80,15 +82,10 @@ export class Wire<D extends DescMessage = DescMessage> {
     return wire;
   }
 
-  /** Says that it differs from others of its stream in this text alone, which whoever reads the stream has found out. */
+  /** Says by which text alone it differs. */
   differingIn(plainText: PlainText): this {
-    this.#plainText = plainText;
+    this.plainText = plainText;
     return this;
-  }
-
-  /** The text by which alone it differs from others of its stream, where that is known. */
-  get plainText(): PlainText | undefined {
-    return this.#plainText;
   }
 
   /** Returns the JSON text. */
@@ -97,8 +94,23 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#bytes;
   }
 
+  /** Returns the JSON text; of a long one that has been changed, the pieces of which it consists. */
+  sendable(): Buffer | readonly Buffer[] {
+    if (!this.#changed || this.#bytes) return this.bytes();
+    const { bytes, members, changes } = this.#changed;
+    this.#pieces ??= splice(bytes, changes, members);
+    return this.#pieces;
+  }
+
+  /** How long the JSON text is, in bytes. */
+  get byteLength(): number {
+    const text = this.sendable();
+    return Buffer.isBuffer(text) ? text.length : text.reduce((sum, { length }) => sum + length, 0);
+  }
+
   /** The JSON text, where it came as text or was written since. */
   #text(): Buffer | undefined {
+    if (this.#changed && !this.#bytes) this.#bytes = Buffer.concat(this.sendable() as readonly Buffer[]);
     if (this.#frame) this.#bytes ??= dataOf(this.#frame);
     return this.#bytes;
   }
@@ -112,18 +124,18 @@ export class Wire<D extends DescMessage = DescMessage> {
   *#write(count?: (bytes: number) => void): Work<void> {
     const bytes = yield* jsonBytes(this.json(), count);
     this.#bytes = bytes;
-    if (!this.#lenient && bytes.length >= longJson) this.#members = yield* findMembers(bytes);
+    if (!this.#lenient && bytes.length >= longJson) this.#changed = changedNowhere(bytes, yield* findMembers(bytes));
   }
 
   /** Whether so much came, or was written, that it is worked on in turns. */
   get isLong(): boolean {
-    return (this.#text()?.length ?? 0) >= longJson;
+    return (this.#changed ? this.byteLength : (this.#text()?.length ?? 0)) >= longJson;
   }
 
   /** Lets go of the JSON text where it is kept parsed as well. Who still asks for it gets it written anew, not as it came. */
   letGoOfText(): void {
     if (!this.#json) return;
-    this.#bytes = undefined;
+    this.#bytes = this.#changed = this.#pieces = undefined;
     this.#frame = undefined;
   }
 
@@ -169,7 +181,7 @@ export class Wire<D extends DescMessage = DescMessage> {
     const leftOut: LeftOut[] = [];
     const { value, members } = yield* readMembers(text, leftOut);
     const read = asObject(value);
-    this.#members = members;
+    this.#changed = changedNowhere(text, members);
     if (leftOut.length === 0) this.#json = read;
     else {
       this.#outline = read;
@@ -221,26 +233,14 @@ export class Wire<D extends DescMessage = DescMessage> {
     const copy = new Wire(this.desc, this.#lenient);
     // Read first: only what is known to be an object can be spliced.
     const outline = this.outline();
-    copy.#bytes = this.#bytes && this.#spliced(this.#bytes, changes, copy);
-    if (copy.#bytes && outline !== this.#json) copy.#outline = withMembers(outline, changes);
+    if (this.#changed) copy.#changed = { ...this.#changed, changes: { ...this.#changed.changes, ...changes } };
+    else copy.#bytes = this.#bytes && spliceMembers(this.#bytes, changes);
+    if ((copy.#bytes || copy.#changed) && outline !== this.#json) copy.#outline = withMembers(outline, changes);
     else copy.#json = withMembers(this.json(), changes);
     return copy;
   }
 
-  /** Where the members of a long text are known, they are of the copy as well. */
-  #spliced(bytes: Buffer, changes: Changes, copy: Wire<D>): Buffer | undefined {
-    if (!this.#members) return spliceMembers(bytes, changes);
-    const moved = new Map<string, Member>();
-    copy.#members = moved;
-    return splice(bytes, changes, this.#members, moved);
-  }
-
-  /** As `with`, of what is or becomes long: the text is written in turns. */
-  withLong(changes: Changes): Soon<Wire<D>> {
-    return this.rebuiltWith(changes).written();
-  }
-
-  /** As `with`, of what is long: the text is left for who writes it in turns. */
+  /** As `with`, of what is or becomes long: its text is left to be written in turns (`written`). */
   rebuiltWith(changes: Changes): Wire<D> {
     return Wire.ofJson(this.desc, withMembers(this.json(), changes), this.#lenient);
   }
