@@ -251,7 +251,7 @@ export function insufficientCredit(of: "balance" | "limit", needed: string, avai
 export function modelUnpriced(model: string): Refusal {
   const message =
     `The model \`${model}\` has no price, and this API key pays for its calls beforehand. ` +
-    "Use another model, or ask the operator of the gateway for a price.";
+    "Use another model, or ask the operator of the gateway for a price (`price` of the model, or `unpriced_models`, in gateway.yaml).";
   return new Refusal(Reason.MODEL_UNPRICED, message, { param: "model" });
 }
 

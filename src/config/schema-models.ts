@@ -70,6 +70,15 @@ const target = z.strictObject({
   weight: z.number().int().min(1).default(1),
 });
 
+export const priceSchema = z.strictObject({
+  input: moneySchema.optional(),
+  output: moneySchema.optional(),
+  cache_read: moneySchema.optional(),
+  cache_write: moneySchema.optional(),
+  cache_write_hour: moneySchema.optional(),
+  characters: moneySchema.optional(),
+});
+
 export const modelSchema = z.strictObject({
   id: modelIdSchema,
   aliases: z.array(modelNameSchema).default([]),
@@ -80,16 +89,7 @@ export const modelSchema = z.strictObject({
   context_window: tokensSchema.optional(),
   max_output_tokens: tokensSchema.optional(),
   dimensions: z.number().int().min(1).optional(),
-  price: z
-    .strictObject({
-      input: moneySchema.optional(),
-      output: moneySchema.optional(),
-      cache_read: moneySchema.optional(),
-      cache_write: moneySchema.optional(),
-      cache_write_hour: moneySchema.optional(),
-      characters: moneySchema.optional(),
-    })
-    .optional(),
+  price: priceSchema.optional(),
   created: z.iso.date().optional(),
   sticky: z.boolean().optional(),
   reasoning: z.boolean().optional(),
@@ -116,5 +116,6 @@ export const vendorsSchema = z.strictObject({
 });
 
 export type UpstreamConfig = z.output<typeof upstreamSchema>;
+export type PriceConfig = z.output<typeof priceSchema>;
 export type ModelConfig = z.output<typeof modelSchema>;
 export type VendorConfig = z.output<typeof vendorsSchema>["vendors"][number];

@@ -17,6 +17,7 @@ import {
 } from "../ledger/worst-case.ts";
 import type { Operation } from "../providers/operations.ts";
 import type { Wire } from "../wire/wire.ts";
+import { mayCallUnpriced } from "./authorize.ts";
 
 /** A call as it is asked, and as it goes to its upstream. */
 export interface Asking {
@@ -52,7 +53,7 @@ export function needOf(asking: Asking): Need | undefined {
   const { call, model, asked, operation, request } = asking;
   const { price } = model;
   if (!price) {
-    if (call.caller.mustPay) throw modelUnpriced(model.id);
+    if (!mayCallUnpriced(call.caller)) throw modelUnpriced(model.id);
     return undefined;
   }
   if (isFree(price)) return undefined;

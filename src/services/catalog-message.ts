@@ -9,15 +9,15 @@ const kinds: Readonly<Record<Model["kind"], ModelKind>> = {
   speech: ModelKind.SPEECH,
 };
 
-/** `postpaid` says whether the account pays afterwards. */
-export function catalogMessage(model: Model, postpaid: boolean): MessageInitShape<typeof CatalogModelSchema> {
+/** `mayCallUnpriced` says whether the account may call a model that has no price. */
+export function catalogMessage(model: Model, mayCallUnpriced: boolean): MessageInitShape<typeof CatalogModelSchema> {
   const { id, aliases, family, vendor, contextWindow, maxOutputTokens, price } = model;
   return {
     ...{ id, aliases: [...aliases], family, vendor, kind: kinds[model.kind] },
     ...(contextWindow === undefined ? {} : { contextWindow }),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(price ? { price: priceMessage(price) } : {}),
-    callable: price !== undefined || postpaid,
+    callable: price !== undefined || mayCallUnpriced,
   };
 }
 
