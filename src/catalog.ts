@@ -4,6 +4,7 @@
 import type { ModelConfig, PriceConfig } from "./config/config.ts";
 import { modelNotFound, modelOfOtherKind } from "./errors.ts";
 import type { Price } from "./ledger/price.ts";
+import { priceOf } from "./ledger/price-of.ts";
 
 export interface Model {
   readonly id: string;
@@ -37,6 +38,8 @@ export interface Target {
   readonly priority: number;
   /** Share among targets of the same priority. */
   readonly weight: number;
+  /** Whether its upstream computes in one region, for which some vendors have another price; unset: it does not. */
+  readonly isRegional?: boolean;
 }
 
 export interface Catalog {
@@ -45,25 +48,6 @@ export interface Catalog {
   /** Finds a model of this kind by its id or an alias. Throws a Refusal. */
   find(idOrAlias: string, kind: Model["kind"]): Model;
   list(): readonly Model[];
-}
-
-/** What must have a price before anything of the kind has one. */
-const pricedParts = { chat: ["input", "output"], embedding: ["input"], speech: ["characters"] } as const;
-
-/** A cache costs what input costs, where the vendor has no price for it. */
-function priceOf({ kind, price: own }: ModelConfig, unpriced: PriceConfig | undefined): Price | undefined {
-  const price = [own, unpriced].find((known) => known && pricedParts[kind].every((part) => known[part] !== undefined));
-  if (!price) return undefined;
-  const { input = 0, output = 0, characters = 0 } = price;
-  const { cache_read = input, cache_write = input, cache_write_hour = cache_write } = price;
-  return {
-    input,
-    output,
-    characters,
-    cacheRead: cache_read,
-    cacheWrite: cache_write,
-    cacheWriteHour: cache_write_hour,
-  };
 }
 
 /** Whether an operation that the model's upstream speaks may be asked of it as it came: OpenAI's chat models refuse one. */
@@ -77,15 +61,21 @@ export interface ModelTable extends Catalog {
   replace(configs: readonly ModelConfig[]): void;
 }
 
-/** `unpriced` is the price of models that have none of their own; undefined: they have none. */
-export function createModelTable(configs: readonly ModelConfig[], unpriced?: PriceConfig): ModelTable {
-  let current = createCatalog(configs, unpriced);
+export interface CatalogOptions {
+  /** The price of models that have none of their own; unset: they have none. */
+  readonly unpriced?: PriceConfig | undefined;
+  /** The names of upstreams that compute in one region. */
+  readonly regional?: ReadonlySet<string>;
+}
+
+export function createModelTable(configs: readonly ModelConfig[], options: CatalogOptions = {}): ModelTable {
+  let current = createCatalog(configs, options);
   return {
     get: (name) => current.get(name),
     find: (name, kind) => current.find(name, kind),
     list: () => current.list(),
     replace(next) {
-      current = createCatalog(next, unpriced, current);
+      current = createCatalog(next, options, current);
     },
   };
 }
@@ -93,7 +83,7 @@ export function createModelTable(configs: readonly ModelConfig[], unpriced?: Pri
 /** Where two models have the same name, the first has it. `before` lends what is as it was. */
 export function createCatalog(
   configs: readonly ModelConfig[],
-  unpriced?: PriceConfig,
+  { unpriced, regional }: CatalogOptions = {},
   before?: Pick<Catalog, "list">,
 ): Catalog {
   const byName = new Map<string, Model>();
@@ -115,7 +105,10 @@ export function createCatalog(
       sticky: config.sticky ?? (price !== undefined && price.cacheRead < price.input),
       reasons: config.reasoning,
       price,
-      targets: config.targets.map((target) => was?.targets.find((other) => isAlike(other, target)) ?? target),
+      targets: config.targets.map((written) => {
+        const target = regional?.has(written.upstream) ? { ...written, isRegional: true } : written;
+        return was?.targets.find((other) => isAlike(other, target)) ?? target;
+      }),
     };
     const model = was && isAlike(was, made) ? was : made;
     for (const name of [config.id, ...config.aliases]) if (!byName.has(name)) byName.set(name, model);

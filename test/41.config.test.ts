@@ -557,7 +557,7 @@ describe("the catalogue's prices, which are in dollars", () => {
   const at = (more: string) => load(`upstreams: [{name: openai, kind: openai, base_url: http://127.0.0.1:1}]\n${more}`);
 
   test("are what a dollar is in units, and never a dollar for a yen", async () => {
-    expect(priceOf(await at(""))).toEqual({ input: 310_000_000, output: 1_240_000_000, cache_read: 77_500_000 });
+    expect(priceOf(await at(""))).toMatchObject({ input: 310_000_000, output: 1_240_000_000, cache_read: 77_500_000 });
     const yen = await at('catalogue_prices: {dollar: "150.5", markup: "1.1"}');
     expect(priceOf(yen)).toMatchObject({ input: 331_100_000, output: 1_324_400_000 });
     expect(yen.cataloguePrices).toEqual({ dollar: 150_500_000, markup: 1_100_000, isAssumed: false });
@@ -569,7 +569,7 @@ describe("the catalogue's prices, which are in dollars", () => {
 
   test("are rounded up to a millionth", async () => {
     const third = await at('catalogue_prices: {dollar: "0.333333", markup: "0.000001"}');
-    expect(priceOf(third)).toEqual({ input: 1, output: 3, cache_read: 1 });
+    expect(priceOf(third)).toMatchObject({ input: 1, output: 3, cache_read: 1 });
   });
 
   test("leave alone what gateway.yaml prices itself", async () => {
@@ -830,7 +830,7 @@ upstreams:
 `);
     const { discovered, logged } = await ask(config, 200);
     expect(discovered.models.map(({ id }) => id)).toEqual(["good"]);
-    expect(logged.map(({ level }) => level)).toEqual([40, 30]);
+    expect(logged.map(({ level }) => level).sort()).toEqual([30, 40]);
   });
 
   test("is left alone where nothing is to be discovered", async () => {

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { pino } from "pino";
 import { afterAll, describe, expect, test } from "vitest";
-import { type Config, loadConfig, type UpstreamConfig } from "../src/config/config.ts";
+import { type Config, loadConfig, type ModelConfig, type UpstreamConfig } from "../src/config/config.ts";
 import { createDiscovery } from "../src/config/discover.ts";
 import { askForModels, type ListAnswer } from "../src/config/model-list.ts";
-import { hear } from "./support/hear.ts";
 import { startTestGateway } from "./support/gateway.ts";
+import { hear } from "./support/hear.ts";
 
 /** Time that passes when the test says so: what is to be done later, and after how long. */
 class Waits {
@@ -104,7 +104,11 @@ describe("a vendor's own upstream", () => {
   const xai = loadConfig(undefined, { XAI_API_KEY: "k" });
 
   test("keeps of the catalogue's models those that it lists, and serves no other", async () => {
-    const { first, waits, told } = await discovering(xai, listing("grok-4.6", "grok-9"), listing("grok-4.5", "grok-4.6"));
+    const { first, waits, told } = await discovering(
+      xai,
+      listing("grok-4.6", "grok-9"),
+      listing("grok-4.5", "grok-4.6"),
+    );
     expect(first).toEqual(["grok-4.6"]);
     expect(await waits.pass()).toBe(3_600_000);
     expect(told).toEqual([["grok-4.5", "grok-4.6"]]);
@@ -209,14 +213,21 @@ describe("a list", () => {
       { data: [{ id: "gpt-oss", context_window: 131072, max_completion_tokens: 65536 }] },
       { "gpt-oss": { contextWindow: 131072, maxOutputTokens: 65536 } },
     ],
-    ["one with nonsense in it", { data: [null, 5, { id: 5 }, { id: "a b" }, { id: "m", max_model_len: "x" }] }, { m: {} }],
+    [
+      "one with nonsense in it",
+      { data: [null, 5, { id: 5 }, { id: "a b" }, { id: "m", max_model_len: "x" }] },
+      { m: {} },
+    ],
   ])("of %s form is read", async ([, answer, expected]) => {
     const { told } = await asked(answer);
     expect(JSON.parse(JSON.stringify(told))).toEqual(expected);
   });
 
   test("is asked of Anthropic's servers in their own way, whole", async () => {
-    const { told, seen } = await asked({ data: [{ id: "claude", type: "model" }], has_more: false }, { kind: "anthropic" });
+    const { told, seen } = await asked(
+      { data: [{ id: "claude", type: "model" }], has_more: false },
+      { kind: "anthropic" },
+    );
     expect(told).toHaveProperty("claude");
     expect(seen[0]?.url).toBe("/v1/models?limit=1000");
     expect(seen[0]?.headers).toMatchObject({ "x-api-key": "k", "anthropic-version": "2023-06-01" });
@@ -253,8 +264,10 @@ test("a local server is not spoken to as OpenAI is, but for OpenAI's own models;
 
 test("models that are served anew take calls at once, and those that are gone are not found; what stays keeps how it fares", async () => {
   const targets = (model: string) => [{ upstream: "embedded", model, priority: 0, weight: 1 }];
-  const model = (id: string) =>
-    ({ id, aliases: [], family: "f", kind: "chat", price: { input: 0, output: 0 }, targets: targets("embedded-chat") }) as const;
+  const model = (id: string): ModelConfig => {
+    const price = { input: 0, output: 0 };
+    return { id, aliases: [], family: "f", kind: "chat", price, targets: targets("embedded-chat") };
+  };
   const gateway = await startTestGateway({ models: [model("stays"), model("goes")] });
   try {
     const say = async (id: string) => {
@@ -262,7 +275,9 @@ test("models that are served anew take calls at once, and those that are gone ar
       return (await hear(gateway, { path: "/v1/chat/completions", apiKey: gateway.apiKey, body }).answer).status;
     };
     const listed = async () => {
-      const answer = await fetch(`${gateway.baseUrl}/models`, { headers: { authorization: `Bearer ${gateway.apiKey}` } });
+      const answer = await fetch(`${gateway.baseUrl}/models`, {
+        headers: { authorization: `Bearer ${gateway.apiKey}` },
+      });
       return ((await answer.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
     };
     expect([await say("goes"), await say("comes")]).toEqual([200, 404]);

@@ -5,9 +5,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { freePort } from "../bench/free-port.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { openStorage } from "../src/storage/storage.ts";
-import { freePort } from "../bench/free-port.ts";
 import { modelGateway, type Running, startServer, temporaryFolder, type Variables } from "./support/command.ts";
 import { eventually } from "./support/eventually.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
@@ -71,7 +71,11 @@ describe("with OPENAI_BASE_URL alone", () => {
     const { stderr = "" } = (await server?.stop()) ?? {};
     const lines = stderr.split("\n").filter((line) => line.includes("without a price"));
     expect(lines).toHaveLength(1);
-    expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 40, models: 1, remedy: expect.stringContaining("unpriced_models") });
+    expect(JSON.parse(lines[0] as string)).toMatchObject({
+      level: 40,
+      models: 1,
+      remedy: expect.stringContaining("unpriced_models"),
+    });
   });
 
   test("a server that is down at the start is served once it is there, without a restart", async () => {
@@ -148,9 +152,11 @@ upstreams: [{name: local, kind: openai, base_url: "${local.baseUrl}", discover: 
     expect(await say(own)).toMatchObject({ status: 200, cost: "0.002" });
   });
 
-  test.for(["cheap", "1", '{price: {input: 1}}', "{cost: {}}"])("a start with %s names the line", async (value) => {
+  test.for(["cheap", "1", "{price: {input: 1}}", "{cost: {}}"])("a start with %s names the line", async (value) => {
     const file = join(folder.path, "gateway.yaml");
     await writeFile(file, yaml(`unpriced_models: ${value}`));
-    expect(() => loadConfig(file, {})).toThrow(/gateway\.yaml:2: unpriced_models: expected free_for_first_account, free, refused, or/);
+    expect(() => loadConfig(file, {})).toThrow(
+      /gateway\.yaml:2: unpriced_models: expected free_for_first_account, free, refused, or/,
+    );
   });
 });

@@ -108,7 +108,9 @@ const noModel =
 function unpricedTeller({ embeddedModels, unpriced }: Config, log: Logger) {
   let isSaid = false;
   return (models: Config["models"]) => {
-    const count = createCatalog(withEmbedded({ embeddedModels, models })).list().filter((one) => !one.price).length;
+    const count = createCatalog(withEmbedded({ embeddedModels, models }))
+      .list()
+      .filter((one) => !one.price).length;
     if (isSaid || count === 0) return;
     isSaid = true;
     if (unpriced.price) log.info({ models: count }, `models without a price cost what \`unpriced_models\` says`);

@@ -67,7 +67,10 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
   const providers = [...createProviders(config.upstreams, clock)];
   // Who waits for a place is no attempt yet.
   const watched = (name: string, provider: Provider) => queues.before(name, health.watch(name, provider));
-  const catalog = createModelTable(withEmbedded(config), config.unpriced.price);
+  const catalog = createModelTable(withEmbedded(config), {
+    unpriced: config.unpriced.price,
+    regional: new Set(config.upstreams.filter(({ regional }) => regional).map(({ name }) => name)),
+  });
   return {
     catalog,
     serveModels: (models) => catalog.replace(withEmbedded({ ...config, models })),

@@ -73,7 +73,10 @@ export function createDiscovery(config: Config, options: DiscoveryOptions): Disc
     const { well, failing } = intervals[which];
     const failed = answer.kind === "list" ? 0 : failures + 1;
     const pauseMs = failed === 0 ? well : Math.min(failing, firstPauseMs * 2 ** (failed - 1));
-    waiting.set(name, later(() => void askOne(upstream, which, failed), pauseMs));
+    waiting.set(
+      name,
+      later(() => void askOne(upstream, which, failed), pauseMs),
+    );
   }
 
   function logAnswer({ name: upstream }: UpstreamConfig, which: "all" | "known", answer: ListAnswer): void {

@@ -105,7 +105,13 @@ type Entry = Partial<
 >;
 
 /** How servers call the context of a model: vLLM and SGLang, Together and OpenRouter, Groq, Mistral and LM Studio, Anthropic. */
-const windows = ["max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens"] as const;
+const windows = [
+  "max_model_len",
+  "context_length",
+  "context_window",
+  "max_context_length",
+  "max_input_tokens",
+] as const;
 /** How they call the bound of its output. */
 const outputs = ["max_completion_tokens", "max_output_tokens"] as const;
 

@@ -18,7 +18,10 @@ const family = "openai-compatible";
 export type Told = ReadonlyMap<string, ModelList | "down">;
 
 /** Whether all is served that an upstream lists, or what it lists of its vendor's models; undefined: it is not asked. */
-export function askedFor(upstream: UpstreamConfig, { catalogue }: Pick<Config, "catalogue">): "all" | "known" | undefined {
+export function askedFor(
+  upstream: UpstreamConfig,
+  { catalogue }: Pick<Config, "catalogue">,
+): "all" | "known" | undefined {
   if (upstream.discover !== undefined) return upstream.discover ? "all" : undefined;
   return catalogue.some(({ vendor }) => vendor === upstream.name) ? "known" : undefined;
 }

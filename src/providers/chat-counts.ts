@@ -8,14 +8,19 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { countOf, greatestOf, membersOf } from "./count.ts";
-import type { ToldUsage } from "./provider.ts";
+import { toldManner } from "./manner.ts";
+import type { ToldManner, ToldUsage } from "./provider.ts";
 
 type InputParts = { readonly input: number; readonly cacheRead: number; readonly cacheWrite: number };
 type OutputParts = { readonly output: number; readonly reasoning: number; readonly hasReasoning: boolean };
+/** What only some vendors tell, and some models use; unset where it was not told, or is none. */
+type RareParts = Pick<ToldUsage, "inputAudio" | "inputImage" | "outputAudio" | "searches">;
 
 export class ChatCounts {
   #input: InputParts | undefined;
   #output: OutputParts | undefined;
+  #rare: RareParts | undefined;
+  #manner: ToldManner | undefined;
 
   /** Takes an answer, or a chunk of one. Returns whether it told any usage. */
   take(json: JsonObject): boolean {
@@ -34,7 +39,12 @@ export class ChatCounts {
   get told(): ToldUsage {
     const { input, cacheRead, cacheWrite } = this.#input ?? {};
     const { output, reasoning } = this.#output ?? {};
-    return { input, cacheRead, cacheWrite, output, reasoning };
+    const parts = { input, cacheRead, cacheWrite, output, reasoning };
+    const { inputAudio = 0, inputImage = 0 } = this.#rare ?? {};
+    if (!this.#rare && !this.#manner) return parts;
+    // Both are parts of the input that is left beside the cache.
+    const ofInput = { inputAudio: Math.min(inputAudio, input ?? 0), inputImage: Math.min(inputImage, input ?? 0) };
+    return { ...parts, ...(this.#rare && { ...this.#rare, ...ofInput }), manner: this.#manner };
   }
 
   /** Whether anything was told of the reasoning. */
@@ -42,8 +52,11 @@ export class ChatCounts {
     return this.#output?.hasReasoning ?? false;
   }
 
-  #takeUsage(usage: JsonValue | undefined, { choices, timings }: JsonObject): boolean {
+  #takeUsage(usage: JsonValue | undefined, answer: JsonObject): boolean {
     if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
+    const { choices, timings } = answer;
+    this.#manner = toldManner(answer) ?? toldManner(usage) ?? this.#manner;
+    this.#rare = rareParts(usage) ?? this.#rare;
     const sums = sumsOf(usage);
     const isOfInputOnly = choices === undefined && sums.output === undefined;
     const prompt = sums.prompt ?? (isOfInputOnly ? sums.total : undefined);
@@ -101,6 +114,23 @@ function readIn(usage: JsonObject, timings: JsonValue | undefined): number {
     usage.cache_read_input_tokens,
     membersOf(timings).cache_n,
   );
+}
+
+/** By OpenAI's names; searches by those of OpenRouter, and xAI, which counts sources. Undefined where none of them is any. */
+function rareParts(usage: JsonObject): RareParts | undefined {
+  const ofPrompt = membersOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
+  const ofOutput = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details);
+  const inputAudio = countOf(ofPrompt.audio_tokens) ?? 0;
+  const inputImage = countOf(ofPrompt.image_tokens) ?? 0;
+  const outputAudio = countOf(ofOutput.audio_tokens) ?? 0;
+  const searches = greatestOf(
+    membersOf(usage.server_tool_use).web_search_requests,
+    membersOf(usage.server_side_tool_usage_details).web_search_calls,
+    usage.num_sources_used,
+  );
+  return inputAudio + inputImage + outputAudio + searches === 0
+    ? undefined
+    : { inputAudio, inputImage, outputAudio, searches };
 }
 
 /** By OpenAI's name, Alibaba's, Anthropic's and that of other gateways. */
