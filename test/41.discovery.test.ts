@@ -1,11 +1,14 @@
 /** Which models are served follows what upstreams list, for as long as the gateway runs. */
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
+import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Config, loadConfig, type ModelConfig, type UpstreamConfig } from "../src/config/config.ts";
 import { createDiscovery } from "../src/config/discover.ts";
 import { askForModels, type ListAnswer } from "../src/config/model-list.ts";
+import { temporaryFolder } from "./support/command.ts";
 import { startTestGateway } from "./support/gateway.ts";
 import { hear } from "./support/hear.ts";
 
@@ -147,6 +150,20 @@ describe("a vendor's own upstream", () => {
     expect(first).toEqual(["grok-4.5", "grok-4.6"]);
     expect(waits.waiting).toEqual([]);
   });
+});
+
+test.each([
+  ["xai", "https://api.x.ai/v1", "", undefined],
+  ["xai", "http://127.0.0.1:1/v1", "", false],
+  ["mine", "https://api.x.ai/v1", "", false],
+  ["xai", "http://127.0.0.1:1/v1", "    discover: true", true],
+  ["xai", "https://api.x.ai/v1", "    discover: false", false],
+])("an upstream %s at %s of gateway.yaml is asked as that says%s: %s", async (name, base_url, more, discover) => {
+  const folder = await temporaryFolder();
+  const file = join(folder.path, "gateway.yaml");
+  await writeFile(file, `upstreams:\n  - name: ${name}\n    kind: openai\n    base_url: ${base_url}\n${more}`);
+  expect(loadConfig(file, {}).upstreams[0]?.discover).toBe(discover);
+  await folder.remove();
 });
 
 describe("a list", () => {

@@ -134,7 +134,13 @@ describe("what would become of a call", () => {
           ],
           hold: {
             ...{ wanted, least: wanted, available: "300.00" },
-            rates: { input: "3.00", cache_read: "1.00", cache_write: "5.00", cache_write_hour: "7.00", output: "11.00" },
+            rates: {
+              input: "3.00",
+              cache_read: "1.00",
+              cache_write: "5.00",
+              cache_write_hour: "7.00",
+              output: "11.00",
+            },
           },
         },
       ],

@@ -22,7 +22,7 @@ import {
   vendorsSchema,
 } from "./schema-models.ts";
 import type { CacheConfig, Config } from "./shape.ts";
-import { withVendor } from "./vendors.ts";
+import { asWritten, withVendor } from "./vendors.ts";
 
 export type { CacheConfig, Config, Environment, ModelConfig, PriceConfig, UpstreamConfig };
 
@@ -53,7 +53,7 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
   const cataloguePrices = cataloguePricesOf(written.catalogue_prices, unit.code, currencies);
   const builtIn = inDollars.map((model) => inUnits(model, cataloguePrices));
   const settings = settingsOf(environment, faults);
-  const inFile = written.upstreams.map((upstream) => withVendor(upstream, vendors));
+  const inFile = written.upstreams.map((upstream) => asWritten(withVendor(upstream, vendors), vendors));
   const upstreams = file ? inFile : upstreamsOf(vendors, environment, faults);
   const [port, metrics] = [settings.port ?? written.port ?? 8080, metricsOf(written.metrics, settings.metricsPort)];
   if (port !== 0 && metrics?.isAsked && metrics.port === port) {

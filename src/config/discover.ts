@@ -87,7 +87,8 @@ export function createDiscovery(config: Config, options: DiscoveryOptions): Disc
     }
     const words = which === "all" && answer.kind === "down" ? isDown : doesNotTell;
     // A vendor keeps all of its models then: nobody has to do anything about it.
-    log[which === "all" ? "warn" : "debug"]({ upstream, cause: answer.cause }, words);
+    const told = words === isDown ? {} : { remedy: checkAddress };
+    log[which === "all" ? "warn" : "debug"]({ upstream, cause: answer.cause, ...told }, words);
   }
 
   return {
@@ -116,6 +117,8 @@ export function createDiscovery(config: Config, options: DiscoveryOptions): Disc
 
 const isDown = "an upstream cannot be asked which models it serves; it is asked again until it answers";
 const doesNotTell = "an upstream did not tell which models it serves; it keeps those that the catalogue gives it";
+
+const checkAddress = "check its address, which the path `/models` is put behind: most servers want it to end in `/v1`";
 
 /** Waits for something, but not for long. */
 async function brief(done: Promise<unknown>): Promise<void> {

@@ -11,6 +11,12 @@ export function withVendor(upstream: UpstreamConfig, vendors: readonly VendorCon
   return { ...upstream, ...(profile && { profile }), ...(credential && { credential }) };
 }
 
+/** Returns an upstream of gateway.yaml, which is asked what it serves only where that says so, or it is a vendor's own. */
+export function asWritten(upstream: UpstreamConfig, vendors: readonly VendorConfig[]): UpstreamConfig {
+  const isVendors = vendorAt(upstream.base_url, vendors)?.name === upstream.name;
+  return upstream.discover !== undefined || isVendors ? upstream : { ...upstream, discover: false };
+}
+
 /**
  * Returns an upstream that has the name of a vendor and another's address: what it takes is not known by its name. It has the
  * profile of the vendor whose address it has, if any; else its vendor's for that vendor's own models alone, which it may pass on.

@@ -24,7 +24,9 @@ export class ChatCounts {
 
   /** Takes an answer, or a chunk of one. Returns whether it told any usage. */
   take(json: JsonObject): boolean {
-    const { usage, x_groq, choices } = json;
+    const { usage, x_groq, choices, service_tier } = json;
+    // Each chunk may say it, and that of the usage need not.
+    if (service_tier !== undefined) this.#manner = toldManner(json) ?? this.#manner;
     let hasTold = usage ? this.#takeUsage(usage, json) : false;
     if (x_groq) hasTold = this.#takeUsage(membersOf(x_groq).usage, json) || hasTold;
     if (!Array.isArray(choices)) return hasTold;
@@ -52,10 +54,9 @@ export class ChatCounts {
     return this.#output?.hasReasoning ?? false;
   }
 
-  #takeUsage(usage: JsonValue | undefined, answer: JsonObject): boolean {
+  #takeUsage(usage: JsonValue | undefined, { choices, timings }: JsonObject): boolean {
     if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
-    const { choices, timings } = answer;
-    this.#manner = toldManner(answer) ?? toldManner(usage) ?? this.#manner;
+    this.#manner ??= toldManner(usage);
     this.#rare = rareParts(usage) ?? this.#rare;
     const sums = sumsOf(usage);
     const isOfInputOnly = choices === undefined && sums.output === undefined;

@@ -479,14 +479,15 @@ export type CatalogModel = Message<"modelgateway.v1.CatalogModel"> & {
   maxOutputTokens?: number | undefined;
 
   /**
-   * Is what it costs. Unset: it has no price, and only keys that pay afterwards may call it.
+   * Is what it costs. Unset: it has no price, and only keys that pay afterwards may call it, and those of the account for which
+   * the configuration makes such models free.
    *
    * @generated from field: modelgateway.v1.ModelPrice price = 8;
    */
   price?: ModelPrice | undefined;
 
   /**
-   * Says whether the account may call it: it has a price, or the account pays afterwards. A key's own permissions and limit
+   * Says whether the account may call it: it has a price, or the account pays afterwards, or nothing for it. A key's own permissions and limit
    * may forbid it still.
    *
    * @generated from field: bool callable = 9;
