@@ -136,10 +136,12 @@ describe("a vendor's own upstream", () => {
     discovery.close();
   });
 
-  test("is known by the names with a folder that Google's list has, and by aliases", async () => {
+  test("is known by the names with a folder that Google's list has, by snapshots of a day, and by aliases", async () => {
     const google = loadConfig(undefined, { GEMINI_API_KEY: "k" });
     const { first } = await discovering(google, listing("models/gemini-3.5-flash"));
     expect(first).toEqual(["gemini-3.5-flash"]);
+    const dated = await discovering(xai, listing("grok-4.5-0708", "grok-4.6-fast"));
+    expect(dated.first).toEqual(["grok-4.5"]);
     const anthropic = loadConfig(undefined, { ANTHROPIC_API_KEY: "k" });
     expect((await discovering(anthropic, listing("claude-haiku-4-5-20251001"))).first).toEqual(["claude-haiku-4-5"]);
   });

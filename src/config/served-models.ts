@@ -55,7 +55,7 @@ function listsOf(config: Config, told: Told): Lists {
     if (which === "all" && list) all.set(name, list === "down" ? new Map() : list);
     // A list without any of them calls its models otherwise than the catalogue does.
     const ofVendor = config.catalogue.filter(({ vendor }) => vendor === name);
-    if (which === "known" && list && list !== "down" && ofVendor.some((model) => nameAt(model, list)))
+    if (which === "known" && list && list !== "down" && ofVendor.some((model) => nameAtVendor(model, list)))
       known.set(name, list);
   }
   return { upstreams: new Set(config.upstreams.map(({ name }) => name)), all, known };
@@ -64,9 +64,9 @@ function listsOf(config: Config, told: Told): Lists {
 /** A model of the catalogue goes to its vendor's own upstream, or else to those that list it. */
 function targetsOf(model: ModelConfig, { upstreams, all, known }: Lists): ModelConfig["targets"] {
   const vendor = model.vendor ?? "";
-  const listing = all.get(vendor) ?? known.get(vendor);
-  if (upstreams.has(vendor) && !listing) return [targetAt(vendor, model.id)];
-  const ownName = listing && nameAt(model, listing);
+  const [listing, ofVendor] = [all.get(vendor), known.get(vendor)];
+  if (upstreams.has(vendor) && !listing && !ofVendor) return [targetAt(vendor, model.id)];
+  const ownName = (listing && nameAt(model, listing)) ?? (ofVendor && nameAtVendor(model, ofVendor));
   if (ownName) return [targetAt(vendor, ownName)];
   return [...all].flatMap(([upstream, list]) => {
     const name = nameAt(model, list);
@@ -74,10 +74,25 @@ function targetsOf(model: ModelConfig, { upstreams, all, known }: Lists): ModelC
   });
 }
 
-/** Returns what a model of the catalogue is called where it is listed. Google's list has a folder before each name. */
-function nameAt({ id, aliases }: ModelConfig, list: ModelList): string | undefined {
-  return [id, ...aliases].find((name) => list.has(name) || list.has(`models/${name}`));
+type Named = Pick<ModelConfig, "id" | "aliases">;
+
+/** Returns what a model of the catalogue is called where it is listed. */
+function nameAt({ id, aliases }: Named, list: ModelList): string | undefined {
+  return [id, ...aliases].find((name) => list.has(name));
 }
+
+/**
+ * The same at its vendor, who may list it with a folder before its name, as Google does, or by the day of a snapshot alone: it is
+ * called by its own name all the same.
+ */
+function nameAtVendor({ id, aliases }: Named, list: ModelList): string | undefined {
+  const listed = [...list.keys()];
+  const isOf = (name: string) => (other: string) =>
+    other === `models/${name}` || (other.startsWith(`${name}-`) && snapshot.test(other.slice(name.length)));
+  return nameAt({ id, aliases }, list) ?? [id, ...aliases].find((name) => listed.some(isOf(name)));
+}
+
+const snapshot = /^-(\d{4}|\d{8}|\d{4}-\d{2}-\d{2}|latest)$/;
 
 /** Returns the models of lists that nobody knows. */
 function found(config: Config, known: readonly ModelConfig[], { all }: Lists): Iterable<ModelConfig> {
