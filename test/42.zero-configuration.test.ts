@@ -4,13 +4,19 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { freePort } from "../bench/free-port.ts";
-import { loadConfig } from "../src/config/config.ts";
+import { loadConfig, type ModelConfig } from "../src/config/config.ts";
+import { issueKey } from "../src/services/issue-key.ts";
 import { openStorage } from "../src/storage/storage.ts";
 import { modelGateway, type Running, startServer, temporaryFolder, type Variables } from "./support/command.ts";
 import { eventually } from "./support/eventually.ts";
+import { now, startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { hear } from "./support/hear.ts";
+import { openAccount } from "./support/payer.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
+import { askRpc, bearer, signIn } from "./support/session.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let local: ScriptedUpstream;
@@ -158,5 +164,50 @@ upstreams: [{name: local, kind: openai, base_url: "${local.baseUrl}", discover: 
     expect(() => loadConfig(file, {})).toThrow(
       /gateway\.yaml:2: unpriced_models: expected free_for_first_account, free, refused, or/,
     );
+  });
+});
+
+describe("the first account's people and programs", () => {
+  let gateway: TestGateway;
+
+  beforeEach(async () => {
+    const targets = [{ upstream: "embedded", model: "embedded-chat", priority: 0, weight: 1 }];
+    const model: ModelConfig = { id: "unpriced", aliases: [], family: "f", kind: "chat", targets };
+    const unpriced = { isFreeForFirst: true, price: undefined };
+    gateway = await startTestGateway({ models: [model], unpriced }, { postpaid: false, recharge: 0, admin: true });
+  });
+  afterEach(() => gateway.close());
+
+  const ask = async (apiKey: string, headers = {}) => {
+    const messages = [{ role: "user", content: "Hi" }];
+    const body = { model: "unpriced", max_tokens: 2, messages };
+    return (await hear(gateway, { path: "/v1/chat/completions", apiKey, body, headers }).answer).status;
+  };
+  const callable = async (headers: Readonly<Record<string, string>>) => {
+    const { json } = await askRpc(gateway, "AccountService.ListCatalog", {}, headers);
+    return (json.models as JsonObject[]).find(({ id }) => id === "unpriced")?.callable === true;
+  };
+
+  test("call models without a price for nothing, by keys with a limit too, and see that they may; others see that they may not", async () => {
+    const limited = issueKey(gateway.storage.keys, {
+      accountId: gateway.accountId,
+      name: "l",
+      admin: false,
+      now,
+      creditLimit: 1,
+    });
+    expect([await ask(gateway.apiKey), await ask(limited.secret)]).toEqual([200, 200]);
+    const other = openAccount(gateway, { admin: true });
+    expect(await ask(other.apiKey)).toBe(403);
+    expect([await callable(bearer(gateway.apiKey)), await callable(bearer(other.apiKey))]).toEqual([true, false]);
+    const operator = signIn(gateway, now, { operator: true });
+    expect(await callable(operator.headers)).toBe(true);
+    expect(await ask("", { ...operator.headers, authorization: "", "x-gateway-key": gateway.keyId })).toBe(200);
+  });
+
+  test("no longer do, from the next call on, once somebody else's the account is", async () => {
+    expect(await ask(gateway.apiKey)).toBe(200);
+    signIn(gateway, now);
+    expect(await ask(gateway.apiKey)).toBe(403);
   });
 });

@@ -1,4 +1,5 @@
 /** By which rates a call is held and charged: bands, ways of being served, regions and fees, each exact and never below the base. */
+import type { JsonObject } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ModelConfig, PriceConfig } from "../src/config/config.ts";
@@ -7,7 +8,9 @@ import { priceSchema } from "../src/config/schema-models.ts";
 import { type CallUsage, costOfAll, isFree, nothingUsed, type Price, worstCost } from "../src/ledger/price.ts";
 import { priceOf } from "../src/ledger/price-of.ts";
 import { chargedRates, heldFees, heldRates, isPlain, type Served, unpricedKey } from "../src/ledger/rates.ts";
+import { ChatCounts } from "../src/providers/chat-counts.ts";
 import { askedManner, toldManner } from "../src/providers/manner.ts";
+import { MessageCounts } from "../src/providers/message-counts.ts";
 
 const million = 1_000_000;
 
@@ -330,4 +333,58 @@ test("a charge is never more than the hold, whatever of what was asked for the u
     ),
     { numRuns: 3000 },
   );
+});
+
+describe("what a chat answer tells beside its counts", () => {
+  const told = (...answers: JsonObject[]) => {
+    const counts = new ChatCounts();
+    for (const answer of answers) counts.take(answer);
+    return counts.told;
+  };
+  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+
+  test.each<[string, JsonObject[], object]>([
+    ["the tier of the answer", [{ usage, service_tier: "priority" }], { manner: { tier: "priority" } }],
+    ["the tier of an earlier chunk", [{ service_tier: "flex" }, { usage }], { manner: { tier: "flex" } }],
+    ["the tier of the usage", [{ usage: { ...usage, service_tier: "default" } }], { manner: { tier: "" } }],
+    [
+      "sound and pictures, within the input beside the cache, and within the output",
+      [
+        {
+          usage: {
+            ...usage,
+            prompt_tokens_details: { cached_tokens: 4, audio_tokens: 5, image_tokens: 9 },
+            completion_tokens_details: { audio_tokens: 50 },
+          },
+        },
+      ],
+      { input: 6, inputAudio: 5, inputImage: 1, output: 5, outputAudio: 5 },
+    ],
+    ["OpenRouter's searches", [{ usage: { ...usage, server_tool_use: { web_search_requests: 2 } } }], { searches: 2 }],
+    ["xAI's sources", [{ usage: { ...usage, num_sources_used: 7 } }], { searches: 7 }],
+    ["no searches where it counts none", [{ usage: { ...usage, num_sources_used: 0 } }], { searches: 0 }],
+  ])("is %s", (_, answers, expected) => {
+    expect(told(...answers)).toMatchObject(expected);
+  });
+
+  test("is nothing where it says nothing", () => {
+    expect(Object.keys(told({ usage, service_tier: null }))).toEqual([
+      "input",
+      "cacheRead",
+      "cacheWrite",
+      "output",
+      "reasoning",
+    ]);
+    expect(
+      told({ usage: { ...usage, prompt_tokens_details: { audio_tokens: -1, image_tokens: "x" } } }),
+    ).not.toHaveProperty("inputAudio");
+  });
+});
+
+test("a stream of messages tells how it is served at its beginning, and its end takes nothing of that back", () => {
+  const counts = new MessageCounts();
+  counts.take({ input_tokens: 1, output_tokens: 1, service_tier: "standard", inference_geo: "us", speed: "fast" });
+  counts.take({ output_tokens: 9, server_tool_use: { web_search_requests: 2 } });
+  counts.take({ output_tokens: 9, service_tier: null });
+  expect(counts.told).toMatchObject({ output: 9, searches: 2, manner: { tier: "", region: "us", speed: "fast" } });
 });

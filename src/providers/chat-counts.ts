@@ -42,11 +42,8 @@ export class ChatCounts {
     const { input, cacheRead, cacheWrite } = this.#input ?? {};
     const { output, reasoning } = this.#output ?? {};
     const parts = { input, cacheRead, cacheWrite, output, reasoning };
-    const { inputAudio = 0, inputImage = 0 } = this.#rare ?? {};
     if (!this.#rare && !this.#manner) return parts;
-    // Both are parts of the input that is left beside the cache.
-    const ofInput = { inputAudio: Math.min(inputAudio, input ?? 0), inputImage: Math.min(inputImage, input ?? 0) };
-    return { ...parts, ...(this.#rare && { ...this.#rare, ...ofInput }), manner: this.#manner };
+    return { ...parts, ...(this.#rare && within(this.#rare, input ?? 0, output ?? 0)), manner: this.#manner };
   }
 
   /** Whether anything was told of the reasoning. */
@@ -117,21 +114,36 @@ function readIn(usage: JsonObject, timings: JsonValue | undefined): number {
   );
 }
 
-/** By OpenAI's names; searches by those of OpenRouter, and xAI, which counts sources. Undefined where none of them is any. */
+/** Returns the parts, none of which is more than what it is a part of: of the input, what is left beside the cache. */
+function within(
+  { inputAudio = 0, inputImage = 0, outputAudio = 0, searches }: RareParts,
+  input: number,
+  output: number,
+) {
+  const audio = Math.min(inputAudio, input);
+  const ofInput = { inputAudio: audio, inputImage: Math.min(inputImage, input - audio) };
+  return { ...ofInput, outputAudio: Math.min(outputAudio, output), ...(searches === undefined ? {} : { searches }) };
+}
+
+/** By OpenAI's names. Undefined where nothing is told of any. */
 function rareParts(usage: JsonObject): RareParts | undefined {
   const ofPrompt = membersOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
   const ofOutput = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details);
   const inputAudio = countOf(ofPrompt.audio_tokens) ?? 0;
   const inputImage = countOf(ofPrompt.image_tokens) ?? 0;
   const outputAudio = countOf(ofOutput.audio_tokens) ?? 0;
-  const searches = greatestOf(
-    membersOf(usage.server_tool_use).web_search_requests,
-    membersOf(usage.server_side_tool_usage_details).web_search_calls,
-    usage.num_sources_used,
+  const searches = searchesIn(usage);
+  if (inputAudio + inputImage + outputAudio === 0 && searches === undefined) return undefined;
+  return { inputAudio, inputImage, outputAudio, searches };
+}
+
+/** By the names of OpenRouter, and of xAI, which also counts sources. */
+function searchesIn({ server_tool_use, server_side_tool_usage_details, num_sources_used }: JsonObject) {
+  return (
+    countOf(membersOf(server_tool_use).web_search_requests) ??
+    countOf(membersOf(server_side_tool_usage_details).web_search_calls) ??
+    countOf(num_sources_used)
   );
-  return inputAudio + inputImage + outputAudio + searches === 0
-    ? undefined
-    : { inputAudio, inputImage, outputAudio, searches };
 }
 
 /** By OpenAI's name, Alibaba's, Anthropic's and that of other gateways. */
