@@ -34,6 +34,11 @@ export function inputBound(request: Wire, contextWindow: number | undefined, pro
   return (contextWindow === undefined ? total : Math.min(total, contextWindow)) + fetched;
 }
 
+/** Whether any of a request's input is no text. */
+export function hasAttachments(request: Wire): boolean {
+  return attachmentsOf(request.outline()).tokens > 0;
+}
+
 /** Tools that run at the vendor, in every family: those that are named by a type, servers to ask, and web search. */
 function usesVendorTools({ tools, mcp_servers, container, web_search_options }: JsonObject): boolean {
   if ((mcp_servers ?? container ?? web_search_options ?? null) !== null) return true;

@@ -11,6 +11,7 @@ import type { Model } from "../catalog.ts";
 import { asRefusal, Reason, type Refusal, upstreamResting, wouldBeDropped } from "../errors.ts";
 import { newFacts } from "../facts.ts";
 import type { Translated } from "../families/translation.ts";
+import type { Rates } from "../ledger/price.ts";
 import type { Form, Input, Operation } from "../providers/operations.ts";
 import type { LedgerStore } from "../storage/ledger.ts";
 import type { Targets } from "../targets/targets.ts";
@@ -65,6 +66,8 @@ export interface ExplainedHold {
   readonly available: number | undefined;
   /** The bound that would be set, in tokens. */
   readonly outputBound: number | undefined;
+  /** The dearest that it may be charged by. */
+  readonly rates: Rates;
 }
 
 /** Whether the answer is kept; empty where none is for such a call. */
@@ -166,7 +169,7 @@ function heldFor(
     const available = left.available === Number.POSITIVE_INFINITY ? undefined : left.available;
     const outputBound = isShort ? undefined : boundWith(Math.min(wanted, left.available), need);
     return {
-      hold: { wanted, least, available, outputBound },
+      hold: { wanted, least, available, outputBound, rates: need.rates },
       refusal: isShort ? shortOf(least, left) : undefined,
     };
   } catch (error) {

@@ -65,7 +65,7 @@ function leavingOut<O extends Operation>(speak: Speak<O>, isSigned: (model: stri
     const refused =
       versionOf(header) < firstWithoutSampling ? [] : sampling.filter((key) => (given[key] ?? null) !== null);
     const dropped = [...refused, ...signed.dropped];
-    if (dropped.length === 0) return speak(attempt);
+    if (dropped.length === 0) return speak({ ...attempt, request: signed.request });
     if (header("x-gateway-strict")?.trim().toLowerCase() === "true") throw wouldBeDropped(dropped);
     const left = Object.fromEntries(refused.map((key) => [key, undefined]));
     const request = refused.length === 0 ? signed.request : signed.request.with(left);

@@ -14,6 +14,7 @@ import type { Explain, ExplainedHold, ExplainedModel, ExplainedTarget, Prepare }
 import type { AccountRate } from "../pipeline/limit.ts";
 import { valueText } from "../wire/splice.ts";
 import { Wire } from "../wire/wire.ts";
+import { ratesMessage } from "./catalog-message.ts";
 import { whole } from "./whole.ts";
 
 export interface ExplainParts {
@@ -87,12 +88,13 @@ function targetMessage(
   };
 }
 
-function holdMessage({ wanted, least, available, outputBound }: ExplainedHold) {
+function holdMessage({ wanted, least, available, outputBound, rates }: ExplainedHold) {
   return {
     wanted: BigInt(wanted),
     least: BigInt(least),
     ...(available === undefined ? {} : { available: BigInt(available) }),
     ...(outputBound === undefined ? {} : { outputBound }),
+    rates: ratesMessage(rates),
   };
 }
 
