@@ -71,6 +71,7 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
       }
       return whenThere(reserved.bound, (bound) => {
         isMade = true;
+        call.onReserved?.();
         return bound(operation, request, fitting?.outputBound ?? "max_tokens");
       });
     },

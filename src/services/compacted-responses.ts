@@ -14,7 +14,7 @@ export function compactionOf(request: CreateRequest): CreateRequest {
   const items = itemsOf(request.json().input);
   const last = items.at(-1);
   const input = isObject(last) && last.type === trigger.type ? [...items] : [...items, trigger];
-  return request.with({ input, previous_response_id: undefined, stream: undefined });
+  return request.with({ input, previous_response_id: undefined, stream: undefined, background: undefined });
 }
 
 /** What the user has said stays as it was said. */

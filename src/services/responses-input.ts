@@ -6,34 +6,66 @@
  *
  * What is put in counts as if it had been sent: a request that would grow beyond what a body may have is refused before it does.
  */
+import { setImmediate } from "node:timers/promises";
 import type { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
-import type { BodyRoom } from "../call.ts";
+import type { BodyRoom, Remembered } from "../call.ts";
 import { invalidValue, itemNotFound, missingField, previousResponseNotFound } from "../errors.ts";
 import type { Link, StoredResponse } from "../storage/responses.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
-import { bytesOf, type KeptResponses, outputOf, readKept } from "./kept-responses.ts";
+import { bytesOf, type KeptResponses, keptInputOf, outputOf, readKept, responseIdOf } from "./kept-responses.ts";
+
+/** How long a piece is that takes a millisecond to be read, in characters. */
+const longPiece = 131_072;
 
 type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
 
 export interface Resolved {
   /** Refers to nothing any more. */
   readonly request: CreateRequest;
-  /** The items that are new in this request. */
+  /** The items that are new in this request. Where what it goes on from is not kept, all are. */
   readonly items: readonly JsonObject[];
+  /** The kept response that it goes on from. */
   readonly previousId: string | null;
+  /** For who remembers it: the conversation with this request, as lists in JSON. */
+  readonly conversation: readonly string[];
 }
 
 /** Throws a Refusal. */
-export async function resolve(request: CreateRequest, kept: KeptResponses, body: BodyRoom): Promise<Resolved> {
+export async function resolve(
+  request: CreateRequest,
+  kept: KeptResponses,
+  body: BodyRoom,
+  remembered?: Remembered,
+): Promise<Resolved> {
   const { previousResponseId: previousId } = request.message();
   const asked = itemsOf(request.json().input ?? null);
   const items = asked.some(isReference) ? await dereferenced(asked, kept, body) : asked;
   if (previousId === undefined) {
-    return { request: items === asked ? request : request.with({ input: [...items] }), items, previousId: null };
+    const resolved = items === asked ? request : request.with({ input: [...items] });
+    return { request: resolved, items, previousId: null, conversation: remembered ? [JSON.stringify(items)] : [] };
+  }
+  const known = remembered?.find(previousId);
+  if (known) {
+    const all = [...(await readPieces(known.pieces, body)), ...items];
+    const goesOn = known.isKept ? { items, previousId } : { items: all, previousId: null };
+    const told = [...known.pieces, JSON.stringify(items)];
+    return { request: request.with({ input: all }), ...goesOn, conversation: told };
   }
   const earlier = await conversationTo(previousId, kept, body);
-  return { request: request.with({ input: [...earlier, ...items] }), items, previousId };
+  const conversation = remembered ? [JSON.stringify(earlier), JSON.stringify(items)] : [];
+  return { request: request.with({ input: [...earlier, ...items] }), items, previousId, conversation };
+}
+
+/** Reads a conversation piece by piece, so that nobody waits for all of it. */
+async function readPieces(pieces: readonly string[], body: BodyRoom): Promise<JsonObject[]> {
+  const items: JsonObject[] = [];
+  for (const piece of pieces) {
+    body.grow(Buffer.byteLength(piece), "previous_response_id");
+    for (const item of JSON.parse(piece) as JsonObject[]) items.push(item);
+    if (piece.length >= longPiece) await setImmediate();
+  }
+  return items;
 }
 
 function itemsOf(input: JsonValue): readonly JsonObject[] {
@@ -44,11 +76,6 @@ function itemsOf(input: JsonValue): readonly JsonObject[] {
 /** Clients may leave the type of a reference out. */
 function isReference({ type = null, role, id }: JsonObject): boolean {
   return type === "item_reference" || (type === null && role === undefined && typeof id === "string");
-}
-
-/** An item's id holds its response's: `msg_<response>_<place>`. */
-function responseIdOf(itemId: string): string {
-  return `resp_${/^[a-z]+_(.+)_\d+$/.exec(itemId)?.[1] ?? ""}`;
 }
 
 async function dereferenced(
@@ -86,7 +113,7 @@ async function itemsNamed(
   const ids = new Set([...times.keys()].map(responseIdOf));
   const found = new Map<string, JsonObject>();
   for await (const response of readKept(kept, await store.sizes(accountId, [...ids], now), "input")) {
-    for (const item of outputOf(response)) {
+    for (const item of [...(keptInputOf(response) ?? []), ...outputOf(response)]) {
       const count = times.get(item.id as string);
       if (count === undefined) continue;
       body.grow(count * bytesOf(item), "input");
@@ -106,7 +133,7 @@ async function conversationTo(id: string, kept: KeptResponses, body: BodyRoom): 
     // One was deleted meanwhile.
     if (expected !== undefined && response.id !== expected) throw previousResponseNotFound(expected);
     const output = outputOf(response);
-    const input = keptInputOf(response);
+    const input = inputTextOf(response);
     body.grow(Buffer.byteLength(input) + bytesOf(output), "previous_response_id");
     for (const item of JSON.parse(input) as JsonObject[]) items.push(item);
     for (const item of output) items.push(item);
@@ -125,7 +152,7 @@ async function lineTo(id: string, { store, accountId, now }: KeptResponses): Pro
   return line;
 }
 
-function keptInputOf({ id, input }: StoredResponse): string {
+function inputTextOf({ id, input }: StoredResponse): string {
   if (input !== null) return input;
   const why = `the input of the response '${id}' was too large to keep; send the conversation as input`;
   throw invalidValue("previous_response_id", why);

@@ -24,6 +24,7 @@ export interface GaugeParts {
 
 export interface OpenConnections {
   readonly undecided: number;
+  readonly websocket: number;
   readonly http1: number;
   readonly http2: number;
   readonly streams: number;
@@ -130,7 +131,7 @@ function registerConnections(registry: Registry, { open, bodyBytes }: GaugeParts
     },
     (set) => {
       const counts = open();
-      for (const protocol of ["undecided", "http1", "http2"] as const) set(counts[protocol], { protocol });
+      for (const protocol of ["undecided", "http1", "http2", "websocket"] as const) set(counts[protocol], { protocol });
     },
   );
   registerGauge(registry, { name: "model_gateway_http2_streams", help: "Open streams of HTTP/2." }, (set) =>
