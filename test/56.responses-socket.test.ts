@@ -3,6 +3,8 @@
  * that is paid once; and what a client may do wrong.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import OpenAI from "openai";
+import { ResponsesWS } from "openai/resources/responses/ws";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Outcome } from "../gen/modelgateway/v1/usage_pb.ts";
 import type { JsonObject } from "../src/wire/json.ts";
@@ -133,6 +135,24 @@ describe("an answer", () => {
     expect(((await items.json()) as { data: unknown[] }).data).toHaveLength(3);
     await socket.close();
   });
+});
+
+test("OpenAI's own client asks, goes on, and hears of what is refused", async () => {
+  upstream.script = answer;
+  const payer = openAccount(gateway);
+  const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: payer.apiKey });
+  const ws = new ResponsesWS(client);
+  const ask = (body: JsonObject) =>
+    new Promise<string>((resolve, reject) => {
+      ws.once("response.completed", ({ response }) => resolve(response.id));
+      ws.once("error", reject);
+      ws.send({ type: "response.create", ...body } as Parameters<typeof ws.send>[0]);
+    });
+  const first = await ask(request("My name is Ada."));
+  await ask(request("What is it?", { previous_response_id: first }));
+  expect(sent().messages).toHaveLength(3);
+  await expect(ask(request("What is it?", { previous_response_id: "resp_none" }))).rejects.toThrow(/not found/);
+  ws.close();
 });
 
 describe("several turns", () => {

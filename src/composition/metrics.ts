@@ -46,7 +46,7 @@ export async function startMetrics(
 
 function gaugeParts(
   { config, storage }: Parts,
-  { catalog, health, queues, targets, drains, cache, bodies }: Shared,
+  { catalog, health, queues, targets, drains, background, cache, bodies }: Shared,
   open: () => ConnectionCounts,
 ): GaugeParts {
   const served = catalog.list().flatMap((model) => model.targets.map((target) => ({ model, target })));
@@ -67,6 +67,7 @@ function gaugeParts(
       return { upstream: target.upstream, model: model.id, isResting };
     }),
     drains: drains.count,
+    background: () => background.count,
     holds: storage.holds.total,
     storage: {
       isWritable: () => storage.writable.trouble() === undefined,

@@ -11,6 +11,8 @@ export interface GaugeParts {
   readonly targets: readonly TargetGauges[];
   /** How many streams are read on after their callers have left. */
   readonly drains?: () => number;
+  /** How many responses are made in the background. */
+  readonly background?: () => number;
   /** How many reservations there are, and what they come to in millionths of the unit. */
   readonly holds: () => { readonly count: number; readonly amount: number };
   /** What is open on the port, and what was cut there so far. */
@@ -58,7 +60,7 @@ export interface TargetGauges {
 }
 
 export function registerGauges(registry: Registry, parts: GaugeParts): void {
-  const { version, upstreams, targets, drains = () => 0, holds, cache } = parts;
+  const { version, upstreams, targets, drains = () => 0, background = () => 0, holds, cache } = parts;
   const perUpstream = (name: string, help: string, read: (upstream: UpstreamGauges) => number | undefined) =>
     registerGauge(registry, { name, help, labelNames: ["upstream"] }, (set) => {
       for (const upstream of upstreams) set(read(upstream), { upstream: upstream.name });
@@ -107,6 +109,11 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
       help: "Streams whose callers have left, and that are read on to their usage.",
     },
     (set) => set(drains()),
+  );
+  registerGauge(
+    registry,
+    { name: "model_gateway_background_responses", help: "Responses that are made in the background." },
+    (set) => set(background()),
   );
   registerHolds(registry, holds);
   registerConnections(registry, parts);

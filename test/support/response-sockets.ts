@@ -9,6 +9,7 @@ import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { WebSocket } from "ws";
 import type { JsonObject } from "../../src/wire/json.ts";
+import { remember } from "./left-behind.ts";
 
 export interface SocketEvent {
   readonly type: string;
@@ -36,6 +37,13 @@ export interface TestSocket {
 }
 
 const endings = /^(?:error|response\.(?:completed|incomplete|failed))$/;
+
+/** Nothing else hears what goes over such a connection: it is looked for, too, where it must not be left. */
+function hear(message: string): void {
+  for (const [, text = ""] of message.matchAll(/"(?:content|text|input|instructions)":"([^"]*)"/g)) {
+    remember("what was said", text);
+  }
+}
 
 interface Place {
   readonly port: number;
@@ -76,8 +84,11 @@ export async function openSocket(
       await new Promise<void>((resolve) => (wake = resolve));
     }
   };
-  const send = (message: JsonObject | string) =>
-    ws.send(typeof message === "string" ? message : JSON.stringify(message));
+  const send = (message: JsonObject | string) => {
+    const text = typeof message === "string" ? message : JSON.stringify(message);
+    hear(text);
+    ws.send(text);
+  };
   return {
     ...{ ws, next, send, closed },
     async ask(request) {
