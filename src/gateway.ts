@@ -30,11 +30,15 @@ const countMs = 5_000;
 export interface Counts extends ConnectionCounts {
   /** Bytes of requests' bodies. */
   readonly bodyBytes: number;
+  /** Bytes of what connections remember of the responses on them. */
+  readonly rememberedBytes: number;
   /** Requests at upstreams, and calls that wait for a place there. */
   readonly upstreamRunning: number;
   readonly upstreamQueued: number;
   /** Streams whose callers have left, which are read on to their usage. */
   readonly drains: number;
+  /** Responses that are made in the background. */
+  readonly background: number;
   /** Calls that hold credit. */
   readonly holds: number;
 }
@@ -65,7 +69,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const parts: Parts = { clock: readClock, exactClock, random: Math.random, ...given };
   const { config, storage, log, clock } = parts;
   const shared = createShared(parts);
-  const { catalog, providers, ledger, drains, hurry, onError } = shared;
+  const { catalog, providers, ledger, drains, background, hurry, onError } = shared;
   const readiness = createReadiness(storage.writable, given.isPreparing);
   let listener: Listener | undefined;
   const open = () => listener?.counts() ?? nothingOpen;
@@ -90,7 +94,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   return {
     host: listening.host,
     port: listening.port,
-    counts: () => ({ ...open(), bodyBytes: shared.bodies.bytes, ...runningAt(parts, shared) }),
+    counts: () => ({ ...open(), ...bytesAt(shared), ...runningAt(parts, shared) }),
     metricsPort: seeing.metricsPort,
     serveModels: shared.serveModels,
     prepared: readiness.prepared,
@@ -99,7 +103,8 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       readiness.drain();
       checks.close();
       const closesAt = performance.now() + config.drainMs;
-      await listening.close(config.drainMs);
+      // Who follows a response in the background holds a connection until its end.
+      await Promise.all([listening.close(config.drainMs), background.close(config.drainMs)]);
       await drains.close(Math.max(0, closesAt - performance.now()));
       // Nobody is served any more, and what is not written now is left to another process.
       waitAgain();
@@ -114,12 +119,17 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   };
 }
 
-function runningAt({ config, storage }: Parts, { health, queues, drains }: Shared) {
+function bytesAt({ bodies, memories }: Shared) {
+  return { bodyBytes: bodies.bytes, rememberedBytes: memories.bytes };
+}
+
+function runningAt({ config, storage }: Parts, { health, queues, drains, background }: Shared) {
   const names = config.upstreams.map(({ name }) => name);
   return {
     upstreamRunning: names.reduce((sum, name) => sum + health.fared(name).running, 0),
     upstreamQueued: names.reduce((sum, name) => sum + queues.queued(name), 0),
     drains: drains.count(),
+    background: background.count,
     holds: storage.holds.total().count,
   };
 }

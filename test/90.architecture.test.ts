@@ -79,7 +79,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   transport: ["http1", "call.ts", "errors.ts", "flow.ts", "ids.ts", "signal.ts", "soon.ts", "wire", "work.ts"],
   services: [
     ...["pipeline", "families", "limits", "storage", "ledger/price.ts"],
-    ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "ids.ts", "secrets.ts", "wire", "work.ts"],
+    ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "ids.ts", "secrets.ts", "signal.ts", "soon.ts (types)"],
+    ...["wire", "work.ts"],
   ],
   pipeline: [
     ...["families", "providers/provider.ts", "providers/operations.ts", "providers/fault.ts", "providers/count.ts"],

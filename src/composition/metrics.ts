@@ -47,7 +47,7 @@ export async function startMetrics(
 
 function gaugeParts(
   { config, storage }: Parts,
-  { catalog, health, queues, targets, drains, cache, bodies }: Shared,
+  { catalog, health, queues, targets, drains, background, cache, bodies }: Shared,
   open: () => ConnectionCounts,
 ): GaugeParts {
   const served = catalog.list().flatMap((model) => model.targets);
@@ -62,6 +62,7 @@ function gaugeParts(
     })),
     targets: () => targetGauges(catalog, targets),
     drains: drains.count,
+    background: () => background.count,
     holds: storage.holds.total,
     storage: {
       isWritable: () => storage.writable.trouble() === undefined,

@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import { createModelTable, type ModelTable, type Target } from "../catalog.ts";
 import type { Config } from "../config/config.ts";
+import { newId } from "../ids.ts";
 import { createLedger, type Ledger } from "../ledger/ledger.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
 import { type AnswerCache, createAnswerCache } from "../pipeline/answer-cache.ts";
@@ -13,6 +14,7 @@ import { createHealth, type Health } from "../providers/health.ts";
 import { createProviders, withEmbedded } from "../providers/index.ts";
 import type { Provider } from "../providers/provider.ts";
 import { createQueues, type Queues } from "../providers/queue.ts";
+import { Background } from "../services/responses/background.ts";
 import { Leaving } from "../signal.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createTargets, type Targets } from "../targets/targets.ts";
@@ -46,11 +48,15 @@ export interface Shared {
   readonly counting: Counting;
   /** The streams that are read on after their callers have left. */
   readonly drains: Drains;
+  /** The responses that are made in the background. */
+  readonly background: Background;
   /** To be fired when nobody can wait for counts any more. */
   readonly hurry: Leaving;
   readonly limit: Limit;
   /** The bytes of requests' bodies that are held. */
   readonly bodies: BodyBudget;
+  /** The bytes of what connections remember of the responses on them. */
+  readonly memories: BodyBudget;
   /** Undefined where no answer is kept. */
   readonly cache: AnswerCache | undefined;
   /** Told of what went wrong where no caller waits. */
@@ -82,9 +88,18 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
     ledger: createLedger({ store: storage.ledger, clock: exactClock, onError }),
     counting: createCounting({ counter, hurry, onError: onUncounted }),
     drains: createDrains(config.disconnectDrainMs),
+    background: new Background({
+      store: storage.backgroundResponses,
+      node: newId("nod", clock()),
+      limits: config.backgroundResponses,
+      rooms: createBodyBudget({ ...config.backgroundResponses, maxBytesEach: config.maxBodyBytes }),
+      kept: config.responses,
+      ...{ clock, onError },
+    }),
     hurry,
     limit: createLimit({ limiter: createMemoryLimiter(clock), clock }),
     bodies: createBodyBudget({ ...config.bodiesInFlight, maxBytesEach: config.maxBodyBytes }),
+    memories: createBodyBudget({ ...config.responsesSocket, maxBytesEach: config.maxBodyBytes }),
     cache: config.cache && createAnswerCache({ ...config.cache, clock }),
     onError,
   };

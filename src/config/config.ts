@@ -85,6 +85,18 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
       maxPerAccount: written.responses?.max_per_account ?? 1000,
       maxBytes: written.responses?.max_bytes ?? 1024 * 1024,
     },
+    backgroundResponses: {
+      max: written.background_responses?.max ?? 1000,
+      maxPerAccount: written.background_responses?.max_per_account ?? 100,
+      maxBytes: written.background_responses?.max_bytes ?? 256 * 1024 ** 2,
+      maxBytesPerAccount: written.background_responses?.max_bytes_per_account ?? 64 * 1024 ** 2,
+    },
+    responsesSocket: {
+      enabled: written.responses_socket?.enabled ?? true,
+      idleMs: (written.responses_socket?.idle_seconds ?? 600) * 1000,
+      maxBytes: written.responses_socket?.max_bytes ?? 256 * 1024 ** 2,
+      maxBytesPerAccount: written.responses_socket?.max_bytes_per_account ?? 64 * 1024 ** 2,
+    },
     publicUrls: written.public_urls ?? {},
     ...{ trustedProxies: written.trusted_proxies ?? [], corsOrigins: written.cors_origins ?? [] },
     tiers: written.tiers?.map(tierOf) ?? defaultTiers,

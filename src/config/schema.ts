@@ -143,6 +143,30 @@ const settingsSchema = z.strictObject({
         .optional(),
     })
     .optional(),
+  background_responses: z
+    .strictObject({
+      max: z.number().int().min(1).max(100_000).optional(),
+      max_per_account: z.number().int().min(1).max(100_000).optional(),
+      max_bytes: z
+        .number()
+        .int()
+        .min(1024 ** 2)
+        .optional(),
+      max_bytes_per_account: z
+        .number()
+        .int()
+        .min(1024 ** 2)
+        .optional(),
+    })
+    .optional(),
+  responses_socket: z
+    .strictObject({
+      enabled: z.boolean().default(true),
+      idle_seconds: z.number().min(1).max(3600).optional(),
+      max_bytes: z.number().int().min(1024).optional(),
+      max_bytes_per_account: z.number().int().min(1024).optional(),
+    })
+    .optional(),
   default_models: z
     .strictObject({ completion: modelNameSchema.optional(), embedding: modelNameSchema.optional() })
     .optional(),

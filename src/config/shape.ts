@@ -35,6 +35,20 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   /** How long answers of `/v1/responses` are kept, how many an account has, and how large one may be. */
   readonly responses: { readonly keepMs: number; readonly maxPerAccount: number; readonly maxBytes: number };
+  /** Whether responses are served over a WebSocket, and what connections may remember of them. */
+  readonly responsesSocket: {
+    readonly enabled: boolean;
+    readonly idleMs: number;
+    readonly maxBytes: number;
+    readonly maxBytesPerAccount: number;
+  };
+  /** How many responses are made in the background at a time, and how many bytes of their requests and events are held. */
+  readonly backgroundResponses: {
+    readonly max: number;
+    readonly maxPerAccount: number;
+    readonly maxBytes: number;
+    readonly maxBytesPerAccount: number;
+  };
   /** Lowest first. */
   readonly tiers: readonly Tier[];
   /** What money is counted in. */

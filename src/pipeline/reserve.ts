@@ -71,6 +71,7 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
       } else refuseUnpriced(model, request);
       return whenThere(reserved.bound, (bound) => {
         isMade = true;
+        call.onReserved?.();
         return bound(operation, request, fitting?.outputBound ?? "max_tokens");
       });
     },

@@ -10,10 +10,11 @@ import type { Complete } from "../pipeline/complete.ts";
 import { Wire } from "../wire/wire.ts";
 import { type ExplainParts, explainMethod } from "./explain.ts";
 import { getModel, listModels } from "./models.ts";
-import { prepareResponse, type ResponsesParts, responseMethods } from "./responses.ts";
+import type { ResponsesParts } from "./responses/parts.ts";
+import { prepareResponse, responseMethods } from "./responses.ts";
 
 export interface InferenceParts {
-  readonly responses: Omit<ResponsesParts, "complete">;
+  readonly responses: Omit<ResponsesParts, "complete" | "catalog">;
   readonly catalog: Catalog;
   readonly complete: Complete;
   readonly explain: ExplainParts;
@@ -47,7 +48,7 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
       if (answer.kind !== "whole") return answer;
       return { ...answer, body: encodeVectors(answer.body, formatAskedFor(call.request)) };
     },
-    ...responseMethods({ ...responses, complete }),
+    ...responseMethods({ ...responses, complete, catalog }),
     createSpeech: (call) => complete("speech", "whole", call),
     async streamSpeech(call) {
       return named(await complete("speech", "stream", call));

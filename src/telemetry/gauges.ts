@@ -12,6 +12,8 @@ export interface GaugeParts {
   readonly targets: () => readonly TargetGauges[];
   /** How many streams are read on after their callers have left. */
   readonly drains?: () => number;
+  /** How many responses are made in the background. */
+  readonly background?: () => number;
   /** How many reservations there are, and what they come to in millionths of the unit. */
   readonly holds: () => { readonly count: number; readonly amount: number };
   /** What is open on the port, and what was cut there so far. */
@@ -25,6 +27,7 @@ export interface GaugeParts {
 
 export interface OpenConnections {
   readonly undecided: number;
+  readonly websocket: number;
   readonly http1: number;
   readonly http2: number;
   readonly streams: number;
@@ -58,7 +61,7 @@ export interface TargetGauges {
 }
 
 export function registerGauges(registry: Registry, parts: GaugeParts): void {
-  const { version, upstreams, targets, drains = () => 0, holds, cache } = parts;
+  const { version, upstreams, targets, drains = () => 0, background = () => 0, holds, cache } = parts;
   const perUpstream = (name: string, help: string, read: (upstream: UpstreamGauges) => number | undefined) =>
     registerGauge(registry, { name, help, labelNames: ["upstream"] }, (set) => {
       for (const upstream of upstreams) set(read(upstream), { upstream: upstream.name });
@@ -108,6 +111,11 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
     },
     (set) => set(drains()),
   );
+  registerGauge(
+    registry,
+    { name: "model_gateway_background_responses", help: "Responses that are made in the background." },
+    (set) => set(background()),
+  );
   registerHolds(registry, holds);
   registerConnections(registry, parts);
   registerStorage(registry, parts.storage);
@@ -131,7 +139,7 @@ function registerConnections(registry: Registry, { open, bodyBytes }: GaugeParts
     },
     (set) => {
       const counts = open();
-      for (const protocol of ["undecided", "http1", "http2"] as const) set(counts[protocol], { protocol });
+      for (const protocol of ["undecided", "http1", "http2", "websocket"] as const) set(counts[protocol], { protocol });
     },
   );
   registerGauge(registry, { name: "model_gateway_http2_streams", help: "Open streams of HTTP/2." }, (set) =>
