@@ -8,7 +8,8 @@ import { withVendor } from "../src/config/vendors.ts";
 import { root } from "./support/command.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
-import { type ChatRequest, refusedBy, strictServers } from "./support/strict-servers.ts";
+import type { ResponseRequest } from "./support/strict-responders.ts";
+import { type ChatRequest, refusedBy, refusesResponse, strictServers } from "./support/strict-servers.ts";
 import { answerAsOpenAi } from "./support/vendors.ts";
 
 const { vendors } = vendorsSchema.parse(parse(await readFile(join(root, "catalog/vendors.yaml"), "utf8")));
@@ -65,9 +66,10 @@ describe.each(strictServers)("$model at $vendor", (server) => {
   beforeAll(async () => {
     upstream = await startScriptedUpstream();
     upstream.script = (exchange) => {
-      const request = JSON.parse(exchange.body.toString()) as ChatRequest;
+      const request = JSON.parse(exchange.body.toString()) as ChatRequest & ResponseRequest;
       asked.push(request);
-      const refused = refusedBy(server, request);
+      const isResponse = exchange.path === "/v1/responses";
+      const refused = isResponse ? refusesResponse(server, request) : refusedBy(server, request);
       if (refused) exchange.json(400, refused);
       else answerAsOpenAi(exchange);
     };

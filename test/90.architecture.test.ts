@@ -104,7 +104,15 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   families: [
     ...["providers/operations.ts", "providers/count.ts", "providers/chat-counts.ts", "providers/message-counts.ts"],
-    ...["providers/profile/instructions.ts", "call.ts", "errors.ts", "flow.ts", "wire", "work.ts"],
+    ...[
+      "providers/profile/instructions.ts",
+      "providers/reasoning-seal.ts",
+      "call.ts",
+      "errors.ts",
+      "flow.ts",
+      "wire",
+      "work.ts",
+    ],
   ],
   providers: [
     ...["http1", "config", "tokens"],

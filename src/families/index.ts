@@ -4,6 +4,7 @@
 import type { Operation } from "../providers/operations.ts";
 import type { Work } from "../work.ts";
 import { chatToMessages } from "./chat-to-messages/index.ts";
+import { chatToResponses } from "./chat-to-responses/index.ts";
 import { completionsToChat } from "./completions-to-chat/index.ts";
 import { messagesToChat } from "./messages-to-chat/index.ts";
 import { responsesToChat } from "./responses-to-chat/index.ts";
@@ -15,7 +16,11 @@ const translations = [
   messagesToChat,
   completionsToChat,
   responsesToChat,
+  chatToResponses,
 ] as unknown as readonly Translation[];
+
+/** From responses to responses, for what chat says in other words. */
+export const throughChat = [responsesToChat, chatToResponses] as unknown as readonly Translation[];
 
 /**
  * Returns the translations to apply, in turn, from this operation to one that is spoken: none where it is spoken

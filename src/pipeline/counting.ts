@@ -6,8 +6,10 @@
 
 import type { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
+import type { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
 import { Refusal } from "../errors.ts";
 import { messagesToChat } from "../families/messages-to-chat/index.ts";
+import { responsesToChat } from "../families/responses-to-chat/index.ts";
 import type { Operation } from "../providers/operations.ts";
 import type { Signal } from "../signal.ts";
 import { estimatePromptTokens, promptTokens } from "../tokens/prompt.ts";
@@ -67,6 +69,10 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
     if (operation === "messages") {
       const translated = doNow(messagesToChat.translate(request as Wire<typeof CreateMessageRequestSchema>, context));
       return promptTokens(translated.request, counter, hurry);
+    }
+    if (operation === "responses") {
+      const asked = request as Wire<typeof CreateResponseRequestSchema>;
+      return promptTokens(doNow(responsesToChat.translate(asked, context)).request, counter, hurry);
     }
     const { prompt, input } = request.json();
     const { texts, tokens } = partsOf(prompt ?? input);

@@ -121,8 +121,10 @@ type Translator = (lead: Lead) => Translated<Operation, Operation>;
 function translator({ form, call, arrivedAt }: Explaining & { readonly call: Call; readonly arrivedAt: number }) {
   const done = new Map<string, Translated<Operation, Operation>>();
   const translateFor: Translator = (lead) => {
-    const { operation, model, target, fitting } = lead;
-    const words = JSON.stringify([operation, model.maxOutputTokens, model.reasons, fitting?.customTools, target.model]);
+    const { operation, way, model, target, fitting } = lead;
+    const items = operation === "responses" ? [way.length, target.upstream, fitting?.reasoningItems] : [];
+    const { maxOutputTokens, reasons } = model;
+    const words = JSON.stringify([operation, maxOutputTokens, reasons, fitting?.customTools, target.model, ...items]);
     const translated = done.get(words) ?? doNow(inWordsOf(lead, firstPart(lead.way, call), { form, arrivedAt }));
     done.set(words, translated);
     return fitted(lead, translated);

@@ -36,10 +36,15 @@ export function fitted(
   translated: Translated<Operation, Operation>,
 ): Translated<Operation, Operation> {
   if (!fitting) return translated;
-  const { request, dropped } = fitting.fit(operation, translated.request, way.length === 0);
+  const { request, dropped } = fitting.fit(operation, translated.request, way.every(isRelay));
   if (request === translated.request && dropped.length === 0) return translated;
   const further = dropped.flatMap((path) => callersPath(path, way));
   return { ...translated, request, dropped: [...translated.dropped, ...further] };
+}
+
+/** Whether it leaves a request in its caller's own words. */
+function isRelay({ from, to }: Translation): boolean {
+  return from === to;
 }
 
 /** Returns a path of what the upstream is asked as the caller knows it, or nothing where it has no such path. */
@@ -51,7 +56,7 @@ function callersPath(path: string, way: readonly Translation[]): string[] {
 
 /** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
 export function* inWordsOf(
-  { way, model, target, fitting }: Pick<Lead, "way" | "model" | "target" | "fitting">,
+  { way, model, target, operation, fitting }: Pick<Lead, "way" | "model" | "target" | "operation" | "fitting">,
   part: Call,
   { form, arrivedAt }: TranslateOptions,
 ): Work<Translated<Operation, Operation>> {
@@ -63,6 +68,8 @@ export function* inWordsOf(
     form,
     maxOutputTokens: model.maxOutputTokens,
     customTools: fitting?.customTools,
+    reasoningItems:
+      operation === "responses" && fitting ? { upstream: target.upstream, ...fitting.reasoningItems } : undefined,
     target: target.model,
     reasons: model.reasons,
     answerId: part.id.replace(/^req_/, ""),

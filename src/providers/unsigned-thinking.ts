@@ -2,13 +2,14 @@
  * Thinking that Claude has not signed, on its way to Claude: left out, and named.
  *
  * A conversation may change its model. What another model thought has no signature, or an empty one where this gateway
- * put it into a message, and Claude's vendor refuses the whole request for it. A turn that was nothing but such thinking
+ * put it into a message, or another vendor's, and Claude's refuses the whole request for it. A turn that was nothing but such thinking
  * goes with it. Where the model is to go on with a turn that now begins without thinking, it cannot think within a budget.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Soon, whenThere } from "../soon.ts";
 import { isObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
+import { isSealedReasoning } from "./reasoning-seal.ts";
 
 /** Whether thinking in a request for this model has to be signed by its vendor. Other vendors speak the same API. */
 export function provesThinking(model: string, baseUrl: string): boolean {
@@ -60,8 +61,9 @@ function blocksIn(message: JsonValue): readonly JsonValue[] {
 
 function isUnsigned(block: JsonValue): boolean {
   if (!isObject(block)) return false;
-  if (block.type === "thinking") return (block.signature ?? "") === "";
-  return block.type === "redacted_thinking" && (block.data ?? "") === "";
+  const proof = block.type === "thinking" ? block.signature : block.data;
+  if (block.type !== "thinking" && block.type !== "redacted_thinking") return false;
+  return (proof ?? "") === "" || isSealedReasoning(proof);
 }
 
 /** Whether the answer goes on with a turn of the assistant's, after results of its tools or as it stands. */

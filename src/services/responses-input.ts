@@ -9,6 +9,7 @@
 import type { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
 import type { BodyRoom } from "../call.ts";
 import { invalidValue, itemNotFound, missingField, previousResponseNotFound } from "../errors.ts";
+import { answerIdOf } from "../families/relayed-ids.ts";
 import type { Link, StoredResponse } from "../storage/responses.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
@@ -46,9 +47,9 @@ function isReference({ type = null, role, id }: JsonObject): boolean {
   return type === "item_reference" || (type === null && role === undefined && typeof id === "string");
 }
 
-/** An item's id holds its response's: `msg_<response>_<place>`. */
+/** An item's id holds its response's. */
 function responseIdOf(itemId: string): string {
-  return `resp_${/^[a-z]+_(.+)_\d+$/.exec(itemId)?.[1] ?? ""}`;
+  return `resp_${answerIdOf(itemId)}`;
 }
 
 async function dereferenced(

@@ -82,8 +82,9 @@ class MessageStream {
   }
 
   #choice({ delta, finishReason, extra }: ChunkChoice): JsonObject[] {
-    const { reasoning, text, refusal, calls } = spokenIn(delta);
+    const { reasoning, sealed, text, refusal, calls } = spokenIn(delta);
     this.#blocks.say("thinking", reasoning);
+    for (const thought of sealed) this.#blocks.seal(thought);
     this.#blocks.say("text", text + refusal);
     for (const call of calls) this.#blocks.call(call);
     this.#refusal += refusal;
