@@ -1,18 +1,12 @@
 /** Each family, whole and streamed, over a strict double of each server that the catalogue has a profile of. */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parse } from "yaml";
-import { vendorsSchema } from "../src/config/schema-models.ts";
 import { withVendor } from "../src/config/vendors.ts";
-import { root } from "./support/command.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
 import type { ResponseRequest } from "./support/strict-responders.ts";
 import { type ChatRequest, refusedBy, refusesResponse, strictServers } from "./support/strict-servers.ts";
+import { vendors } from "./support/vendor-profiles.ts";
 import { answerAsOpenAi } from "./support/vendors.ts";
-
-const { vendors } = vendorsSchema.parse(parse(await readFile(join(root, "catalog/vendors.yaml"), "utf8")));
 
 const tool = { type: "object", properties: { city: { type: "string" } } };
 const text = "How warm is it?";
