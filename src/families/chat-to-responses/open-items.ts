@@ -4,13 +4,15 @@
  * Of each it is known how much has been told, so that what comes only at its end, or only in the whole response, is told once.
  */
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import { asText, callOf, isCall, type Reading, reasoningBlock, reasoningIn, textIn } from "./reading.ts";
+import { asText, callOf, isCall, type Reading, reasoningBlock, reasoningIn, sourcesIn, textIn } from "./reading.ts";
 
 interface OpenItem {
   /** How much of its text, its refusal, its reasoning or its input has been told, in characters. */
   text: number;
   refusal: number;
   reasoning: number;
+  /** How many of its sources have been told. */
+  sources: number;
   /** The part of the summary that was told last. */
   summary: JsonValue;
   /** Among calls, its place. */
@@ -55,8 +57,9 @@ export class OpenItems {
   missing(output: JsonValue | undefined): JsonObject[] {
     if (!Array.isArray(output)) return [];
     return output.flatMap((item, output_index) => {
-      if (!isObject(item) || this.#openFor({ output_index }, item.id).hasEnded) return [];
-      return this.end(item, { output_index });
+      if (!isObject(item)) return [];
+      const known = this.#items.get(output_index) ?? this.#items.get(item.id ?? null);
+      return known?.hasEnded ? [] : this.end(item, { output_index });
     });
   }
 
@@ -72,17 +75,14 @@ export class OpenItems {
     return delta === "" ? undefined : { refusal: delta };
   }
 
-  /** What is shown of the reasoning comes in parts, and in items: between two of them stands an empty line. */
   reasoning(event: JsonObject): JsonObject | undefined {
-    const delta = asText(event.delta);
-    if (delta === "") return undefined;
-    const open = this.#openFor(event, event.item_id);
-    const part = event.summary_index ?? null;
-    const isNext = open.reasoning === 0 ? this.#hasReasoned : part !== open.summary;
-    open.reasoning += delta.length;
-    open.summary = part;
-    this.#hasReasoned = true;
-    return { reasoning_content: isNext ? `\n\n${delta}` : delta };
+    return this.#thought(this.#openFor(event, event.item_id), asText(event.delta), event.summary_index ?? null);
+  }
+
+  /** Takes a source of a text. */
+  cite(event: JsonObject): JsonObject | undefined {
+    const { annotation = null } = event;
+    return this.#sourcesDelta(this.#openFor(event, event.item_id), sourcesIn([annotation]));
   }
 
   input(event: JsonObject): JsonObject | undefined {
@@ -100,12 +100,31 @@ export class OpenItems {
       const text = textIn(content, ["output_text", "text"], "text").slice(open.text);
       const refusal = textIn(content, ["refusal"], "refusal").slice(open.refusal);
       open.text += text.length;
-      return [text === "" ? undefined : { content: text }, refusal === "" ? undefined : { refusal }];
+      return [
+        text === "" ? undefined : { content: text },
+        refusal === "" ? undefined : { refusal },
+        this.#sourcesDelta(open, allSourcesIn(content).slice(open.sources)),
+      ];
     }
     if (type !== "reasoning") return [];
-    const told = open.reasoning > 0 ? undefined : this.reasoning({ item_id: null, delta: reasoningIn(item) });
+    const told = open.reasoning > 0 ? undefined : this.#thought(open, reasoningIn(item), null);
     const block = reasoningBlock(item, this.#calls, this.#reading.maker);
     return [told, block && { thinking_blocks: [block] }];
+  }
+
+  /** What is shown of the reasoning comes in parts, and in items: between two of them stands an empty line. */
+  #thought(open: OpenItem, delta: string, part: JsonValue): JsonObject | undefined {
+    if (delta === "") return undefined;
+    const isNext = open.reasoning === 0 ? this.#hasReasoned : part !== open.summary;
+    open.reasoning += delta.length;
+    open.summary = part;
+    this.#hasReasoned = true;
+    return { reasoning_content: isNext ? `\n\n${delta}` : delta };
+  }
+
+  #sourcesDelta(open: OpenItem, annotations: JsonObject[]): JsonObject | undefined {
+    open.sources += annotations.length;
+    return annotations.length === 0 ? undefined : { annotations };
   }
 
   #inputDelta(open: OpenItem, delta: string): JsonObject | undefined {
@@ -124,9 +143,23 @@ export class OpenItems {
     const key = place ?? id ?? null;
     const known = this.#items.get(key);
     if (known) return known;
-    const [text, refusal, reasoning] = [0, 0, 0];
-    const open = { text, refusal, reasoning, summary: null, call: undefined, isCustom: false, hasEnded: false };
+    const [text, refusal, reasoning, sources] = [0, 0, 0, 0];
+    const open = {
+      text,
+      refusal,
+      reasoning,
+      sources,
+      summary: null,
+      call: undefined,
+      isCustom: false,
+      hasEnded: false,
+    };
     this.#items.set(key, open);
     return open;
   }
+}
+
+function allSourcesIn(content: JsonValue | undefined): JsonObject[] {
+  const parts = Array.isArray(content) ? content.filter(isObject) : [];
+  return parts.flatMap(({ annotations }) => sourcesIn(annotations));
 }

@@ -13,7 +13,7 @@ import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { translated } from "../translated.ts";
 import { OpenItems } from "./open-items.ts";
-import { asText, finishOf, logprobsOf, type Reading, sourcesIn } from "./reading.ts";
+import { asText, finishOf, logprobsOf, type Reading } from "./reading.ts";
 import { chatUsage } from "./usage.ts";
 
 type Chunk = Wire<typeof ChatCompletionChunkSchema>;
@@ -81,7 +81,7 @@ class ChunkStream {
         this.#say(this.#items.input(event));
         return;
       case "response.output_text.annotation.added":
-        this.#cite(event.annotation);
+        this.#say(this.#items.cite(event));
         return;
       case "response.completed":
       case "response.incomplete":
@@ -92,11 +92,6 @@ class ChunkStream {
   #head({ model, service_tier: tier }: JsonObject): void {
     if (!this.#started) this.#model = asText(model) || this.#model;
     this.#tier = tier ?? this.#tier;
-  }
-
-  #cite(annotation: JsonValue | undefined): void {
-    const annotations = sourcesIn(annotation === undefined ? [] : [annotation]);
-    if (annotations.length > 0) this.#say({ annotations });
   }
 
   #start(): void {
