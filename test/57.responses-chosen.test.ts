@@ -3,6 +3,7 @@
  * OpenAI's server, in conversations of several turns, in each family.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { ModelConfig } from "../src/config/config.ts";
 import { withVendor } from "../src/config/vendors.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { type HeardAnswer, hear } from "./support/hear.ts";
@@ -37,7 +38,13 @@ beforeAll(async () => {
   const chatOnly = { ...at, name: "chat-only", profile: { operations: { chat: "/chat/completions" } } };
   const model = (id: string, far = "far") => {
     const targets = [{ upstream: far, model: id, priority: 0, weight: 1 }];
-    return { id: far === "far" ? id : `${id}-there`, aliases: [], family: "f", kind: "chat", targets } as const;
+    return {
+      id: far === "far" ? id : `${id}-there`,
+      aliases: [],
+      family: "f",
+      kind: "chat",
+      targets,
+    } satisfies ModelConfig;
   };
   gateway = await startTestGateway({
     embeddedModels: false,

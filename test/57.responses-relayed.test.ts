@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Config } from "../src/config/config.ts";
+import type { ProfileConfig } from "../src/config/schema-profile.ts";
 import { withVendor } from "../src/config/vendors.ts";
 import type { JsonObject } from "../src/wire/json.ts";
 import { SseReader } from "../src/wire/sse.ts";
@@ -27,7 +28,7 @@ let upstream: ScriptedUpstream;
 let gateway: TestGateway;
 let asked: Any[] = [];
 
-const profile = {
+const profile: ProfileConfig & { operations: object } = {
   operations: { chat: "/chat/completions", responses: "/responses" },
   responses_items: "any",
   reasoning_items: "encrypted",
@@ -35,7 +36,7 @@ const profile = {
   system: "anywhere",
   efforts: ["none", "low", "medium", "high"],
   effort_default: "medium",
-} as const;
+};
 
 function config(base_url: string): Partial<Config> {
   return {

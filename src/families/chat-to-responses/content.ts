@@ -5,21 +5,33 @@
  */
 import { invalidValue, missingField } from "../../errors.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { aTurn, type Work } from "../../work.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import { asText } from "./reading.ts";
 
 /** Returns the content of an item of the user's, or of instructions: a text where it is one. */
-export function contentOf(content: JsonValue | undefined, path: string, dropped: Dropped): JsonValue {
+export function* contentOf(content: JsonValue | undefined, path: string, dropped: Dropped): Work<JsonValue> {
   if (!Array.isArray(content)) return asText(content);
-  return content.flatMap((part, i) => (isObject(part) ? [inputPart(part, `${path}[${i}]`, dropped)] : []));
+  const parts: JsonObject[] = [];
+  for (const [i, part] of content.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
+    if (isObject(part)) parts.push(inputPart(part, `${path}[${i}]`, dropped));
+  }
+  return parts;
 }
 
 /** Returns the texts of a message that holds no more than text; anything else is named. */
-export function textOfParts(content: JsonValue | undefined, path: string, dropped: Dropped, between = ""): string {
-  if (!Array.isArray(content)) return "";
+export function* textOfParts(
+  content: JsonValue | undefined,
+  path: string,
+  dropped: Dropped,
+  between = "",
+): Work<string> {
+  if (!Array.isArray(content)) return asText(content);
   const texts: string[] = [];
   for (const [i, part] of content.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
     if (!isObject(part)) continue;
     if (typeof part.text === "string") texts.push(part.text);
     else if (typeof part.refusal === "string") texts.push(part.refusal);

@@ -23,7 +23,7 @@ export function* itemsOf(
   const conversation = new Conversation(reasoning, dropped);
   for (const [i, message] of (Array.isArray(messages) ? messages : []).entries()) {
     if (i % aTurn === aTurn - 1) yield;
-    if (isObject(message)) conversation.take(message, `messages[${i}]`);
+    if (isObject(message)) yield* conversation.take(message, `messages[${i}]`);
   }
   return conversation.items;
 }
@@ -42,41 +42,42 @@ class Conversation {
     this.#dropped = dropped;
   }
 
-  take(message: JsonObject, path: string): void {
+  *take(message: JsonObject, path: string): Work<void> {
     const { role } = message;
     switch (role) {
       case "assistant":
-        this.#assistant(message, path);
+        yield* this.#assistant(message, path);
         return;
       case "tool":
-        this.#result(message, asText(message.tool_call_id), path);
+        yield* this.#result(message, asText(message.tool_call_id), path);
         return;
       case "function":
-        this.#result(message, this.#legacy, path);
+        yield* this.#result(message, this.#legacy, path);
         return;
     }
     this.#name(message, ["role", "content"], path);
-    const content = contentOf(message.content, `${path}.content`, this.#dropped);
+    const content = yield* contentOf(message.content, `${path}.content`, this.#dropped);
     this.items.push({ type: "message", role: role ?? "user", content });
   }
 
-  #assistant(message: JsonObject, path: string): void {
+  *#assistant(message: JsonObject, path: string): Work<void> {
     const known = ["role", "content", "refusal", "tool_calls", "function_call", "thinking_blocks"];
     this.#name(message, [...known, "reasoning_content", "reasoning"], path);
-    const calls = this.#calls(message, path);
-    const said = this.#said(message, path);
+    const calls = yield* this.#calls(message, path);
+    const said = yield* this.#said(message, path);
     const thoughts = new Thoughts(message, path, this.#reasoning, this.#dropped);
     const goesOn = said.length > 0 || calls.length > 0;
     this.items.push(...thoughts.before(0, goesOn), ...said);
     for (const [i, call] of calls.entries()) {
+      if (i % aTurn === aTurn - 1) yield;
       if (i > 0) this.items.push(...thoughts.before(i, true));
       this.items.push(call);
     }
     thoughts.nameRest();
   }
 
-  #said({ content, refusal }: JsonObject, path: string): JsonObject[] {
-    const text = typeof content === "string" ? content : textOfParts(content, `${path}.content`, this.#dropped);
+  *#said({ content, refusal }: JsonObject, path: string): Work<JsonObject[]> {
+    const text = yield* textOfParts(content, `${path}.content`, this.#dropped);
     const refused = asText(refusal);
     if (refused === "") return text === "" ? [] : [{ type: "message", role: "assistant", content: text }];
     const parts = text === "" ? [] : [{ type: "output_text", text }];
@@ -84,9 +85,12 @@ class Conversation {
     return [{ type: "message", role: "assistant", content: said }];
   }
 
-  #calls({ tool_calls, function_call: legacy }: JsonObject, path: string): JsonObject[] {
-    const calls = Array.isArray(tool_calls) ? tool_calls : [];
-    const items = calls.flatMap((call, i) => this.#call(call, `${path}.tool_calls[${i}]`));
+  *#calls({ tool_calls, function_call: legacy }: JsonObject, path: string): Work<JsonObject[]> {
+    const items: JsonObject[] = [];
+    for (const [i, call] of (Array.isArray(tool_calls) ? tool_calls : []).entries()) {
+      if (i % aTurn === aTurn - 1) yield;
+      items.push(...this.#call(call, `${path}.tool_calls[${i}]`));
+    }
     if (!isObject(legacy)) return items;
     this.#legacy = `call_${this.items.length}`;
     const { name, arguments: args = "" } = legacy;
@@ -109,10 +113,10 @@ class Conversation {
     return [];
   }
 
-  #result({ content }: JsonObject, id: string, path: string): void {
+  *#result({ content }: JsonObject, id: string, path: string): Work<void> {
     const call_id = ownId(id);
     const type = this.#custom.has(call_id) ? "custom_tool_call_output" : "function_call_output";
-    const output = typeof content === "string" ? content : textOfParts(content, `${path}.content`, this.#dropped, "\n");
+    const output = yield* textOfParts(content, `${path}.content`, this.#dropped, "\n");
     this.items.push({ type, call_id, output });
   }
 
