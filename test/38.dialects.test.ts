@@ -49,7 +49,7 @@ const requests = {
     ],
     tools: [{ type: "function", name: "weather", parameters: tool, strict: false }],
   },
-  "/completions": { prompt: text, max_tokens: 16, temperature: 0.5, stop: ["END"] },
+  "/completions": { prompt: text, max_tokens: 16, temperature: 0.5, stop: ["END"], logprobs: 2 },
 };
 
 describe.each(strictServers)("$model at $vendor", (server) => {

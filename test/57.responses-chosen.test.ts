@@ -134,6 +134,20 @@ describe("responses are asked for", () => {
     expect(asked.map((request) => request.path)).toEqual(["/responses"]);
   });
 
+  test("and what they cannot be told is named in the caller's words", async () => {
+    const stops = { stop_sequences: ["END"], temperature: 0.5 };
+    const said = await ask("/messages", {
+      model: "gpt-6-sol",
+      max_tokens: 50,
+      messages,
+      tools: messageTools,
+      ...stops,
+    });
+    expect([said.status, said.headers["x-gateway-dropped"]]).toEqual([200, "stop_sequences, temperature"]);
+    const completed = await ask("/completions", { model: "gpt-5-pro", prompt: "hi", stop: "END", logprobs: 1 });
+    expect([completed.status, completed.headers["x-gateway-dropped"]]).toEqual([200, "stop, top_logprobs, logprobs"]);
+  });
+
   test("as an explanation tells beforehand", async () => {
     const body = { model: "gpt-6-sol", messages, tools: chatTools, stop: "END" };
     const { models } = await told("/explain", { path: "/v1/chat/completions", request: body });

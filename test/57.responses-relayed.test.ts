@@ -9,6 +9,7 @@ import { withVendor } from "../src/config/vendors.ts";
 import type { JsonObject } from "../src/wire/json.ts";
 import { SseReader } from "../src/wire/sse.ts";
 import { eventually } from "./support/eventually.ts";
+import { call, familyNames } from "./support/families.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { cost, paidModel } from "./support/paid-models.ts";
 import {
@@ -50,12 +51,14 @@ function config(base_url: string): Partial<Config> {
         base_url,
         profile: { ...profile, models: [{ match: ["v-simple"], efforts: [], effort_default: "none" }] },
       },
+      { name: "only", kind: "openai", base_url, profile: { ...profile, responses: "always" } },
       { name: "other", kind: "openai", base_url, profile },
       { name: "plain", kind: "openai", base_url, profile: { operations: profile.operations } },
     ],
     models: [
       paidModel("thinker", "far"),
       paidModel("simple", "far"),
+      paidModel("only", "only"),
       paidModel("elsewhere", "other"),
       paidModel("plain", "plain"),
     ],
@@ -106,7 +109,7 @@ async function create(body: JsonObject, path = "/responses", headers: Record<str
 }
 
 const reasoning = (id = "rs_v1") => ({ id, type: "reasoning", summary: [], encrypted_content: `gAAA-${id}` });
-const call = {
+const called = {
   id: "fc_v1",
   type: "function_call",
   status: "completed",
@@ -121,7 +124,7 @@ const odd = {
     reasoning(),
     { id: "ws_v1", type: "web_search_call", status: "completed", action: { type: "search", query: "q" } },
     { id: "nw_v1", type: "novel_item", status: "completed", content: { deep: [1, null, { a: "b" }] } },
-    { ...call, namespace: "mcp__w", novel: true },
+    { ...called, namespace: "mcp__w", novel: true },
     outputMessage("Hello", { phase: "final" }),
   ],
   more: { novel_key: { a: [1] }, context_management: null, billing: { payer: "x" } },
@@ -186,7 +189,7 @@ async function written({ headers }: Told): Promise<Any> {
 
 describe("a stream", () => {
   test("is told event by event, in their order, with the ids of its items", async () => {
-    const response = responseAnswer([reasoning(), call, outputMessage("Hello")]);
+    const response = responseAnswer([reasoning(), called, outputMessage("Hello")]);
     script((exchange) => respond(exchange, response));
     const { events } = await create({ input: "hi", stream: true });
     const sent = responseEvents(response) as Any[];
@@ -234,7 +237,7 @@ describe("a stream", () => {
 
   test("has its items at the end, also of a server that leaves them out there", async () => {
     script((exchange) => {
-      const events = responseEvents(responseAnswer([call, outputMessage("Hello")]));
+      const events = responseEvents(responseAnswer([called, outputMessage("Hello")]));
       const last = { ...events.at(-1), response: responseAnswer([]) };
       exchange.head(200, eventStream);
       exchange.end(anthropicFrames(...events.slice(0, -1), last));
@@ -246,7 +249,7 @@ describe("a stream", () => {
   });
 
   test("that is answered whole is told as a stream, and the other way round", async () => {
-    const response = responseAnswer([reasoning(), call, outputMessage("Hello")]);
+    const response = responseAnswer([reasoning(), called, outputMessage("Hello")]);
     script((exchange) => exchange.json(200, response));
     const streamed = await create({ input: "hi", stream: true });
     expect(streamed.events.map(({ type }) => type)).toContain("response.output_text.delta");
@@ -311,7 +314,7 @@ describe("a request", () => {
   });
 
   test("that goes on from a kept response brings all of it along, as its upstream knows it", async () => {
-    script((exchange) => respond(exchange, responseAnswer([reasoning(), call])));
+    script((exchange) => respond(exchange, responseAnswer([reasoning(), called])));
     const first = await create({ input: "How warm?", tools: [{ type: "function", name: "weather", parameters: {} }] });
     const output = { type: "function_call_output", call_id: "call_1", output: "20" };
     const second = await create({ previous_response_id: first.body.id, input: [output], stream: true });
@@ -319,7 +322,7 @@ describe("a request", () => {
     expect(asked[1].input).toEqual([
       { type: "message", role: "user", content: "How warm?" },
       reasoning(),
-      call,
+      called,
       output,
     ]);
     expect(second.body.previous_response_id).toBe(first.body.id);
@@ -331,23 +334,32 @@ describe("a request", () => {
   });
 
   test("may refer to items, and send them back by themselves", async () => {
-    script((exchange) => respond(exchange, responseAnswer([reasoning(), call])));
+    script((exchange) => respond(exchange, responseAnswer([reasoning(), called])));
     const { body } = await create({ input: "How warm?" });
     const references = body.output.map(({ id }: Any) => ({ type: "item_reference", id }));
     const output = { type: "function_call_output", call_id: "call_1", output: "20" };
     await create({ input: [...references, output] });
     await create({ input: [...body.output, output] });
-    expect(asked[1].input).toEqual([reasoning(), call, output]);
-    expect(asked[2].input).toEqual([reasoning(), call, output]);
+    expect(asked[1].input).toEqual([reasoning(), called, output]);
+    expect(asked[2].input).toEqual([reasoning(), called, output]);
+  });
+
+  test("that refers to what is not kept is refused, and not sent", async () => {
+    for (const id of ["rs_v1_5e884898_0123456789abcdefghjkmnpqr_0", "rs_v1", "msg_0123456789abcdefghjkmnpqr_0"]) {
+      const { status, body } = await create({ input: [{ type: "item_reference", id }] });
+      expect([status, body.error.message]).toEqual([404, expect.stringContaining(id)]);
+    }
+    expect((await create({ previous_response_id: "resp_0", input: "hi" })).status).toBe(400);
+    expect(asked).toEqual([]);
   });
 
   test("takes nobody's reasoning but its upstream's", async () => {
-    script((exchange) => respond(exchange, responseAnswer([reasoning(), call])));
+    script((exchange) => respond(exchange, responseAnswer([reasoning(), called])));
     const { body } = await create({ input: "How warm?" });
     const output = { type: "function_call_output", call_id: "call_1", output: "20" };
     const sent = await create({ model: "elsewhere", input: [...body.output, output] });
     expect([sent.status, sent.headers.get("x-gateway-dropped")]).toEqual([200, "input[0]"]);
-    expect(asked[1].input).toEqual([call, output]);
+    expect(asked[1].input).toEqual([called, output]);
     const made = {
       id: "rs_0123456789abcdefghjkmnpqr_0",
       type: "reasoning",
@@ -414,6 +426,31 @@ describe("a request", () => {
       await poor.close();
     }
   });
+});
+
+describe("callers of every family are told what they are charged for", () => {
+  const usage = { chat: "chat.completion", messages: "message", responses: "response", completions: "text_completion" };
+  test.each(familyNames.flatMap((family) => [false, true].map((stream) => ({ family, stream }))))(
+    "$family, stream: $stream",
+    async ({ family, stream }) => {
+      script((exchange) => respond(exchange, responseAnswer([reasoning(), outputMessage("Hello")])));
+      const more =
+        stream && family !== "messages" && family !== "responses" ? { stream_options: { include_usage: true } } : {};
+      const answer = await call(gateway, { family, model: "only", stream, apiKey: gateway.apiKey, more });
+      expect([answer.status, asked[0].path]).toEqual([200, "/v1/responses"]);
+      expect(answer.text).toContain(usage[family]);
+      const counts =
+        family === "messages" ? ['"input_tokens":5', '"cache_read_input_tokens":4'] : ["9", '"cached_tokens":4'];
+      for (const count of [...counts, family === "messages" ? '"thinking_tokens":3' : '"reasoning_tokens":3'])
+        expect(answer.text).toContain(count);
+      const { "x-gateway-cost": cost0, "x-gateway-usage": used } = stream ? answer.trailers : answer.headers;
+      if (!stream) expect(used).toBe("input=5, cache_read=4, output=5, reasoning=3");
+      const id = answer.headers["x-request-id"] as string;
+      const row = await written({ headers: new Headers({ "x-request-id": id }) } as Told);
+      expect(row.cost).toBe(5 * cost.input + 4 * cost.cacheRead + 5 * cost.output);
+      if (cost0 !== undefined) expect(Number(cost0) * 1e6).toBe(row.cost);
+    },
+  );
 });
 
 describe("what is no answer", () => {
@@ -548,7 +585,7 @@ test.each(
       },
     ],
   });
-  const turns = [[reasoning(), call], [reasoning("rs_v2"), outputMessage("20 degrees.")], [outputMessage("Yes.")]];
+  const turns = [[reasoning(), called], [reasoning("rs_v2"), outputMessage("20 degrees.")], [outputMessage("Yes.")]];
   script((exchange) => {
     const refused = refusesResponse(server, JSON.parse(exchange.body.toString()));
     if (refused) exchange.json(400, refused);

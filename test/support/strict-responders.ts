@@ -117,6 +117,8 @@ const reasonsSo =
     if (effort !== null && !efforts.includes(effort as string)) return `Unsupported value: '${effort}'.`;
     if (has(bound) && (bound as number) < 16) return "Invalid 'max_output_tokens': integer below minimum value.";
     const isReasoning = (effort ?? unasked) !== "none";
+    if (isReasoning && (include as readonly string[]).includes("message.output_text.logprobs"))
+      return "logprobs are not supported with reasoning models.";
     if (isReasoning && [temperature, topP].some((value) => has(value) && value !== 1))
       return "Unsupported parameter: 'temperature' is not supported with this model.";
     return undefined;

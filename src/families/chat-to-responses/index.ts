@@ -29,6 +29,7 @@ const paths: ReadonlyMap<string, string | undefined> = new Map([
   ["reasoning.effort", "reasoning_effort"],
   ["max_output_tokens", "max_completion_tokens"],
   ["include", undefined],
+  ["include[message.output_text.logprobs]", "logprobs"],
   ["store", undefined],
   ["truncation", undefined],
 ]);
@@ -36,7 +37,10 @@ const paths: ReadonlyMap<string, string | undefined> = new Map([
 export const chatToResponses: Translation<"chat", "responses"> = {
   from: "chat",
   to: "responses",
-  callersPath: (path) => (path.startsWith("input") ? undefined : paths.has(path) ? paths.get(path) : path),
+  callersPath(path) {
+    if (path.startsWith("input")) return undefined;
+    return paths.has(path) ? paths.get(path) : path;
+  },
   *translate(request, context) {
     const chat = request.json();
     const dropped = new Dropped();

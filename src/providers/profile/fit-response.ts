@@ -14,13 +14,16 @@ export function fitResponse<W extends Wire>(request: W, facts: Facts): Fitted<W>
   const json = request.outline();
   const reasoning = fitReasoning(json, facts);
   const refused = refusedIn(json, facts.refuses_responses, facts, reasoning.reasons);
+  const included = fitInclude(json, facts, reasoning.reasons);
   const changes: Changes = {
     ...boundIn(json, facts),
     ...reasoning.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
+    ...included.changes,
     ...instructionsChanged(request, facts),
   };
-  const dropped = [...reasoning.dropped, ...refused.filter((key) => !isDefault(key, json[key]) && !isForKeeping(key))];
+  const named = refused.filter((key) => !isDefault(key, json[key]) && !isForKeeping(key));
+  const dropped = [...reasoning.dropped, ...named, ...included.dropped];
   if (Object.keys(changes).length === 0) return { request, dropped };
   return { request: request.with(changes) as W, dropped };
 }
@@ -28,6 +31,17 @@ export function fitResponse<W extends Wire>(request: W, facts: Facts): Fitted<W>
 /** What is only for the next turn, and the gateway asks for by itself, is no loss where the server has no such thing. */
 function isForKeeping(key: string): boolean {
   return key === "include";
+}
+
+const logprobs = "message.output_text.logprobs";
+
+/** A model that tells no log probabilities while it reasons refuses to be asked for them here, too. */
+function fitInclude({ include }: JsonObject, { refuses_reasoning: refused = [] }: Facts, reasons: boolean) {
+  const isRefused = reasons && refused.includes("logprobs");
+  if (!isRefused || !Array.isArray(include) || !include.includes(logprobs)) return { changes: {}, dropped: [] };
+  const others = include.filter((word) => word !== logprobs);
+  const changes: Changes = { include: others.length > 0 ? others : undefined };
+  return { changes, dropped: [`include[${logprobs}]`] };
 }
 
 function boundIn({ max_output_tokens: asked }: JsonObject, { least_output: least = 1 }: Facts): Changes {
