@@ -36,7 +36,7 @@ export function* responseRequest(chat: JsonObject, context: TranslationContext, 
     max_output_tokens: boundOf(chat, context),
     reasoning: reasoningOf(chat),
     text: textOf(chat, dropped),
-    metadata: metadataOf(chat.metadata),
+    metadata: chat.metadata ?? undefined,
     include: includedIn(chat, context),
     store: false,
     stream: context.form === "stream" ? true : undefined,
@@ -74,12 +74,6 @@ function formatOf({ type = "text", json_schema: described }: JsonObject, dropped
   const { name = "answer", description, schema, strict, ...more } = isObject(described) ? described : {};
   dropped.addExtra(more, "response_format.json_schema");
   return fieldsSet({ type, name, description, schema: schema ?? {}, strict: strict ?? undefined });
-}
-
-/** What the simulator is told stays with it. */
-function metadataOf(metadata: JsonValue | undefined): JsonObject | undefined {
-  const pairs = Object.entries(isObject(metadata) ? metadata : {}).filter(([key]) => !key.startsWith("simulate_"));
-  return pairs.length > 0 ? Object.fromEntries(pairs) : undefined;
 }
 
 function includedIn({ logprobs }: JsonObject, { reasoningItems }: TranslationContext): string[] | undefined {
