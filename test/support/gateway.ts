@@ -164,6 +164,8 @@ export function behindResponses(upstream: Pick<TestGateway, "baseUrl" | "apiKey"
     responses_items: "any",
     reasoning_items: "either",
     tools: ["function", "custom"],
+    developer: "kept",
+    system: "anywhere",
     efforts: ["low", "medium", "high"],
   };
   return { ...config, upstreams: upstreams.map((one) => ({ ...one, profile })) };

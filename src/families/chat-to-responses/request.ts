@@ -4,8 +4,7 @@
  * Every part of the request either is in the result, or says nothing more than the default, or is named in `dropped`. The upstream
  * keeps nothing: the next turn brings all of the conversation along, with the reasoning that the vendor wants back.
  */
-import type { JsonObject, JsonValue } from "../../wire/json.ts";
-import { isObject } from "../../wire/json.ts";
+import { isObject, type JsonObject } from "../../wire/json.ts";
 import type { Work } from "../../work.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
@@ -43,13 +42,9 @@ export function* responseRequest(chat: JsonObject, context: TranslationContext, 
   });
 }
 
-function boundOf(
-  { max_completion_tokens: own, max_tokens: other }: JsonObject,
-  { maxOutputTokens }: TranslationContext,
-) {
-  const asked = [own, other].filter((bound) => typeof bound === "number");
-  if (asked.length === 0) return undefined;
-  return Math.min(Math.max(...asked), maxOutputTokens ?? Number.POSITIVE_INFINITY);
+function boundOf(chat: JsonObject, { maxOutputTokens }: TranslationContext): number | undefined {
+  const asked = chat.max_completion_tokens ?? chat.max_tokens;
+  return typeof asked === "number" ? Math.min(asked, maxOutputTokens ?? asked) : undefined;
 }
 
 /** Some callers say in chat how much of the reasoning they want to see, as other servers of chat have it. */

@@ -114,7 +114,8 @@ class ChunkStream {
     this.ended = true;
   }
 
-  #push(choices: JsonObject[], usage?: JsonObject): void {
+  /** Where the usage was asked for every chunk has one, be it null. */
+  #push(choices: JsonObject[], usage: JsonObject | null = null): void {
     const json = {
       id: this.#reading.id,
       object: "chat.completion.chunk",
@@ -122,7 +123,7 @@ class ChunkStream {
       model: this.#model,
       choices,
       ...(typeof this.#tier === "string" ? { service_tier: this.#tier } : {}),
-      ...(usage ? { usage } : {}),
+      ...(this.#reading.includeUsage ? { usage } : {}),
     };
     this.#chunks.push(Wire.ofJson(ChatCompletionChunkSchema, json, true));
   }
