@@ -11,6 +11,7 @@ import { SseReader } from "../src/wire/sse.ts";
 import { eventually } from "./support/eventually.ts";
 import { call, familyNames } from "./support/families.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { hear } from "./support/hear.ts";
 import { cost, paidModel } from "./support/paid-models.ts";
 import {
   eventStream,
@@ -53,6 +54,7 @@ function config(base_url: string): Partial<Config> {
       },
       { name: "only", kind: "openai", base_url, profile: { ...profile, responses: "always" } },
       { name: "other", kind: "openai", base_url, profile },
+      { name: "chat", kind: "openai", base_url },
       { name: "plain", kind: "openai", base_url, profile: { operations: profile.operations } },
     ],
     models: [
@@ -61,6 +63,9 @@ function config(base_url: string): Partial<Config> {
       paidModel("only", "only"),
       paidModel("elsewhere", "other"),
       paidModel("plain", "plain"),
+      paidModel("twice", "far", {
+        targets: ["far", "chat"].map((upstream, priority) => ({ upstream, model: "v-twice", priority, weight: 1 })),
+      }),
     ],
   };
 }
@@ -623,4 +628,62 @@ test.each(
   } finally {
     await strict.close();
   }
+});
+
+describe("a caller that leaves a stream", () => {
+  const events = responseEvents(responseAnswer([reasoning(), outputMessage("Hello there, you")]));
+  const firstDelta = events.findIndex(({ type }) => type === "response.output_text.delta");
+
+  async function leftAfter(count: number): Promise<{ exchange: ScriptedExchange; row: () => Promise<Any> }> {
+    upstream.script = undefined;
+    const heard = hear(gateway, {
+      ...{ path: "/v1/responses", apiKey: gateway.apiKey },
+      body: { model: "thinker", input: "hi", stream: true },
+    });
+    const exchange = await upstream.next();
+    exchange.head(200, eventStream);
+    await exchange.write(anthropicFrames(...events.slice(0, count)));
+    if (count > firstDelta) await heard.begun;
+    const before = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 200);
+    await heard.leave();
+    const known = new Set(before.map(({ id }) => id));
+    let row: Any;
+    const find = async () => {
+      await eventually(async () => {
+        const calls = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 200);
+        row = calls.find(({ id }) => !known.has(id));
+        if (!row) throw new Error("the call has not been written down");
+      });
+      return row;
+    };
+    return { exchange, row: find };
+  }
+
+  test("after its first content is charged what its upstream tells at the end", async () => {
+    const { exchange, row } = await leftAfter(firstDelta + 1);
+    await exchange.write(anthropicFrames(...events.slice(firstDelta + 1)));
+    expect(await row()).toMatchObject({ output: 5, cost: 5 * cost.input + 4 * cost.cacheRead + 5 * cost.output });
+    exchange.end();
+  });
+
+  test("before it pays nothing, and its upstream is left", async () => {
+    const { exchange, row } = await leftAfter(2);
+    await exchange.left;
+    expect((await row()).cost).toBe(0);
+  });
+});
+
+test("a target that fails is replaced by one that speaks chat, in its words", async () => {
+  script((exchange) => {
+    if (exchange.path === "/v1/responses") exchange.json(503, { error: { message: "busy" } });
+    else
+      exchange.json(200, {
+        choices: [{ index: 0, message: { role: "assistant", content: "Hello" }, finish_reason: "stop" }],
+      });
+  });
+  const { status, body, headers } = await create({ model: "twice", input: "hi", reasoning: { effort: "high" } });
+  expect([status, headers.get("x-gateway-attempts"), headers.get("x-gateway-upstream")]).toEqual([200, "2", "chat"]);
+  expect(asked.map(({ path }) => path)).toEqual(["/v1/responses", "/v1/chat/completions"]);
+  expect([asked[0].store, asked[1].store]).toEqual([false, undefined]);
+  expect(body.output[0].content[0].text).toBe("Hello");
 });
