@@ -528,6 +528,10 @@ describe("the profile of an upstream", () => {
     expect(named.upstreams[0]?.profile).toMatchObject({ effort_key: "thinking.effort" });
     const addressed = await load("upstreams: [{name: other, kind: openai, base_url: https://api.x.ai/v1}]");
     expect(addressed.upstreams[0]?.profile).toMatchObject({ thoughts: "none" });
+    // The vendor's has the path that it needs.
+    expect(await profileAt("    vendor: openai\n    profile: { responses: always }\n")).toMatchObject({
+      responses: "always",
+    });
   });
 
   test("is refused where it contradicts itself, names nothing, or has no such key", async () => {
@@ -538,6 +542,17 @@ describe("the profile of an upstream", () => {
     expect(await profile("{ models: [{ match: [a], efforts: [], efforts_instead: { high: low } }] }")).toEqual([
       "5: upstreams[0].profile.models[0].efforts_instead.high: expected one of efforts (none at all), got low",
     ]);
+    const words = "needs operations.responses, the path that such calls go to";
+    expect(await profile("{ responses: always }")).toEqual([`5: upstreams[0].profile.responses: "always" ${words}`]);
+    expect(await profile("{ operations: { chat: /c }, responses: tools }")).toEqual([
+      `5: upstreams[0].profile.responses: "tools" ${words}`,
+    ]);
+    expect(
+      await profile(
+        "\n      models:\n        - { match: [a], efforts: [] }\n        - { match: [b], responses: always }",
+      ),
+    ).toEqual([`8: upstreams[0].profile.models[1].responses: "always" ${words}`]);
+    expect(await profile("{ responses: sometimes }")).toHaveLength(1);
     expect(await profile("{ operations: {} }")).toHaveLength(1);
     expect(await profile("{ operations: { chat: chat } }")).toHaveLength(1);
     expect(await profile("{ system: last }")).toHaveLength(1);

@@ -107,6 +107,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["providers/operations.ts", "providers/count.ts", "providers/chat-counts.ts", "providers/message-counts.ts"],
     ...[
       "providers/profile/instructions.ts",
+      "providers/reasoning-seal.ts",
       "providers/sealed-signature.ts",
       "call.ts",
       "errors.ts",

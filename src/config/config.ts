@@ -11,6 +11,7 @@ import { defaultTiers, type Tier } from "../limits/tiers.ts";
 import { cataloguePricesOf, currenciesSchema, inUnits } from "./currency.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
 import { settingsOf, upstreamsOf } from "./environment.ts";
+import { checkProfiles } from "./profile-operations.ts";
 import { checkReferences } from "./references.ts";
 import { defaultMaxBodyBytes, type FileConfig, fileSchema, type TierConfig } from "./schema.ts";
 import {
@@ -47,7 +48,10 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
   const currencies = load(join(catalogDir, "currencies.yaml"), currenciesSchema, {}, faults) ?? { dollar: {} };
   const nothing: FileConfig = { upstreams: [], models: [] };
   const names = new Set(vendors.map(({ name }) => name));
-  const checkMore: CheckMore = (at, document, found) => checkReferences(at, document, found, names);
+  const checkMore: CheckMore = (at, document, found) => {
+    checkReferences(at, document, found, names);
+    checkProfiles(at, document, found, vendors);
+  };
   const written = (file ? load(file, fileSchema, environment, faults, checkMore) : undefined) ?? nothing;
   const unit = written.unit ?? { code: "JPY", symbol: "¥" };
   const cataloguePrices = cataloguePricesOf(written.catalogue_prices, unit.code, currencies);

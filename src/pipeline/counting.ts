@@ -6,8 +6,10 @@
 
 import type { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
+import type { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
 import { Refusal } from "../errors.ts";
 import { messagesToChat } from "../families/messages-to-chat/index.ts";
+import { responsesToChat } from "../families/responses-to-chat/index.ts";
 import type { Operation } from "../providers/operations.ts";
 import type { Signal } from "../signal.ts";
 import { estimatePromptTokens, promptTokens } from "../tokens/prompt.ts";
@@ -67,6 +69,11 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
     if (operation === "messages") {
       const asked = request as Wire<typeof CreateMessageRequestSchema>;
       const translated = await doSoon(messagesToChat.translate(asked, context), request.isLong);
+      return promptTokens(translated.request, counter, hurry);
+    }
+    if (operation === "responses") {
+      const asked = request as Wire<typeof CreateResponseRequestSchema>;
+      const translated = await doSoon(responsesToChat.translate(asked, context), request.isLong);
       return promptTokens(translated.request, counter, hurry);
     }
     const { prompt, input } = request.json();

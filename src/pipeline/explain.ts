@@ -126,8 +126,10 @@ function translator(explaining: Explaining & { readonly call: Call; readonly arr
   const { form, call, arrivedAt } = explaining;
   const done = new Map<string, Translated<Operation, Operation>>();
   return async (lead) => {
-    const { operation, model, target, fitting } = lead;
-    const words = JSON.stringify([operation, model.maxOutputTokens, model.reasons, fitting?.customTools, target.model]);
+    const { operation, way, model, target, fitting } = lead;
+    const items = operation === "responses" ? [way.length, target.upstream, fitting?.reasoningItems] : [];
+    const { maxOutputTokens, reasons } = model;
+    const words = JSON.stringify([operation, maxOutputTokens, reasons, fitting?.customTools, target.model, ...items]);
     const translating = () => inWordsOf(lead, firstPart(lead.way, call), { form, arrivedAt });
     const translated = done.get(words) ?? (await doSoon(translating(), call.request.isLong));
     done.set(words, translated);

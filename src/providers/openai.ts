@@ -19,6 +19,7 @@ import { ChoicesSeen } from "./openai-choices.ts";
 import { openAiFaults } from "./openai-faults.ts";
 import { createChunkFolder } from "./openai-fold.ts";
 import { chunksOfAnswer } from "./openai-frames.ts";
+import { responsesDialect } from "./openai-responses.ts";
 import { speakSpeech } from "./openai-speech.ts";
 import { meterAnswer, meterChoice } from "./openai-usage.ts";
 import { fittingOf } from "./profile/fit.ts";
@@ -48,7 +49,10 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
   const credential = { ...lowerCased(options.headers), ...credentialOf(apiKey, options.credential) };
   const hide = createHide(baseUrl, secretsOf(apiKey, options.headers, query));
   const dialect = openAiDialect(credential, hide, (model) => profile.of(model).stated.include_usage !== false);
+  const errors = openAiErrors(hide);
+  const responding = responsesDialect(dialect, (json, bytes) => refusalOfErrorIn(json, bytes, errors));
   const served = {
+    responses: (path: string) => speakOver(upstream, responding, path),
     chat: (path: string) => speakOver(upstream, dialect, path),
     completions: (path: string) => speakOver(upstream, dialect, path),
     embeddings: (path: string) => speakOver(upstream, dialect, path),

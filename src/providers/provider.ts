@@ -4,6 +4,7 @@
  * A provider speaks some operations and leaves out the others: what a vendor lacks is absent, not stubbed. It
  * answers or throws a Refusal; it never retries, and it keeps nothing between calls that a caller could notice.
  */
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, Arrival } from "../call.ts";
 import type { AttemptFacts } from "../facts.ts";
 import type { Signal } from "../signal.ts";
@@ -116,6 +117,14 @@ export interface Fitting {
   readonly outputBound: "max_tokens" | "max_completion_tokens";
   /** Whether chat requests may have custom tools, which take free text. */
   readonly customTools: boolean;
+  /** Which calls go to the upstream's `/responses`, where it speaks that (`config/schema-profile.ts`). */
+  readonly responses: "when_asked" | "tools" | "always" | "never";
+  /** Whether requests for responses may have all that agents send, or functions only. */
+  readonly takesAnyItem: boolean;
+  /** Whether answers to them are asked to tell reasoning encrypted, and which is taken back. */
+  readonly reasoningItems: { readonly areAskedFor: boolean; readonly taken: "encrypted" | "plain" | "either" };
+  /** Whether the model reasons where it is asked for so much: a word of effort, or nothing. */
+  reasonsBy(effort: JsonValue | undefined): boolean;
   /** Returns the request as the upstream takes it. `isOwn` says that its caller wrote it in the words of this operation. */
   fit<W extends Wire>(operation: Operation, request: W, isOwn: boolean): Fitted<W>;
 }

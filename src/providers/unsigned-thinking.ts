@@ -2,13 +2,15 @@
  * Thinking that Claude has not signed, on its way to Claude: left out, and named.
  *
  * A conversation may change its model. What another model thought has no signature, or an empty one where this gateway
- * put it into a message, and Claude's vendor refuses the whole request for it. A turn that was nothing but such thinking
- * goes with it. So do signatures of texts that another vendor made, which nobody misses: they are not named. Where the model is to go on with a turn that now begins without thinking, it cannot think within a budget.
+ * put it into a message, or another vendor's, and Claude's refuses the whole request for it. A turn that was nothing but such
+ * thinking goes with it. So do signatures of texts that another vendor made, which nobody misses: they are not named. Where the
+ * model is to go on with a turn that now begins without thinking, it cannot think within a budget.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Soon, whenThere } from "../soon.ts";
 import { isObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
+import { isSealedReasoning } from "./reasoning-seal.ts";
 import { isSealedSignature } from "./sealed-signature.ts";
 
 /** Whether thinking in a request for this model has to be signed by its vendor. Other vendors speak the same API. */
@@ -62,8 +64,9 @@ function blocksIn(message: JsonValue): readonly JsonValue[] {
 
 function isUnsigned(block: JsonValue): boolean {
   if (!isObject(block)) return false;
-  if (block.type === "thinking") return (block.signature ?? "") === "";
-  return block.type === "redacted_thinking" && (block.data ?? "") === "";
+  const proof = block.type === "thinking" ? block.signature : block.data;
+  if (block.type !== "thinking" && block.type !== "redacted_thinking") return false;
+  return (proof ?? "") === "" || isSealedReasoning(proof);
 }
 
 function isForeign(block: JsonValue): boolean {

@@ -4,6 +4,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { referredTooLarge } from "../errors.ts";
+import { answerIdOf } from "../families/relayed-ids.ts";
 import type { ResponseStore, Sized, StoredResponse } from "../storage/responses.ts";
 import type { JsonObject } from "../wire/json.ts";
 
@@ -86,7 +87,7 @@ function inputItemId({ type }: JsonObject, responseId: string, place: number): s
 
 /** Returns the id of the response that an item belongs to, by the item's. */
 export function responseIdOf(itemId: string): string {
-  return `resp_${/^[a-z]+_(.+)_(?:in)?\d+$/.exec(itemId)?.[1] ?? ""}`;
+  return `resp_${answerIdOf(itemId)}`;
 }
 
 export function bytesOf(items: JsonObject | readonly JsonObject[]): number {

@@ -159,6 +159,21 @@ export function behind(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): Parti
   return upstreamAt(upstream.baseUrl, upstream.apiKey);
 }
 
+/** The same, of a gateway that is asked for responses alone. */
+export function behindResponses(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): Partial<Config> {
+  const { upstreams = [], ...config } = behind(upstream);
+  const profile: UpstreamConfig["profile"] = {
+    operations: { responses: "/responses" },
+    responses_items: "any",
+    reasoning_items: "either",
+    tools: ["function", "custom"],
+    developer: "kept",
+    system: "anywhere",
+    efforts: ["low", "medium", "high"],
+  };
+  return { ...config, upstreams: upstreams.map((one) => ({ ...one, profile })) };
+}
+
 /** Configuration that serves `embedded-chat` from an OpenAI-compatible address, by the name that it has there. */
 export function upstreamAt(base_url: string, api_key = "upstream-key", model = "embedded-chat"): Partial<Config> {
   const upstreams: UpstreamConfig[] = [{ name: "far", kind: "openai", base_url, api_key }];

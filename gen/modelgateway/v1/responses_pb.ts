@@ -74,7 +74,8 @@ export type CreateResponseRequest = Message<"modelgateway.v1.CreateResponseReque
   maxOutputTokens?: number | undefined;
 
   /**
-   * Lists the tools that the model may call. Those that a vendor runs itself are left out, and named so.
+   * Lists the tools that the model may call. Those that a vendor runs itself are left out, and named so, unless the model's
+   * upstream is asked for responses too: then everything goes on as it came.
    *
    * @generated from field: repeated modelgateway.v1.ResponseTool tools = 6;
    */
@@ -213,7 +214,8 @@ export type CreateResponseRequest = Message<"modelgateway.v1.CreateResponseReque
   topLogprobs?: number | undefined;
 
   /**
-   * Says what happens to a conversation that is too long (disabled, auto). Default disabled, the only one served.
+   * Says what happens to a conversation that is too long (disabled, auto). Default disabled, the only one served by models
+   * whose upstream is not asked for responses too.
    *
    * @generated from field: optional string truncation = 23;
    */
@@ -1050,7 +1052,7 @@ export type ModelResponse = Message<"modelgateway.v1.ModelResponse"> & {
   text?: ResponseTextConfig | undefined;
 
   /**
-   * Is always "disabled".
+   * Is what was to happen to a conversation that is too long.
    *
    * @generated from field: optional string truncation = 22;
    */

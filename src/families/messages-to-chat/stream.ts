@@ -83,8 +83,9 @@ class MessageStream {
   }
 
   #choice({ delta, finishReason, extra }: ChunkChoice): JsonObject[] {
-    const { reasoning, text, refusal, calls, signature } = spokenIn(delta);
+    const { reasoning, sealed, text, refusal, calls, signature } = spokenIn(delta);
     this.#blocks.say("thinking", reasoning);
+    for (const thought of sealed) this.#blocks.seal(thought);
     this.#blocks.say("text", text + refusal);
     if (signature !== "") this.#blocks.sign(sealedSignature(signature, this.#origin.target));
     for (const call of calls) this.#blocks.call(call);
