@@ -450,6 +450,26 @@ describe("bounds", () => {
   });
 });
 
+test("those that come to nothing make room for one another, and none is longer than is kept", async () => {
+  const own = await start({ responses: { keepMs: 3_600_000, maxPerAccount: 2, maxBytes: 2048 } });
+  const payer = account(own);
+  upstream.script = (exchange) => exchange.json(500, { error: { message: "broken inside" } });
+  const ids: string[] = [];
+  for (let i = 0; i < 5; i++) {
+    const { body } = await begin(payer, {}, own);
+    await until(payer, body.id, "failed", own);
+    ids.push(body.id);
+  }
+  const statuses = await Promise.all(ids.map(async (id) => (await get(payer, id, own)).status));
+  expect(statuses).toEqual([404, 404, 200, 200, 200]);
+  expect((await begin(payer, { instructions: "word ".repeat(1000) }, own)).status).toBe(413);
+  expect(own.counts().background).toBe(0);
+  upstream.script = (exchange) => exchange.stream(chatChunk({ content: "word ".repeat(1000) }), chunks[2]);
+  const { body } = await begin(payer, {}, own);
+  expect((await until(payer, body.id, "failed", own)).error?.message).toContain("larger than the 2048 bytes");
+  await own.close();
+});
+
 describe("a gateway that is stopped", () => {
   /** Closes it, and returns how the response stands when nothing runs any more. */
   async function closed(own: TestGateway, payer: Payer, id: string) {
@@ -513,7 +533,7 @@ test("one whose process has died is told as failed, and can be forgotten", async
     background: true,
     output: [],
   });
-  await gateway.storage.backgroundResponses.insert({ ...dead, id: "resp_dead", alive_until: now - 1, response });
+  await gateway.storage.backgroundResponses.insert({ ...dead, id: "resp_dead", alive_until: now - 1, response }, 100);
   expect((await get(payer, "resp_dead")).body).toMatchObject({ status: "failed", error: { code: "server_error" } });
   expect((await cancel(payer, "resp_dead")).status).toBe(200);
   expect((await ask(payer, "/responses/resp_dead", undefined, { method: "DELETE" })).status).toBe(200);
