@@ -13,7 +13,7 @@ import { invalidValue, itemNotFound, missingField, previousResponseNotFound } fr
 import type { Link, StoredResponse } from "../storage/responses.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
-import { bytesOf, type KeptResponses, keptInputOf, outputOf, readKept, responseIdOf } from "./kept-responses.ts";
+import { asOutputItemId, bytesOf, inputItemsOf, type KeptResponses, outputOf, readKept } from "./kept-responses.ts";
 
 /** How long a piece is that takes a millisecond to be read, in characters. */
 const longPiece = 131_072;
@@ -78,6 +78,11 @@ function isReference({ type = null, role, id }: JsonObject): boolean {
   return type === "item_reference" || (type === null && role === undefined && typeof id === "string");
 }
 
+/** An item's id holds its response's: `msg_<response>_<place>`. */
+function responseIdOf(itemId: string): string {
+  return `resp_${/^[a-z]+_(.+)_\d+$/.exec(itemId)?.[1] ?? ""}`;
+}
+
 async function dereferenced(
   items: readonly JsonObject[],
   kept: KeptResponses,
@@ -110,14 +115,15 @@ async function itemsNamed(
   body: BodyRoom,
 ): Promise<Map<string, JsonObject>> {
   const { store, accountId, now } = kept;
-  const ids = new Set([...times.keys()].map(responseIdOf));
+  const ids = new Set([...times.keys()].map((id) => responseIdOf(asOutputItemId(id))));
   const found = new Map<string, JsonObject>();
   for await (const response of readKept(kept, await store.sizes(accountId, [...ids], now), "input")) {
-    for (const item of [...(keptInputOf(response) ?? []), ...outputOf(response)]) {
-      const count = times.get(item.id as string);
+    const answered = outputOf(response).map((item) => ({ id: item.id as string, item }));
+    for (const { id, item } of [...(inputItemsOf(response) ?? []), ...answered]) {
+      const count = times.get(id);
       if (count === undefined) continue;
       body.grow(count * bytesOf(item), "input");
-      found.set(item.id as string, item);
+      found.set(id, item);
     }
   }
   return found;

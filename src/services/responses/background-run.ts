@@ -157,11 +157,11 @@ export class BackgroundRun {
     for await (const batch of answer.frames) {
       for (const event of batch) {
         const { type, response } = event.json();
-        // It has been told as queued.
-        if (type === "response.created") continue;
         const standing = isObject(response) ? this.#own(response) : undefined;
         if (standing && endings.has(type)) await this.#complete(standing);
-        else if (standing && this.#response.status === "queued") await this.#began(standing);
+        else if (this.#response.status === "queued") await this.#began(standing ?? this.#response);
+        // It has been told as queued.
+        if (type === "response.created") continue;
         this.log?.add(
           event.with({ sequence_number: this.log?.next ?? 0, ...(standing ? { response: standing } : {}) }),
         );
@@ -180,9 +180,9 @@ export class BackgroundRun {
   }
 
   async #began(response: JsonObject): Promise<void> {
-    this.#response = response;
+    this.#response = { ...response, status: "in_progress" };
     const { store, onError } = this.#options;
-    await store.note(this.id, JSON.stringify(response)).catch(onError);
+    await store.note(this.id, JSON.stringify(this.#response)).catch(onError);
   }
 
   async #complete(response: JsonObject): Promise<void> {
