@@ -28,6 +28,8 @@ export interface Caller {
   readonly models: readonly string[];
   /** Whether cost must be known and covered beforehand: its account is prepaid, or the key has a limit. */
   readonly mustPay: boolean;
+  /** Whether models that have no price cost its account nothing, though it must pay; unset: they do not, and are refused. */
+  readonly isFreeUnpriced?: boolean | undefined;
   /** Whether its key has a limit of its own. */
   readonly isLimited: boolean;
   /** At which version of what is stored all of this was read; unset where that is not known. */

@@ -251,8 +251,22 @@ export function insufficientCredit(of: "balance" | "limit", needed: string, avai
 export function modelUnpriced(model: string): Refusal {
   const message =
     `The model \`${model}\` has no price, and this API key pays for its calls beforehand. ` +
-    "Use another model, or ask the operator of the gateway for a price.";
+    "Use another model, or ask the operator of the gateway for a price (`price` of the model, or `unpriced_models`, in gateway.yaml).";
   return new Refusal(Reason.MODEL_UNPRICED, message, { param: "model" });
+}
+
+/** For a request whose `param` asks for a way of being served that costs more, or other than usual, by nobody knows how much. */
+export function wayUnpriced(model: string, param: "service_tier" | "speed" | "inference_geo" | "tools"): Refusal {
+  const what = {
+    service_tier: "this service tier",
+    speed: "this speed",
+    inference_geo: "a region",
+    tools: "web search",
+  };
+  const message =
+    `The model \`${model}\` has no price for ${what[param]}. ` +
+    "Ask without it, or ask the operator of the gateway for a price (`price` of the model, in gateway.yaml).";
+  return new Refusal(Reason.MODEL_UNPRICED, message, { param });
 }
 
 // The path and the model.

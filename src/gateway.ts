@@ -17,7 +17,11 @@ import { type Listener, listen } from "./transport/listen.ts";
 import { problem } from "./transport/problems.ts";
 
 /** What the gateway is given; the clock and the chance are the machine's where nobody says otherwise. A clock that is given is the exact one, too. */
-export type GatewayParts = Omit<Parts, "clock" | "exactClock" | "random"> & Partial<Pick<Parts, "clock" | "random">>;
+export type GatewayParts = Omit<Parts, "clock" | "exactClock" | "random"> &
+  Partial<Pick<Parts, "clock" | "random">> & {
+    /** Whether it takes calls, but is not ready until `prepared` is called: something of its start is still to be made. */
+    readonly isPreparing?: boolean;
+  };
 
 /** How long closing waits for what calls used to be counted. The ledger waits longer, for what is guessed to be charged. */
 const countMs = 5_000;
@@ -46,6 +50,10 @@ export interface Gateway {
   readonly metricsPort: number | undefined;
   /** What is open and under way at this moment. */
   counts(): Counts;
+  /** Serves these models from now on, in the place of the configuration's. Calls under way go on with theirs. */
+  readonly serveModels: Shared["serveModels"];
+  /** Says that it is ready, where it was started as one that is not yet. */
+  prepared(): void;
   /**
    * Loads what the first calls of the models served would wait for, while calls are taken. Resolves when nothing is left
    * to load; never rejects.
@@ -62,7 +70,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const { config, storage, log, clock } = parts;
   const shared = createShared(parts);
   const { catalog, providers, ledger, drains, background, hurry, onError } = shared;
-  const readiness = createReadiness(storage.writable);
+  const readiness = createReadiness(storage.writable, given.isPreparing);
   let listener: Listener | undefined;
   const open = () => listener?.counts() ?? nothingOpen;
   const seeing = await createSeeing(parts, shared, open);
@@ -88,6 +96,8 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     port: listening.port,
     counts: () => ({ ...open(), ...bytesAt(shared), ...runningAt(parts, shared) }),
     metricsPort: seeing.metricsPort,
+    serveModels: shared.serveModels,
+    prepared: readiness.prepared,
     warm: () => warmModels(catalog, providers, log),
     async close() {
       readiness.drain();

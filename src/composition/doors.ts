@@ -9,6 +9,7 @@ import { audit } from "../pipeline/audit.ts";
 import { createAuthenticate } from "../pipeline/authenticate.ts";
 import { createAuthenticateSession } from "../pipeline/authenticate-session.ts";
 import { withFreeStorage } from "../pipeline/free-storage.ts";
+import { createFreeUnpriced } from "../pipeline/free-unpriced.ts";
 import { createGuessed, reportTo, withGuesses } from "../pipeline/guesses.ts";
 import { createKnownKeys } from "../pipeline/known-keys.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
@@ -59,9 +60,11 @@ export function createDoors(
   const touch: SessionStore["touch"] = (id, now) => later(() => storage.sessions.touch(id, now));
   const sessions = { ...storage.sessions, touch };
   const authenticateSession = createAuthenticateSession({ sessions, clock });
-  const knownKeys = createKnownKeys({ keys, tiers, ledger, version: storage.version });
+  const { accounts, version } = storage;
+  const isFreeUnpriced = createFreeUnpriced({ accounts, version, isFreeForFirst: config.unpriced.isFreeForFirst });
+  const knownKeys = createKnownKeys({ keys, tiers, ledger, isFreeUnpriced, version });
   const authenticate = createAuthenticate({
-    ...{ keys, knownKeys, authenticateSession, tiers, operatorKey, clock },
+    ...{ keys, knownKeys, authenticateSession, tiers, isFreeUnpriced, operatorKey, clock },
     onUsed: ledger.touch,
   });
   const methods = descriptors.flatMap((service) => service.methods);

@@ -1,6 +1,6 @@
 /** What the gateway is made of: what it is given, and what several steps of a call share. */
 import type { Logger } from "pino";
-import { type Catalog, createCatalog, type Target } from "../catalog.ts";
+import { createModelTable, type ModelTable, type Target } from "../catalog.ts";
 import type { Config } from "../config/config.ts";
 import { newId } from "../ids.ts";
 import { createLedger, type Ledger } from "../ledger/ledger.ts";
@@ -11,7 +11,7 @@ import { type Counting, createCounting } from "../pipeline/counting.ts";
 import { createDrains, type Drains } from "../pipeline/drain.ts";
 import { createLimit, type Limit } from "../pipeline/limit.ts";
 import { createHealth, type Health } from "../providers/health.ts";
-import { createProviders, embeddedModels } from "../providers/index.ts";
+import { createProviders, withEmbedded } from "../providers/index.ts";
 import type { Provider } from "../providers/provider.ts";
 import { createQueues, type Queues } from "../providers/queue.ts";
 import { Background } from "../services/responses/background.ts";
@@ -36,7 +36,9 @@ export interface Parts {
 
 /** What several steps of a call share. */
 export interface Shared {
-  readonly catalog: Catalog;
+  readonly catalog: ModelTable;
+  /** Has these models of upstreams served in the place of the configuration's. */
+  readonly serveModels: (models: Config["models"]) => void;
   /** By the upstream's name. */
   readonly providers: ReadonlyMap<string, Provider>;
   readonly health: Health;
@@ -71,8 +73,13 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
   const providers = [...createProviders(config.upstreams, clock)];
   // Who waits for a place is no attempt yet.
   const watched = (name: string, provider: Provider) => queues.before(name, health.watch(name, provider));
+  const catalog = createModelTable(withEmbedded(config), {
+    unpriced: config.unpriced.price,
+    regional: new Set(config.upstreams.filter(({ regional }) => regional).map(({ name }) => name)),
+  });
   return {
-    catalog: createCatalog(config.embeddedModels ? [...config.models, ...embeddedModels] : config.models),
+    catalog,
+    serveModels: (models) => catalog.replace(withEmbedded({ ...config, models })),
     // What is counted here is no attempt at an upstream.
     providers: new Map(providers.map(([name, provider]) => [name, withTokenCount(watched(name, provider))])),
     health,

@@ -13,11 +13,18 @@ import { type Environment, type Fault, type Path, readYaml, type YamlDocument } 
 import { settingsOf, upstreamsOf } from "./environment.ts";
 import { checkReferences } from "./references.ts";
 import { defaultMaxBodyBytes, type FileConfig, fileSchema, type TierConfig } from "./schema.ts";
-import { catalogueSchema, type ModelConfig, servedBy, type UpstreamConfig, vendorsSchema } from "./schema-models.ts";
+import {
+  catalogueSchema,
+  type ModelConfig,
+  type PriceConfig,
+  servedBy,
+  type UpstreamConfig,
+  vendorsSchema,
+} from "./schema-models.ts";
 import type { CacheConfig, Config } from "./shape.ts";
-import { withVendor } from "./vendors.ts";
+import { asWritten, withVendor } from "./vendors.ts";
 
-export type { CacheConfig, Config, Environment, ModelConfig, UpstreamConfig };
+export type { CacheConfig, Config, Environment, ModelConfig, PriceConfig, UpstreamConfig };
 
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -46,8 +53,8 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
   const cataloguePrices = cataloguePricesOf(written.catalogue_prices, unit.code, currencies);
   const builtIn = inDollars.map((model) => inUnits(model, cataloguePrices));
   const settings = settingsOf(environment, faults);
-  const named = file ? written.upstreams : upstreamsOf(vendors, environment, faults);
-  const upstreams = named.map((upstream) => withVendor(upstream, vendors));
+  const inFile = written.upstreams.map((upstream) => asWritten(withVendor(upstream, vendors), vendors));
+  const upstreams = file ? inFile : upstreamsOf(vendors, environment, faults);
   const [port, metrics] = [settings.port ?? written.port ?? 8080, metricsOf(written.metrics, settings.metricsPort)];
   if (port !== 0 && metrics?.isAsked && metrics.port === port) {
     faults.push({ file: file ?? "environment", message: `the port ${port} is given twice: for calls and for metrics` });
@@ -94,6 +101,7 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     ...{ trustedProxies: written.trusted_proxies ?? [], corsOrigins: written.cors_origins ?? [] },
     tiers: written.tiers?.map(tierOf) ?? defaultTiers,
     ...{ unit, cataloguePrices },
+    unpriced: unpricedOf(written.unpriced_models),
     durability: written.durability ?? "process",
     operatorKey: written.operator_key,
     failedCredentials: { perMinute: written.failed_credentials?.per_minute ?? 30 },
@@ -113,6 +121,12 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     models: models.filter(({ targets }) => targets.length > 0),
     catalogue,
   });
+}
+
+function unpricedOf(written: FileConfig["unpriced_models"] = "free_for_first_account"): Config["unpriced"] {
+  if (typeof written === "object") return { isFreeForFirst: false, price: written.price };
+  const price = written === "free" ? { input: 0, output: 0, characters: 0 } : undefined;
+  return { isFreeForFirst: written === "free_for_first_account", price };
 }
 
 function bodiesInFlightOf(written: FileConfig["bodies_in_flight"], maxBodyBytes: number): Config["bodiesInFlight"] {

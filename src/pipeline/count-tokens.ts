@@ -16,7 +16,7 @@ import type { Signal } from "../signal.ts";
 import { counter } from "../tokens/counter.ts";
 import { estimatePromptTokens as estimateTokens, promptTokens } from "../tokens/prompt.ts";
 import { Wire } from "../wire/wire.ts";
-import { doInTurns, doNow } from "../work.ts";
+import { doInTurns, doSoon } from "../work.ts";
 
 /** Lets a provider count here where it does not itself. */
 export function withTokenCount(provider: Provider): Provider {
@@ -34,8 +34,8 @@ async function countTokens({
 }: Attempt<"count_tokens">): Promise<Answer<typeof MessageTokenCountSchema>> {
   // A request to count is one to answer without a bound, which the translation wants.
   const asked = Wire.ofJson(CreateMessageRequestSchema, { ...request.json(), max_tokens: 1 });
-  const { request: conversation } = doNow(messagesToChat.translate(asked, context));
-  const input_tokens = await counted(conversation, request.bytes().length, signal);
+  const { request: conversation } = await doSoon(messagesToChat.translate(asked, context), request.isLong);
+  const input_tokens = await counted(conversation, request.byteLength, signal);
   return { kind: "whole", body: Wire.ofJson(MessageTokenCountSchema, { input_tokens }) };
 }
 
@@ -44,7 +44,7 @@ const fromResponses = [responsesToChat as unknown as Translation];
 /** Counts the tokens of a request for a response that refers to nothing any more. Throws a Refusal. */
 export async function countResponseTokens(request: Wire<Input<"responses">>, signal: Signal): Promise<number> {
   const { request: conversation } = await doInTurns(translateAlong(fromResponses, request, context));
-  return counted(conversation as Wire<Input<"chat">>, request.bytes().length, signal);
+  return counted(conversation as Wire<Input<"chat">>, request.byteLength, signal);
 }
 
 async function counted(conversation: Wire<Input<"chat">>, length: number, signal: Signal): Promise<number> {

@@ -126,9 +126,9 @@ export function modelsOf<O extends Operation>(
 /** Returns the lead for what is asked; undefined where the target cannot be asked that. */
 type LeadAt = (asked: Operation, model: Model, target: Target) => Lead | undefined;
 
-/** Neither models nor what upstreams speak ever change: leads are found once, by the first call that asks for them. */
+/** What upstreams speak never changes: the leads of a model are found once, by the first call that asks for them. */
 function createLeadAt(options: LeadsOptions): LeadAt {
-  const found = new Map<Model, Map<Operation, Map<Target, Lead>>>();
+  const found = new WeakMap<Model, Map<Operation, Map<Target, Lead>>>();
   return (asked, model, target) => {
     const ofModel = found.get(model) ?? new Map<Operation, Map<Target, Lead>>();
     const known = ofModel.get(asked);

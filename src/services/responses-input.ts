@@ -6,17 +6,15 @@
  *
  * What is put in counts as if it had been sent: a request that would grow beyond what a body may have is refused before it does.
  */
-import { setImmediate } from "node:timers/promises";
 import type { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
 import type { BodyRoom, Remembered } from "../call.ts";
 import { invalidValue, itemNotFound, missingField, previousResponseNotFound } from "../errors.ts";
 import type { Link, StoredResponse } from "../storage/responses.ts";
-import type { JsonObject, JsonValue } from "../wire/json.ts";
+import { type JsonObject, type JsonValue, longJson, readAnswer } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
+import { jsonBytes } from "../wire/write-json.ts";
+import { doInTurns } from "../work.ts";
 import { asOutputItemId, bytesOf, inputItemsOf, type KeptResponses, outputOf, readKept } from "./kept-responses.ts";
-
-/** How long a piece is that takes a millisecond to be read, in characters. */
-const longPiece = 131_072;
 
 type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
 
@@ -41,31 +39,43 @@ export async function resolve(
   const { previousResponseId: previousId } = request.message();
   const asked = itemsOf(request.json().input ?? null);
   const items = asked.some(isReference) ? await dereferenced(asked, kept, body) : asked;
+  const withInput = (input: JsonObject[]) =>
+    body.bytes < longJson ? request.with({ input }) : request.rebuiltWith({ input }).written();
   if (previousId === undefined) {
-    const resolved = items === asked ? request : request.with({ input: [...items] });
-    return { request: resolved, items, previousId: null, conversation: remembered ? [JSON.stringify(items)] : [] };
+    const resolved = items === asked ? request : await withInput([...items]);
+    return { request: resolved, items, previousId: null, conversation: remembered ? [await textOf(items, body)] : [] };
   }
   const known = remembered?.find(previousId);
   if (known) {
     const all = [...(await readPieces(known.pieces, body)), ...items];
     const goesOn = known.isKept ? { items, previousId } : { items: all, previousId: null };
-    const told = [...known.pieces, JSON.stringify(items)];
-    return { request: request.with({ input: all }), ...goesOn, conversation: told };
+    const told = [...known.pieces, await textOf(items, body)];
+    return { request: await withInput(all), ...goesOn, conversation: told };
   }
   const earlier = await conversationTo(previousId, kept, body);
-  const conversation = remembered ? [JSON.stringify(earlier), JSON.stringify(items)] : [];
-  return { request: request.with({ input: [...earlier, ...items] }), items, previousId, conversation };
+  const conversation = remembered ? [await textOf(earlier, body), await textOf(items, body)] : [];
+  return { request: await withInput([...earlier, ...items]), items, previousId, conversation };
 }
 
-/** Reads a conversation piece by piece, so that nobody waits for all of it. */
+/** Reads a conversation piece by piece. */
 async function readPieces(pieces: readonly string[], body: BodyRoom): Promise<JsonObject[]> {
   const items: JsonObject[] = [];
   for (const piece of pieces) {
     body.grow(Buffer.byteLength(piece), "previous_response_id");
-    for (const item of JSON.parse(piece) as JsonObject[]) items.push(item);
-    if (piece.length >= longPiece) await setImmediate();
+    for (const item of await itemsIn(piece)) items.push(item);
   }
   return items;
+}
+
+/** Reads items that were kept, in turns where they are long. */
+async function itemsIn(text: string): Promise<readonly JsonObject[]> {
+  const isLong = text.length >= longJson;
+  return (isLong ? await doInTurns(readAnswer(Buffer.from(text))) : JSON.parse(text)) as JsonObject[];
+}
+
+async function textOf(items: readonly JsonObject[], body: BodyRoom): Promise<string> {
+  if (body.bytes < longJson) return JSON.stringify(items);
+  return (await doInTurns(jsonBytes([...items]))).toString();
 }
 
 function itemsOf(input: JsonValue): readonly JsonObject[] {
@@ -141,7 +151,7 @@ async function conversationTo(id: string, kept: KeptResponses, body: BodyRoom): 
     const output = outputOf(response);
     const input = inputTextOf(response);
     body.grow(Buffer.byteLength(input) + bytesOf(output), "previous_response_id");
-    for (const item of JSON.parse(input) as JsonObject[]) items.push(item);
+    for (const item of await itemsIn(input)) items.push(item);
     for (const item of output) items.push(item);
   }
   const missing = line[next]?.id;

@@ -85,7 +85,7 @@ export function responseMethods(
 /** Sums a conversation up, and keeps nothing. */
 async function compacted(call: CreateCall, parts: ResponsesParts): Promise<Answer<typeof CompactedResponseSchema>> {
   const { request } = await prepared(call, parts);
-  const asked = compactionOf(request);
+  const asked = await compactionOf(request);
   const answer = await parts.complete("responses", "whole", { ...call, request: asked });
   if (answer.kind !== "whole") return answer as never;
   const body = Wire.ofJson(CompactedResponseSchema, compactedJson(answer.body.json(), asked.json().input));

@@ -8,7 +8,8 @@ import { units } from "./quantities.ts";
 export interface GaugeParts {
   readonly version: string;
   readonly upstreams: readonly UpstreamGauges[];
-  readonly targets: readonly TargetGauges[];
+  /** Those of the models that are served at this moment. */
+  readonly targets: () => readonly TargetGauges[];
   /** How many streams are read on after their callers have left. */
   readonly drains?: () => number;
   /** How many responses are made in the background. */
@@ -99,7 +100,7 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
       labelNames: ["upstream", "model"],
     },
     (set) => {
-      for (const { upstream, model, isResting } of targets) set(bit(isResting()), { upstream, model });
+      for (const { upstream, model, isResting } of targets()) set(bit(isResting()), { upstream, model });
     },
   );
   registerGauge(

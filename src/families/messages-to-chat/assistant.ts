@@ -8,9 +8,10 @@
  */
 import { ContentBlockType } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { missingField } from "../../errors.ts";
+import { isSealedSignature } from "../../providers/sealed-signature.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { aTurn, type Work } from "../../work.ts";
-import { ownId, signatureBeside } from "../call-signature.ts";
+import { ownId, signatureBeside, signatureBesideText } from "../call-signature.ts";
 import type { PlacedBlock } from "./content.ts";
 import { fieldsSet } from "./fields.ts";
 import type { ToolNames } from "./names.ts";
@@ -30,6 +31,7 @@ export function* assistantMessage(
 ): Work<JsonObject> {
   let text = "";
   let reasoning = "";
+  let sealed = "";
   const calls: JsonObject[] = [];
   for (const [i, placed] of blocks.entries()) {
     if (i % aTurn === aTurn - 1) yield;
@@ -37,6 +39,7 @@ export function* assistantMessage(
     if (block.type === ContentBlockType.TEXT) text += block.text ?? "";
     else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names, calls.length === 0, target));
     else if (block.type === ContentBlockType.THINKING && !block.signature) reasoning += block.thinking ?? "";
+    else if (isSealedSignature(block.data)) sealed = block.data ?? "";
     else unsaid.add(path);
   }
   return fieldsSet({
@@ -44,6 +47,7 @@ export function* assistantMessage(
     content: text === "" && calls.length > 0 ? null : text,
     reasoning_content: reasoning || undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
+    ...signatureBesideText(sealed, target),
   });
 }
 

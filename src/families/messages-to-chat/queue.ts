@@ -9,12 +9,16 @@
  */
 import { upstreamFailed } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import { textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
+import { signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 import { GrowingInput } from "./input.ts";
 import type { ToolIds, ToolNames } from "./names.ts";
 import type { SpokenCall } from "./spoken.ts";
 
 type Prose = { readonly kind: "text" | "thinking"; waiting: string };
+
+/** It is whole from its beginning. */
+type Signature = { readonly kind: "signature"; readonly sealed: string; readonly waiting: "" };
+type Block = Prose | Call | Signature;
 
 interface Call {
   readonly kind: "tool_use";
@@ -35,7 +39,7 @@ export class BlockQueue {
   readonly #names: ToolNames;
   readonly #calls = new Map<number | string, Call>();
   #lastCall: Call | undefined;
-  readonly #queue: (Prose | Call)[] = [];
+  readonly #queue: Block[] = [];
   /** The index of the first block of the queue. */
   #index = 0;
   #open = false;
@@ -52,8 +56,13 @@ export class BlockQueue {
   say(kind: Prose["kind"], piece: string): void {
     if (piece === "") return;
     const last = this.#queue.at(-1);
-    if (last?.kind === kind) last.waiting += piece;
+    if (last?.kind === kind) (last as Prose).waiting += piece;
     else this.#queue.push({ kind, waiting: piece });
+  }
+
+  /** Puts a signature behind what was said so far. */
+  sign(sealed: string): void {
+    this.#queue.push({ kind: "signature", sealed, waiting: "" });
   }
 
   /** Throws a Refusal where the call has ended. */
@@ -89,19 +98,21 @@ export class BlockQueue {
         events.push({ type: "content_block_start", index: this.#index, content_block: this.#startOf(first) });
         this.#open = true;
       }
-      if (first.waiting !== "") events.push({ type: "content_block_delta", index: this.#index, delta: take(first) });
+      if (first.waiting !== "")
+        events.push({ type: "content_block_delta", index: this.#index, delta: take(first as Prose | Call) });
       if (!atEnd && (this.#queue.length === 1 || !isWhole(first))) break;
       events.push(...this.#stop(first));
     }
     return events;
   }
 
-  #startOf(block: Prose | Call): JsonObject {
+  #startOf(block: Block): JsonObject {
     if (block.kind === "tool_use") return toolUseBlock(block, {}, this.#ids, this.#names);
+    if (block.kind === "signature") return signatureBlock(block.sealed);
     return block.kind === "text" ? textBlock("") : thinkingBlock("");
   }
 
-  #stop(block: Prose | Call): JsonObject[] {
+  #stop(block: Block): JsonObject[] {
     const index = this.#index;
     this.#queue.shift();
     this.#index += 1;
@@ -122,12 +133,12 @@ function beginsAnother(call: Call, { index, id, name }: SpokenCall): boolean {
   return index === undefined && call.input.isWhole;
 }
 
-function isNamed(block: Prose | Call): boolean {
+function isNamed(block: Block): boolean {
   return block.kind !== "tool_use" || (block.id !== "" && block.name !== "");
 }
 
 /** Whether nothing can be added to a block that is not the last. */
-function isWhole(block: Prose | Call): boolean {
+function isWhole(block: Block): boolean {
   return block.kind !== "tool_use" || block.input.isWhole;
 }
 

@@ -14,6 +14,8 @@ export interface Spoken {
   readonly text: string;
   readonly refusal: string;
   readonly calls: readonly SpokenCall[];
+  /** The vendor's signature of the text; empty where there is none. */
+  readonly signature: string;
 }
 
 export interface SpokenCall {
@@ -26,7 +28,7 @@ export interface SpokenCall {
   readonly signature: string;
 }
 
-const nothing: Spoken = { reasoning: "", text: "", refusal: "", calls: [] };
+const nothing: Spoken = { reasoning: "", text: "", refusal: "", calls: [], signature: "" };
 
 export function spokenIn(message: AssistantMessage | undefined): Spoken {
   if (!message) return nothing;
@@ -39,7 +41,14 @@ export function spokenIn(message: AssistantMessage | undefined): Spoken {
     text: content ?? textIn(parts),
     refusal,
     calls,
+    signature: signatureOf(extra) || signatureIn(parts),
   };
+}
+
+/** Of several parts the last one's: it is made of all that was said. */
+function signatureIn(parts: readonly JsonValue[]): string {
+  const signatures = parts.map((part) => signatureOf(part as JsonObject | undefined));
+  return signatures.findLast((signature) => signature !== "") ?? "";
 }
 
 function callOf(call: Pick<ToolCall, "index" | "function"> & Partial<ToolCall>): SpokenCall {
