@@ -12,7 +12,7 @@ import { eventually } from "./support/eventually.ts";
 import { call, familyNames } from "./support/families.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { hear } from "./support/hear.ts";
-import { cost, paidModel } from "./support/paid-models.ts";
+import { cost, paidModel, price } from "./support/paid-models.ts";
 import {
   eventStream,
   type ScriptedExchange,
@@ -29,6 +29,9 @@ type Any = any;
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
 let asked: Any[] = [];
+
+/** In millionths of the unit, of one search of the web. */
+const searchCost = 1009;
 
 const profile: ProfileConfig & { operations: object } = {
   operations: { chat: "/chat/completions", responses: "/responses" },
@@ -58,7 +61,7 @@ function config(base_url: string): Partial<Config> {
       { name: "plain", kind: "openai", base_url, profile: { operations: profile.operations } },
     ],
     models: [
-      paidModel("thinker", "far"),
+      paidModel("thinker", "far", { price: { ...price, web_search: searchCost } }),
       paidModel("simple", "far"),
       paidModel("only", "only"),
       paidModel("elsewhere", "other"),

@@ -13,8 +13,8 @@ export interface RelayedId {
 }
 
 const pattern = /^(.+)_([0-9a-f]{8})_([0-9a-z]+)_\d+$/;
-/** Of an item that a translation has made: `msg_<response>_<place>`. */
-const made = /^[a-z]+_([0-9a-z]+)_\d+$/;
+/** Of an item that a translation has made, `msg_<response>_<place>`, or of one that its caller gave none: `msg_<response>_in0`. */
+const made = /^[a-z]+_([0-9a-z]+)_(?:in)?\d+$/;
 
 export function relayedId(own: string, maker: string, answerId: string, index: number): string {
   return `${own}_${maker}_${answerId}_${index}`;

@@ -28,10 +28,15 @@ export function inputBound(request: Wire, contextWindow: number | undefined, pro
   const json = request.outline();
   const attached = attachmentsOf(json);
   const tools = json.tools === undefined && json.functions === undefined ? 0 : toolsTokens;
-  const text = Math.max(0, request.bytes().length - attached.bytes);
+  const text = Math.max(0, request.byteLength - attached.bytes);
   const total = text + attached.tokens + envelopeTokens * prompts + tools;
   const fetched = usesVendorTools(json) ? documentTokens : 0;
   return (contextWindow === undefined ? total : Math.min(total, contextWindow)) + fetched;
+}
+
+/** Whether any of a request's input is no text. */
+export function hasAttachments(request: Wire): boolean {
+  return attachmentsOf(request.outline()).tokens > 0;
 }
 
 /** Tools that run at the vendor, in every family: those that are named by a type, servers to ask, and web search. */

@@ -15,7 +15,7 @@ import type { Signal } from "../signal.ts";
 import { estimatePromptTokens, promptTokens } from "../tokens/prompt.ts";
 import type { TextCounter } from "../tokens/tokenizer.ts";
 import type { Wire } from "../wire/wire.ts";
-import { doNow } from "../work.ts";
+import { doSoon } from "../work.ts";
 
 /** Never fails. */
 export interface Counting {
@@ -67,12 +67,14 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
   async function countInput(operation: Operation, request: Wire): Promise<number> {
     if (operation === "chat") return promptTokens(request as ChatRequest, counter, hurry);
     if (operation === "messages") {
-      const translated = doNow(messagesToChat.translate(request as Wire<typeof CreateMessageRequestSchema>, context));
+      const asked = request as Wire<typeof CreateMessageRequestSchema>;
+      const translated = await doSoon(messagesToChat.translate(asked, context), request.isLong);
       return promptTokens(translated.request, counter, hurry);
     }
     if (operation === "responses") {
       const asked = request as Wire<typeof CreateResponseRequestSchema>;
-      return promptTokens(doNow(responsesToChat.translate(asked, context)).request, counter, hurry);
+      const translated = await doSoon(responsesToChat.translate(asked, context), request.isLong);
+      return promptTokens(translated.request, counter, hurry);
     }
     const { prompt, input } = request.json();
     const { texts, tokens } = partsOf(prompt ?? input);
@@ -81,7 +83,7 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
 
   return {
     async input(operation, request) {
-      const { length } = request.bytes();
+      const length = request.byteLength;
       return length > longest ? guessTokens(length) : counted(() => countInput(operation, request), length);
     },
     output: (text) => counted(() => counter.countAll([text], hurry), Buffer.byteLength(text)),

@@ -131,9 +131,9 @@ interface LeadsAt {
   readonly other?: { readonly lead: Lead; readonly takes: (request: JsonObject) => boolean } | undefined;
 }
 
-/** Neither models nor what upstreams speak ever change: leads are found once, by the first call that asks for them. */
+/** What upstreams speak never changes: the leads of a model are found once, by the first call that asks for them. */
 function createLeadAt(options: LeadsOptions): LeadAt {
-  const found = new Map<Model, Map<Operation, Map<Target, LeadsAt>>>();
+  const found = new WeakMap<Model, Map<Operation, Map<Target, LeadsAt>>>();
   return (asked, model, target, { request }) => {
     const ofModel = found.get(model) ?? new Map<Operation, Map<Target, LeadsAt>>();
     const known = ofModel.get(asked);

@@ -6,7 +6,6 @@ import type { Form, Operation } from "../providers/operations.ts";
 import { estimatePromptTokens } from "../tokens/prompt.ts";
 import { jsonLength } from "../wire/json-length.ts";
 import { Wire } from "../wire/wire.ts";
-import { jsonBytes } from "../wire/write-json.ts";
 import type { Work } from "../work.ts";
 import type { Lead } from "./leads.ts";
 
@@ -76,9 +75,7 @@ export function* inWordsOf(
 function* counted(request: TranslatedRequest, { body, request: { isLong } }: Call): Work<TranslatedRequest> {
   const mayBeTooMuch = body.bytes * mostLonger > body.maxBytes;
   if (isLong) {
-    const json = request.json();
-    const bytes = yield* jsonBytes(json, (length) => mayBeTooMuch && body.growTo(length));
-    return Wire.ofRead(request.desc, bytes, json);
+    return yield* Wire.ofLong(request.desc, request.json(), (length) => mayBeTooMuch && body.growTo(length));
   }
   if (mayBeTooMuch) body.growTo(jsonLength(request.json(), body.maxBytes));
   return request;

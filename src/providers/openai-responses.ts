@@ -3,6 +3,7 @@
  * gateway's has been put in its place before (`families/responses-to-responses`).
  */
 import type { JsonValue } from "@bufbuild/protobuf";
+import type { Body } from "../http1/write.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Attempt } from "./provider.ts";
 import { responsesFaults } from "./responses-faults.ts";
@@ -28,7 +29,7 @@ export function responsesDialect(
   };
 }
 
-function requestBody({ request, form, model }: Attempt): Buffer {
+function requestBody({ request, form, model }: Attempt): Body {
   const json = request.outline();
   const isStream = form === "stream";
   const changes: Record<string, JsonValue | undefined> = {};
@@ -36,5 +37,5 @@ function requestBody({ request, form, model }: Attempt): Buffer {
   if ((json.stream === true) !== isStream) changes.stream = isStream || undefined;
   // Servers refuse the options of a stream where none is asked for.
   if (!isStream && json.stream_options !== undefined) changes.stream_options = undefined;
-  return (Object.keys(changes).length === 0 ? request : request.with(changes)).bytes();
+  return (Object.keys(changes).length === 0 ? request : request.with(changes)).sendable();
 }

@@ -26,10 +26,31 @@ export interface Usage {
   readonly output: number;
   /** Those of the output that were reasoning. */
   readonly reasoning: number;
+  /** Those of `input` that were sound, and pictures; unset: nothing was told of them. */
+  readonly inputAudio?: number | undefined;
+  readonly inputImage?: number | undefined;
+  /** Those of the output that were sound. */
+  readonly outputAudio?: number | undefined;
+  /** Searches of the web that the vendor made, each of which costs. */
+  readonly searches?: number | undefined;
+}
+
+/** How a call is to be served, or was, beyond the ordinary, in the vendor's words; "" is the ordinary way. */
+export interface Manner {
+  /** The service tier, as `priority` or `flex`. */
+  readonly tier: string;
+  /** Anthropic's `speed`, as `fast`. */
+  readonly speed: string;
+  /** Where it is computed, as `us`. */
+  readonly region: string;
 }
 
 /** So much of it as is told. */
-export type ToldUsage = { readonly [part in keyof Usage]?: number | undefined };
+export type ToldManner = { readonly [part in keyof Manner]?: string | undefined };
+export type ToldUsage = { readonly [part in keyof Usage]?: number | undefined } & {
+  /** How the upstream says that it serves the call. */
+  readonly manner?: ToldManner | undefined;
+};
 
 /** What a provider tells of an attempt while it answers. It is read below any translation, where nothing is lost yet. */
 export interface Meter {

@@ -4,6 +4,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { referredTooLarge } from "../errors.ts";
+import { answerIdOf } from "../families/relayed-ids.ts";
 import type { ResponseStore, Sized, StoredResponse } from "../storage/responses.ts";
 import type { JsonObject } from "../wire/json.ts";
 
@@ -57,6 +58,36 @@ function* batches(sized: readonly Sized[]): Generator<string[]> {
 
 export function outputOf({ response }: StoredResponse): JsonObject[] {
   return (JSON.parse(response) as { output: JsonObject[] }).output;
+}
+
+/** Returns the items that were new in its request, each with an id; undefined where they were too many to keep. */
+export function keptInputOf({ id, input }: StoredResponse): JsonObject[] | undefined {
+  if (input === null) return undefined;
+  return (JSON.parse(input) as JsonObject[]).map((item, place) =>
+    typeof item.id === "string" ? item : { id: inputItemId(item, id, place), ...item },
+  );
+}
+
+/** What ids of items begin with, by the items' types. */
+const prefixes: ReadonlyMap<string, string> = new Map([
+  ["message", "msg"],
+  ["function_call", "fc"],
+  ["function_call_output", "fco"],
+  ["custom_tool_call", "ctc"],
+  ["custom_tool_call_output", "ctco"],
+  ["reasoning", "rs"],
+  ["compaction", "cmp"],
+]);
+
+/** An item's id holds its response's: `msg_<response>_<place>` in the output, `msg_<response>_in<place>` in the input. */
+function inputItemId({ type }: JsonObject, responseId: string, place: number): string {
+  const prefix = prefixes.get(typeof type === "string" ? type : "message") ?? "item";
+  return `${prefix}_${responseId.replace(/^resp_/, "")}_in${place}`;
+}
+
+/** Returns the id of the response that an item belongs to, by the item's. */
+export function responseIdOf(itemId: string): string {
+  return `resp_${answerIdOf(itemId)}`;
 }
 
 export function bytesOf(items: JsonObject | readonly JsonObject[]): number {

@@ -9,8 +9,9 @@ import { upstreamFailed } from "../../errors.ts";
 import { WireFault } from "../../wire/fault.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import { sealedSignature } from "../call-signature.ts";
 import { CountedChat } from "../counted.ts";
-import { redactedBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
+import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 import { endingOf } from "./ending.ts";
 import { inputOf } from "./input.ts";
 import { ToolIds, type ToolNames } from "./names.ts";
@@ -63,7 +64,7 @@ export function headOf(model: string, origin: Origin): JsonObject {
 }
 
 function contentOf(
-  { reasoning, sealed, text, refusal, calls }: Spoken,
+  { reasoning, sealed, text, refusal, calls, signature }: Spoken,
   { answerId, names, target }: Origin,
 ): JsonObject[] {
   const ids = new ToolIds(answerId, target);
@@ -74,6 +75,7 @@ function contentOf(
   return [
     ...(sealed.length === 0 && reasoning ? [thinkingBlock(reasoning)] : thoughts),
     ...(said ? [textBlock(said)] : []),
+    ...(signature ? [signatureBlock(sealedSignature(signature, target))] : []),
     ...calls.map((call) => toolUseBlock(call, inputOf(call.input), ids, names)),
   ];
 }

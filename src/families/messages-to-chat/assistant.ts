@@ -10,9 +10,10 @@
 import { ContentBlockType } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { missingField } from "../../errors.ts";
 import { isSealedReasoning } from "../../providers/reasoning-seal.ts";
+import { isSealedSignature } from "../../providers/sealed-signature.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { aTurn, type Work } from "../../work.ts";
-import { ownId, signatureBeside } from "../call-signature.ts";
+import { ownId, signatureBeside, signatureBesideText } from "../call-signature.ts";
 import type { PlacedBlock } from "./content.ts";
 import { fieldsSet } from "./fields.ts";
 import type { ToolNames } from "./names.ts";
@@ -34,16 +35,18 @@ export function* assistantMessage(
 ): Work<JsonObject> {
   let text = "";
   let reasoning = "";
+  let sealed = "";
   const calls: JsonObject[] = [];
   const thoughts: JsonObject[] = [];
   for (const [i, placed] of blocks.entries()) {
     if (i % aTurn === aTurn - 1) yield;
     const { block, path } = placed;
-    const sealed = readsSeals ? sealedBlock(block) : undefined;
-    if (sealed) thoughts.push(sealed);
+    const thought = readsSeals ? sealedBlock(block) : undefined;
+    if (thought) thoughts.push(thought);
     else if (block.type === ContentBlockType.TEXT) text += block.text ?? "";
     else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names, calls.length === 0, target));
     else if (block.type === ContentBlockType.THINKING && !block.signature) reasoning += block.thinking ?? "";
+    else if (isSealedSignature(block.data)) sealed = block.data ?? "";
     else unsaid.add(path);
   }
   return fieldsSet({
@@ -52,6 +55,7 @@ export function* assistantMessage(
     reasoning_content: reasoning || undefined,
     thinking_blocks: thoughts.length > 0 ? thoughts : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
+    ...signatureBesideText(sealed, target),
   });
 }
 

@@ -19,6 +19,11 @@ export function textBlock(text: string): JsonObject {
   return { type: "text", text, citations: null };
 }
 
+/** Holds the signature of the text before it, which callers send back unread. */
+export function signatureBlock(signature: string): JsonObject {
+  return { type: "redacted_thinking", data: signature };
+}
+
 /** A call whose name was never told is kept under a name that no tool has: its caller says so to the model. */
 export function toolUseBlock(
   call: { readonly id: string; readonly name: string; readonly signature: string },

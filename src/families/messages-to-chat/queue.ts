@@ -9,7 +9,7 @@
  */
 import { upstreamFailed } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import { redactedBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
+import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 import { GrowingInput } from "./input.ts";
 import type { ToolIds, ToolNames } from "./names.ts";
 import type { SealedThought, SpokenCall } from "./spoken.ts";
@@ -18,6 +18,10 @@ type Prose = { readonly kind: "text" | "thinking"; waiting: string; seal: string
 
 /** Reasoning of which nothing is shown. */
 type Hidden = { readonly kind: "redacted_thinking"; readonly waiting: ""; readonly seal: string };
+
+/** It is whole from its beginning. */
+type Signature = { readonly kind: "signature"; readonly sealed: string; readonly waiting: "" };
+type Block = Prose | Call | Signature | Hidden;
 
 interface Call {
   readonly kind: "tool_use";
@@ -38,7 +42,7 @@ export class BlockQueue {
   readonly #names: ToolNames;
   readonly #calls = new Map<number | string, Call>();
   #lastCall: Call | undefined;
-  readonly #queue: (Prose | Hidden | Call)[] = [];
+  readonly #queue: Block[] = [];
   /** The index of the first block of the queue. */
   #index = 0;
   #open = false;
@@ -55,7 +59,7 @@ export class BlockQueue {
   say(kind: Prose["kind"], piece: string): void {
     if (piece === "") return;
     const last = this.#queue.at(-1);
-    if (last?.kind === kind && last.seal === "") last.waiting += piece;
+    if (last?.kind === kind && (last as Prose).seal === "") (last as Prose).waiting += piece;
     else this.#queue.push({ kind, waiting: piece, seal: "" });
   }
 
@@ -65,6 +69,11 @@ export class BlockQueue {
     if (thinking === "") this.#queue.push({ kind: "redacted_thinking", waiting: "", seal });
     else if (last?.kind === "thinking" && last.seal === "") last.seal = seal;
     else this.#queue.push({ kind: "thinking", waiting: thinking, seal });
+  }
+
+  /** Puts a signature behind what was said so far. */
+  sign(sealed: string): void {
+    this.#queue.push({ kind: "signature", sealed, waiting: "" });
   }
 
   /** Throws a Refusal where the call has ended. */
@@ -100,21 +109,22 @@ export class BlockQueue {
         events.push({ type: "content_block_start", index: this.#index, content_block: this.#startOf(first) });
         this.#open = true;
       }
-      if (first.kind !== "redacted_thinking" && first.waiting !== "")
-        events.push({ type: "content_block_delta", index: this.#index, delta: take(first) });
+      if (first.waiting !== "")
+        events.push({ type: "content_block_delta", index: this.#index, delta: take(first as Prose | Call) });
       if (!atEnd && (this.#queue.length === 1 || !isWhole(first))) break;
       events.push(...this.#stop(first));
     }
     return events;
   }
 
-  #startOf(block: Prose | Hidden | Call): JsonObject {
+  #startOf(block: Block): JsonObject {
     if (block.kind === "tool_use") return toolUseBlock(block, {}, this.#ids, this.#names);
+    if (block.kind === "signature") return signatureBlock(block.sealed);
     if (block.kind === "redacted_thinking") return redactedBlock(block.seal);
     return block.kind === "text" ? textBlock("") : thinkingBlock("");
   }
 
-  #stop(block: Prose | Hidden | Call): JsonObject[] {
+  #stop(block: Block): JsonObject[] {
     const index = this.#index;
     this.#queue.shift();
     this.#index += 1;
@@ -136,12 +146,12 @@ function beginsAnother(call: Call, { index, id, name }: SpokenCall): boolean {
   return index === undefined && call.input.isWhole;
 }
 
-function isNamed(block: Prose | Hidden | Call): boolean {
+function isNamed(block: Block): boolean {
   return block.kind !== "tool_use" || (block.id !== "" && block.name !== "");
 }
 
 /** Whether nothing can be added to a block that is not the last. */
-function isWhole(block: Prose | Hidden | Call): boolean {
+function isWhole(block: Block): boolean {
   return block.kind !== "tool_use" || block.input.isWhole;
 }
 

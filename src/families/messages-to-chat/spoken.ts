@@ -17,6 +17,8 @@ export interface Spoken {
   readonly text: string;
   readonly refusal: string;
   readonly calls: readonly SpokenCall[];
+  /** The vendor's signature of the text; empty where there is none. */
+  readonly signature: string;
 }
 
 /** Reasoning that has been sealed (`providers/reasoning-seal.ts`). */
@@ -36,7 +38,7 @@ export interface SpokenCall {
   readonly signature: string;
 }
 
-const nothing: Spoken = { reasoning: "", sealed: [], text: "", refusal: "", calls: [] };
+const nothing: Spoken = { reasoning: "", sealed: [], text: "", refusal: "", calls: [], signature: "" };
 
 export function spokenIn(message: AssistantMessage | undefined): Spoken {
   if (!message) return nothing;
@@ -50,6 +52,7 @@ export function spokenIn(message: AssistantMessage | undefined): Spoken {
     text: content ?? textIn(parts),
     refusal,
     calls,
+    signature: signatureOf(extra) || signatureIn(parts),
   };
 }
 
@@ -59,6 +62,12 @@ function sealedIn(blocks: JsonValue | undefined): SealedThought[] {
     const seal = isSealedReasoning(signature) ? signature : data;
     return isSealedReasoning(seal) ? [{ thinking: asText(thinking), seal }] : [];
   });
+}
+
+/** Of several parts the last one's: it is made of all that was said. */
+function signatureIn(parts: readonly JsonValue[]): string {
+  const signatures = parts.map((part) => signatureOf(part as JsonObject | undefined));
+  return signatures.findLast((signature) => signature !== "") ?? "";
 }
 
 function callOf(call: Pick<ToolCall, "index" | "function"> & Partial<ToolCall>): SpokenCall {

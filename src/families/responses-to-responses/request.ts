@@ -26,13 +26,14 @@ export function* relayedRequest(request: CreateRequest, items: ReasoningItems, d
   }
   const changes: Record<string, JsonValue | undefined> = { store: false };
   for (const key of own) if (Object.hasOwn(json, key)) changes[key] = undefined;
-  const include = includedIn(json.include, json.store !== false, items);
-  if (include !== json.include) changes.include = include;
-  if (Array.isArray(json.input)) {
-    const input = yield* relayedInput(request.json().input as readonly JsonValue[], items, dropped);
-    if (input) changes.input = input;
-  }
-  return request.with(changes);
+  // An outline may have other texts in it.
+  const { input, include: asked } = request.isLong ? request.json() : json;
+  const include = includedIn(asked, json.store !== false, items);
+  if (include !== asked) changes.include = include;
+  const relayed = Array.isArray(input) ? yield* relayedInput(input, items, dropped) : undefined;
+  if (!relayed) return request.with(changes);
+  changes.input = relayed;
+  return request.isLong ? request.rebuiltWith(changes) : request.with(changes);
 }
 
 /** What is kept must have its reasoning, and a model that does not reason refuses to be asked for it. */

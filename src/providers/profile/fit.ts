@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { efforts } from "../../config/schema-profile.ts";
+import type { Changes } from "../../wire/splice.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Fitted, Fitting } from "../provider.ts";
 import { fitEffort } from "./effort.ts";
@@ -46,7 +47,22 @@ function mayReason({ efforts: taken, effort_default: byDefault }: Facts): boolea
 }
 
 function fitChat<W extends Wire>(request: W, facts: Facts, isOwn: boolean): Fitted<W> {
-  const json = request.outline();
+  const fitted = fitJson(request.outline(), facts, isOwn);
+  const values = Object.values(fitted.changes);
+  if (values.length === 0) return { request, dropped: fitted.dropped };
+  // An outline has other texts in the place of long ones: lists and objects are made of all of it.
+  const isPlain = values.every((value) => typeof value !== "object");
+  if (isPlain || !request.isLong) return { request: request.with(fitted.changes) as W, dropped: fitted.dropped };
+  const { changes, dropped } = fitJson(request.json(), facts, isOwn);
+  return { request: request.rebuiltWith(changes) as W, dropped };
+}
+
+interface FittedJson {
+  readonly changes: Changes;
+  readonly dropped: readonly string[];
+}
+
+function fitJson(json: JsonObject, facts: Facts, isOwn: boolean): FittedJson {
   const effort = fitEffort(json, facts);
   const messages = fitMessages(json.messages, facts);
   const refused = refusedIn(json, facts.refuses, facts, effort.reasons);
@@ -66,8 +82,7 @@ function fitChat<W extends Wire>(request: W, facts: Facts, isOwn: boolean): Fitt
     ...refused.filter((key) => !isDefault(key, json[key])),
     ...format.dropped,
   ];
-  if (Object.keys(changes).length === 0) return { request, dropped };
-  return { request: request.with(changes) as W, dropped };
+  return { changes, dropped };
 }
 
 /** The two names of the bound of the output. Where both are there, the larger counts, as it does for the price. */
