@@ -6,12 +6,12 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../wire/json.ts";
 import { ChatCounts } from "./chat-counts.ts";
-import type { Meter } from "./provider.ts";
+import type { Meter, ToldUsage } from "./provider.ts";
 
 /** Tells of a whole response. What was written counts only where the output is not told. */
 export function meterResponse(response: JsonObject, meter: Meter): void {
   const counts = new ChatCounts();
-  if (counts.take({ usage: response.usage ?? null })) meter.told(counts.told);
+  if (counts.take(countedIn(response))) meter.told(withSearches(counts.told, searchesIn(response.output)));
   if (hasGivenUp(response)) meter.gaveUp();
   if (counts.told.output !== undefined || !Array.isArray(response.output)) return;
   for (const item of response.output) if (isObject(item)) writeItem(item, meter);
@@ -23,6 +23,7 @@ export class ResponseMetering {
   readonly #counts = new ChatCounts();
   /** Whether anything of the item that is being told has come piece by piece. */
   #hasPieces = false;
+  #searches = 0;
 
   constructor(meter: Meter) {
     this.#meter = meter;
@@ -45,6 +46,7 @@ export class ResponseMetering {
       this.#hasPieces = false;
       writeBeginning(item, this.#meter);
     } else if (type === "response.output_item.done") {
+      if (isSearch(item)) this.#meter.told({ searches: ++this.#searches });
       if (!this.#hasPieces) writeContent(item, this.#meter);
       else if (item.encrypted_content) this.#meter.wrote("");
       this.#hasPieces = false;
@@ -52,9 +54,31 @@ export class ResponseMetering {
   }
 
   #response(response: JsonObject): void {
-    if (this.#counts.take({ usage: response.usage ?? null })) this.#meter.told(this.#counts.told);
+    this.#searches = Math.max(this.#searches, searchesIn(response.output));
+    if (this.#counts.take(countedIn(response))) this.#meter.told(withSearches(this.#counts.told, this.#searches));
     if (hasGivenUp(response)) this.#meter.gaveUp();
   }
+}
+
+/** So much of a response as counts are read of; its other members mean something else than an answer's in chat. */
+function countedIn({ usage, service_tier }: JsonObject): JsonObject {
+  return { usage: usage ?? null, ...(service_tier === undefined ? {} : { service_tier }) };
+}
+
+/** Not all who search tell how often: what is seen of it counts then. */
+function withSearches(told: ToldUsage, seen: number): ToldUsage {
+  return seen > 0 && told.searches === undefined ? { ...told, searches: seen } : told;
+}
+
+function searchesIn(output: JsonValue | undefined): number {
+  return Array.isArray(output) ? output.filter(isSearch).length : 0;
+}
+
+/** Opening a page that was found, and looking for words there, cost nothing. */
+function isSearch(item: JsonValue): boolean {
+  if (!isObject(item) || item.type !== "web_search_call") return false;
+  const { action } = item;
+  return !isObject(action) || action.type === undefined || action.type === "search";
 }
 
 function hasGivenUp({ status, incomplete_details: details }: JsonObject): boolean {
