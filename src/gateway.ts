@@ -105,6 +105,8 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       const closesAt = performance.now() + config.drainMs;
       // Who follows a response in the background holds a connection until its end.
       await Promise.all([listening.close(config.drainMs), background.close(config.drainMs)]);
+      // What was begun meanwhile.
+      await background.close(Math.max(0, closesAt - performance.now()));
       await drains.close(Math.max(0, closesAt - performance.now()));
       // Nobody is served any more, and what is not written now is left to another process.
       waitAgain();

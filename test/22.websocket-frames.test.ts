@@ -4,6 +4,7 @@
  */
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Config } from "../src/config/config.ts";
 import { eventually } from "./support/eventually.ts";
@@ -121,6 +122,32 @@ describe("what breaks the protocol", () => {
       await exchange.left;
     });
   }
+});
+
+test("whatever comes is answered, closed or waited for, and nothing of it stays", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.oneof(
+          fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+          fc
+            .tuple(fc.string({ maxLength: 300 }), fc.nat(15), fc.boolean(), fc.boolean(), fc.nat(7))
+            .map(([text, opcode, fin, masked, rsv]) => frameOf(Buffer.from(text), { opcode, fin, masked, rsv })),
+          fc.json().map((text) => frameOf(Buffer.from(text))),
+          fc.jsonValue().map((input) => frameOf(Buffer.from(JSON.stringify({ type: "response.create", input })))),
+        ),
+        { minLength: 1, maxLength: 6 },
+      ),
+      async (pieces) => {
+        const raw = await openRaw(gateway);
+        for (const piece of pieces) raw.socket.write(piece);
+        await delay(1);
+        raw.socket.destroy();
+      },
+    ),
+    { numRuns: 150, seed: 7 },
+  );
+  expect(gateway.logged()).not.toMatch(/"level":50/);
 });
 
 describe("messages", () => {
@@ -259,6 +286,28 @@ test("a client that no longer reads is cut in time, and its upstream let go", as
   }
   expect(await left).toBe("left");
   expect(own.counts().stalled).toBe(1);
+  raw.socket.destroy();
+  await own.close();
+});
+
+test("a client that pings, and does not read what it is answered, is no longer read from, and cut", async () => {
+  const own = await start({ stalledReaderMs: 400 });
+  const raw = await openRaw(own);
+  raw.socket.pause();
+  const pings = Buffer.concat(Array.from({ length: 500 }, () => frameOf(Buffer.alloc(125, 1), { opcode: 9 })));
+  let sent = 0;
+  let isStuck = false;
+  // Both systems hold some megabytes of what is answered.
+  while (!isStuck && sent < 200_000_000) {
+    sent += pings.length;
+    if (raw.socket.write(pings)) continue;
+    const drained = new Promise<boolean>((resolve) =>
+      raw.socket.once("drain", () => resolve(true)).once("close", () => resolve(false)),
+    );
+    isStuck = (await Promise.race([drained, delay(2000, false)])) === false;
+  }
+  expect(isStuck).toBe(true);
+  await eventually(() => expect(own.counts()).toMatchObject({ websocket: 0, stalled: 1 }));
   raw.socket.destroy();
   await own.close();
 });

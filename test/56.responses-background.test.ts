@@ -6,10 +6,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import OpenAI from "openai";
+import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { InferenceService } from "../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../gen/modelgateway/v1/usage_pb.ts";
-import type { Config } from "../src/config/config.ts";
+import { type Config, loadConfig } from "../src/config/config.ts";
+import { startGateway } from "../src/gateway.ts";
+import { openStorage } from "../src/storage/storage.ts";
 import { binaryOptions, type JsonObject } from "../src/wire/json.ts";
 import { eventsOf } from "./support/endpoints.ts";
 import { eventually } from "./support/eventually.ts";
@@ -22,7 +25,7 @@ import {
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "./support/scripted-upstream.ts";
-import { chatChunk, openaiFrames } from "./support/vendors.ts";
+import { chatChunk, done, openaiFrames } from "./support/vendors.ts";
 
 interface Response {
   readonly id: string;
@@ -450,6 +453,26 @@ describe("bounds", () => {
   });
 });
 
+test("those that come to nothing make room for one another, and none is longer than is kept", async () => {
+  const own = await start({ responses: { keepMs: 3_600_000, maxPerAccount: 2, maxBytes: 2048 } });
+  const payer = account(own);
+  upstream.script = (exchange) => exchange.json(500, { error: { message: "broken inside" } });
+  const ids: string[] = [];
+  for (let i = 0; i < 5; i++) {
+    const { body } = await begin(payer, {}, own);
+    await until(payer, body.id, "failed", own);
+    ids.push(body.id);
+  }
+  const statuses = await Promise.all(ids.map(async (id) => (await get(payer, id, own)).status));
+  expect(statuses).toEqual([404, 404, 200, 200, 200]);
+  expect((await begin(payer, { instructions: "word ".repeat(1000) }, own)).status).toBe(413);
+  expect(own.counts().background).toBe(0);
+  upstream.script = (exchange) => exchange.stream(chatChunk({ content: "word ".repeat(1000) }), chunks[2]);
+  const { body } = await begin(payer, {}, own);
+  expect((await until(payer, body.id, "failed", own)).error?.message).toContain("larger than the 2048 bytes");
+  await own.close();
+});
+
 describe("a gateway that is stopped", () => {
   /** Closes it, and returns how the response stands when nothing runs any more. */
   async function closed(own: TestGateway, payer: Payer, id: string) {
@@ -513,22 +536,31 @@ test("one whose process has died is told as failed, and can be forgotten", async
     background: true,
     output: [],
   });
-  await gateway.storage.backgroundResponses.insert({ ...dead, id: "resp_dead", alive_until: now - 1, response });
+  await gateway.storage.backgroundResponses.insert({ ...dead, id: "resp_dead", alive_until: now - 1, response }, 100);
   expect((await get(payer, "resp_dead")).body).toMatchObject({ status: "failed", error: { code: "server_error" } });
   expect((await cancel(payer, "resp_dead")).status).toBe(200);
   expect((await ask(payer, "/responses/resp_dead", undefined, { method: "DELETE" })).status).toBe(200);
 });
 
-test("one that another process makes is ended there", async () => {
+test("one that another process makes is told of here, and ended there", async () => {
   const payer = account();
   const { body } = await begin(payer);
   const exchange = await upstream.next();
   await beginAnswer(exchange);
   await until(payer, body.id, "in_progress");
-  // What another process does that is asked for its end.
-  await gateway.storage.backgroundResponses.cancel(payer.accountId, body.id);
-  expect((await get(payer, body.id)).body.status).toBe("cancelled");
-  exchange.end(`${openaiFrames(...chunks.slice(1))}data: [DONE]\n\n`);
-  await eventually(() => expect(standing(payer).holds).toBe(0));
-  expect((await get(payer, body.id)).body.status).toBe("cancelled");
+  const storage = await openStorage(gateway.databasePath);
+  const config = { ...loadConfig(undefined, {}), ...paidModels(upstream.baseUrl), port: 0, metrics: undefined };
+  const other = await startGateway({ config, storage, log: pino({ level: "silent" }), clock: () => now });
+  const there = { ...gateway, baseUrl: `http://127.0.0.1:${other.port}/v1` };
+  expect((await get(payer, body.id, there)).body.status).toBe("in_progress");
+  const followed = await ask(payer, `/responses/${body.id}?stream=true`, undefined, {}, there);
+  expect([followed.status, followed.body.error?.param]).toEqual([400, "stream"]);
+  const ended = await ask(payer, `/responses/${body.id}/cancel`, undefined, { method: "POST" }, there);
+  expect(ended.body.status).toBe("cancelled");
+  await eventually(() => expect(gateway.counts()).toMatchObject({ background: 0, drains: 1 }));
+  exchange.end(openaiFrames(...chunks.slice(1)) + done);
+  await eventually(() => expect(standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [Outcome.LEFT] }));
+  for (const at of [gateway, there]) expect((await get(payer, body.id, at)).body.status).toBe("cancelled");
+  await other.close();
+  await storage.close();
 });

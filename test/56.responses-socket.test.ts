@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import OpenAI from "openai";
 import { ResponsesWS } from "openai/resources/responses/ws";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { Outcome } from "../gen/modelgateway/v1/usage_pb.ts";
 import type { JsonObject } from "../src/wire/json.ts";
 import { eventsOf } from "./support/endpoints.ts";
@@ -422,6 +422,19 @@ describe("the handshake", () => {
     );
     expect(text).toContain("response.completed");
   });
+});
+
+test("a connection that has lasted for an hour is told to open another, and closed", async () => {
+  const socket = await open(openAccount(gateway));
+  const now = performance.now.bind(performance);
+  const later = vi.spyOn(performance, "now").mockImplementation(() => now() + 3_600_001);
+  try {
+    const [told] = await socket.ask(request("Hello"));
+    expect(told).toMatchObject({ status: 400, error: { code: "websocket_connection_limit_reached" } });
+    expect(await socket.closed).toBe(1001);
+  } finally {
+    later.mockRestore();
+  }
 });
 
 describe("a client that leaves", () => {

@@ -321,7 +321,7 @@ describe("a request", () => {
     const output = [
       { ...search, id: "ws_1" },
       { ...page, id: "ws_2" },
-      { ...search, id: "ws_3" },
+      { ...search, id: "ws_3", action: undefined },
     ];
     script((exchange) => respond(exchange, responseAnswer([...output, outputMessage("Found.")])));
     const told = await create({ input: "hi", tools: [{ type: "web_search" }], stream });

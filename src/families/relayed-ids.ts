@@ -13,7 +13,7 @@ export interface RelayedId {
 }
 
 const pattern = /^(.+)_([0-9a-f]{8})_([0-9a-z]+)_\d+$/;
-/** Of an item that a translation has made, `msg_<response>_<place>`, or of one that its caller gave none: `msg_<response>_in0`. */
+/** Of an item that a translation has made: `msg_<response>_<place>`; of one of its input: `msg_<response>_in<place>`. */
 const made = /^[a-z]+_([0-9a-z]+)_(?:in)?\d+$/;
 
 export function relayedId(own: string, maker: string, answerId: string, index: number): string {

@@ -6,12 +6,12 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../wire/json.ts";
 import { ChatCounts } from "./chat-counts.ts";
-import type { Meter, ToldUsage } from "./provider.ts";
+import type { Meter } from "./provider.ts";
 
 /** Tells of a whole response. What was written counts only where the output is not told. */
 export function meterResponse(response: JsonObject, meter: Meter): void {
   const counts = new ChatCounts();
-  if (counts.take(countedIn(response))) meter.told(withSearches(counts.told, searchesIn(response.output)));
+  tellUsage(response, counts, searchesIn(response.output), meter);
   if (hasGivenUp(response)) meter.gaveUp();
   if (counts.told.output !== undefined || !Array.isArray(response.output)) return;
   for (const item of response.output) if (isObject(item)) writeItem(item, meter);
@@ -21,9 +21,9 @@ export function meterResponse(response: JsonObject, meter: Meter): void {
 export class ResponseMetering {
   readonly #meter: Meter;
   readonly #counts = new ChatCounts();
+  #searches = 0;
   /** Whether anything of the item that is being told has come piece by piece. */
   #hasPieces = false;
-  #searches = 0;
 
   constructor(meter: Meter) {
     this.#meter = meter;
@@ -54,31 +54,25 @@ export class ResponseMetering {
   }
 
   #response(response: JsonObject): void {
-    this.#searches = Math.max(this.#searches, searchesIn(response.output));
-    if (this.#counts.take(countedIn(response))) this.#meter.told(withSearches(this.#counts.told, this.#searches));
+    tellUsage(response, this.#counts, Math.max(this.#searches, searchesIn(response.output)), this.#meter);
     if (hasGivenUp(response)) this.#meter.gaveUp();
   }
 }
 
-/** So much of a response as counts are read of; its other members mean something else than an answer's in chat. */
-function countedIn({ usage, service_tier }: JsonObject): JsonObject {
-  return { usage: usage ?? null, ...(service_tier === undefined ? {} : { service_tier }) };
-}
-
-/** Not all who search tell how often: what is seen of it counts then. */
-function withSearches(told: ToldUsage, seen: number): ToldUsage {
-  return seen > 0 && told.searches === undefined ? { ...told, searches: seen } : told;
+/** Searches of the web are items of the answer: only some vendors tell of them in the usage, too. */
+function tellUsage({ usage = null, service_tier }: JsonObject, counts: ChatCounts, items: number, meter: Meter): void {
+  const hasTold = counts.take(service_tier === undefined ? { usage } : { usage, service_tier });
+  const { searches = items, ...told } = counts.told;
+  if (hasTold || searches > 0) meter.told(searches > 0 ? { ...told, searches } : told);
 }
 
 function searchesIn(output: JsonValue | undefined): number {
-  return Array.isArray(output) ? output.filter(isSearch).length : 0;
+  return Array.isArray(output) ? output.filter((item) => isObject(item) && isSearch(item)).length : 0;
 }
 
-/** Opening a page that was found, and looking for words there, cost nothing. */
-function isSearch(item: JsonValue): boolean {
-  if (!isObject(item) || item.type !== "web_search_call") return false;
-  const { action } = item;
-  return !isObject(action) || action.type === undefined || action.type === "search";
+/** Pages that are opened and looked through cost nothing by themselves. */
+function isSearch({ type, action }: JsonObject): boolean {
+  return type === "web_search_call" && (!isObject(action) || (action.type ?? "search") === "search");
 }
 
 function hasGivenUp({ status, incomplete_details: details }: JsonObject): boolean {

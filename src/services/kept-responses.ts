@@ -4,7 +4,6 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { referredTooLarge } from "../errors.ts";
-import { answerIdOf } from "../families/relayed-ids.ts";
 import type { ResponseStore, Sized, StoredResponse } from "../storage/responses.ts";
 import type { JsonObject } from "../wire/json.ts";
 
@@ -60,12 +59,19 @@ export function outputOf({ response }: StoredResponse): JsonObject[] {
   return (JSON.parse(response) as { output: JsonObject[] }).output;
 }
 
-/** Returns the items that were new in its request, each with an id; undefined where they were too many to keep. */
-export function keptInputOf({ id, input }: StoredResponse): JsonObject[] | undefined {
+/** An item that was new in a request, as it was sent, and the id that it has or is given. */
+export interface InputItem {
+  readonly id: string;
+  readonly item: JsonObject;
+}
+
+/** Returns the items that were new in its request; undefined where they were too many to keep. */
+export function inputItemsOf({ id, input }: StoredResponse): InputItem[] | undefined {
   if (input === null) return undefined;
-  return (JSON.parse(input) as JsonObject[]).map((item, place) =>
-    typeof item.id === "string" ? item : { id: inputItemId(item, id, place), ...item },
-  );
+  return (JSON.parse(input) as JsonObject[]).map((item, place) => ({
+    id: typeof item.id === "string" ? item.id : inputItemId(item, id, place),
+    item,
+  }));
 }
 
 /** What ids of items begin with, by the items' types. */
@@ -85,9 +91,9 @@ function inputItemId({ type }: JsonObject, responseId: string, place: number): s
   return `${prefix}_${responseId.replace(/^resp_/, "")}_in${place}`;
 }
 
-/** Returns the id of the response that an item belongs to, by the item's. */
-export function responseIdOf(itemId: string): string {
-  return `resp_${answerIdOf(itemId)}`;
+/** Returns the id that an item in the output would have at the place of one in the input; any other as it is. */
+export function asOutputItemId(itemId: string): string {
+  return itemId.replace(/_in(?=\d+$)/, "_");
 }
 
 export function bytesOf(items: JsonObject | readonly JsonObject[]): number {

@@ -9,12 +9,13 @@
 import type { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
 import type { BodyRoom, Remembered } from "../call.ts";
 import { invalidValue, itemNotFound, missingField, previousResponseNotFound } from "../errors.ts";
+import { answerIdOf } from "../families/relayed-ids.ts";
 import type { Link, StoredResponse } from "../storage/responses.ts";
 import { type JsonObject, type JsonValue, longJson, readAnswer } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 import { jsonBytes } from "../wire/write-json.ts";
 import { doInTurns } from "../work.ts";
-import { bytesOf, type KeptResponses, keptInputOf, outputOf, readKept, responseIdOf } from "./kept-responses.ts";
+import { asOutputItemId, bytesOf, inputItemsOf, type KeptResponses, outputOf, readKept } from "./kept-responses.ts";
 
 type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
 
@@ -88,6 +89,11 @@ function isReference({ type = null, role, id }: JsonObject): boolean {
   return type === "item_reference" || (type === null && role === undefined && typeof id === "string");
 }
 
+/** An item's id holds its response's: `msg_<response>_<place>`. */
+function responseIdOf(itemId: string): string {
+  return `resp_${answerIdOf(itemId)}`;
+}
+
 async function dereferenced(
   items: readonly JsonObject[],
   kept: KeptResponses,
@@ -120,14 +126,15 @@ async function itemsNamed(
   body: BodyRoom,
 ): Promise<Map<string, JsonObject>> {
   const { store, accountId, now } = kept;
-  const ids = new Set([...times.keys()].map(responseIdOf));
+  const ids = new Set([...times.keys()].map((id) => responseIdOf(asOutputItemId(id))));
   const found = new Map<string, JsonObject>();
   for await (const response of readKept(kept, await store.sizes(accountId, [...ids], now), "input")) {
-    for (const item of [...(keptInputOf(response) ?? []), ...outputOf(response)]) {
-      const count = times.get(item.id as string);
+    const answered = outputOf(response).map((item) => ({ id: item.id as string, item }));
+    for (const { id, item } of [...(inputItemsOf(response) ?? []), ...answered]) {
+      const count = times.get(id);
       if (count === undefined) continue;
       body.grow(count * bytesOf(item), "input");
-      found.set(item.id as string, item);
+      found.set(id, item);
     }
   }
   return found;

@@ -13,7 +13,8 @@ import type { BackgroundResponseTable } from "./schema-answers.ts";
 export type BackgroundResponse = Selectable<BackgroundResponseTable>;
 
 export interface BackgroundStore {
-  insert(row: Insertable<BackgroundResponseTable>): Promise<void>;
+  /** Adds one, and deletes some of what has expired, and those of the account that are over and too many. */
+  insert(row: Insertable<BackgroundResponseTable>, maxPerAccount: number): Promise<void>;
   /** Returns undefined where the account has none such, or it is among the kept ones. */
   find(accountId: string, id: string, now: number): BackgroundResponse | undefined;
   /** Writes down how one stands that is still made. */
@@ -40,11 +41,12 @@ export function backgroundStore(db: Database, engine: Engine): BackgroundStore {
   const table = "background_responses";
   const running = (id: string) => db.updateTable(table).where("id", "=", id).where("is_over", "=", 0);
   return {
-    insert: (row) =>
+    insert: (row, maxPerAccount) =>
       whenFree(() =>
         engine.transact(() => {
-          const ids = db.selectFrom(table).select("id").where("expires_at", "<=", row.created_at).limit(batch);
-          engine.run(db.deleteFrom(table).where("id", "in", ids));
+          const expired = db.selectFrom(table).select("id").where("expires_at", "<=", row.created_at).limit(batch);
+          engine.run(db.deleteFrom(table).where("id", "in", expired));
+          engine.run(db.deleteFrom(table).where("id", "in", surplus(db, row, maxPerAccount)));
           engine.run(db.insertInto(table).values(row));
         }),
       ),
@@ -92,4 +94,17 @@ export function backgroundStore(db: Database, engine: Engine): BackgroundStore {
       return whenFree(() => engine.run(isDead) === 1);
     },
   };
+}
+
+/** Those that are over, or whose process is dead, but for the latest. */
+function surplus(db: Database, { account_id, created_at }: Insertable<BackgroundResponseTable>, most: number) {
+  return db
+    .selectFrom("background_responses")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where((row) => row.or([row("is_over", "=", 1), row("alive_until", "<=", created_at)]))
+    .orderBy("created_at", "desc")
+    .orderBy("id", "desc")
+    .limit(batch)
+    .offset(most);
 }

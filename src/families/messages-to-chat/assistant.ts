@@ -35,18 +35,18 @@ export function* assistantMessage(
 ): Work<JsonObject> {
   let text = "";
   let reasoning = "";
-  let sealed = "";
+  let signature = "";
   const calls: JsonObject[] = [];
   const thoughts: JsonObject[] = [];
   for (const [i, placed] of blocks.entries()) {
     if (i % aTurn === aTurn - 1) yield;
     const { block, path } = placed;
-    const thought = readsSeals ? sealedBlock(block) : undefined;
-    if (thought) thoughts.push(thought);
+    const sealed = readsSeals ? sealedBlock(block) : undefined;
+    if (sealed) thoughts.push(sealed);
     else if (block.type === ContentBlockType.TEXT) text += block.text ?? "";
     else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names, calls.length === 0, target));
     else if (block.type === ContentBlockType.THINKING && !block.signature) reasoning += block.thinking ?? "";
-    else if (isSealedSignature(block.data)) sealed = block.data ?? "";
+    else if (isSealedSignature(block.data)) signature = block.data ?? "";
     else unsaid.add(path);
   }
   return fieldsSet({
@@ -55,7 +55,7 @@ export function* assistantMessage(
     reasoning_content: reasoning || undefined,
     thinking_blocks: thoughts.length > 0 ? thoughts : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
-    ...signatureBesideText(sealed, target),
+    ...signatureBesideText(signature, target),
   });
 }
 

@@ -6,8 +6,6 @@
  * that nobody thought of is named too. Null and the empty list say nothing, and are not named.
  */
 
-import { isSealedReasoning } from "../../providers/reasoning-seal.ts";
-import { isSealedSignature } from "../../providers/sealed-signature.ts";
 import { type JsonObject, type JsonValue, jsonType } from "../../wire/json.ts";
 import { aTurn, type Work } from "../../work.ts";
 
@@ -90,8 +88,7 @@ const blockOfType: ReadonlyMap<string, Shape> = new Map(
     document: keys({ type: said, source, title: said, context: said, citations }),
     search_result: keys({ type: said, source: said, title: said, content: blocks, citations }),
     thinking: keys({ type: said, thinking: said, signature: said }),
-    // Of what was sealed here the translation names itself what is not said.
-    redacted_thinking: lostUnless(({ data }) => isSealedSignature(data) || isSealedReasoning(data)),
+    redacted_thinking: keys({ type: said, data: said }),
     tool_use: keys({ type: said, id: said, name: said, input: said, caller }),
     tool_result: keys({ type: said, tool_use_id: said, content: result, is_error: said }),
     tool_reference: keys({ type: said, tool_name: said }),

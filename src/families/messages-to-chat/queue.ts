@@ -21,7 +21,7 @@ type Hidden = { readonly kind: "redacted_thinking"; readonly waiting: ""; readon
 
 /** It is whole from its beginning. */
 type Signature = { readonly kind: "signature"; readonly sealed: string; readonly waiting: "" };
-type Block = Prose | Call | Signature | Hidden;
+type Block = Prose | Hidden | Call | Signature;
 
 interface Call {
   readonly kind: "tool_use";
@@ -109,8 +109,8 @@ export class BlockQueue {
         events.push({ type: "content_block_start", index: this.#index, content_block: this.#startOf(first) });
         this.#open = true;
       }
-      if (first.waiting !== "")
-        events.push({ type: "content_block_delta", index: this.#index, delta: take(first as Prose | Call) });
+      if (first.kind !== "redacted_thinking" && first.kind !== "signature" && first.waiting !== "")
+        events.push({ type: "content_block_delta", index: this.#index, delta: take(first) });
       if (!atEnd && (this.#queue.length === 1 || !isWhole(first))) break;
       events.push(...this.#stop(first));
     }

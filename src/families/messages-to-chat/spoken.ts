@@ -56,18 +56,18 @@ export function spokenIn(message: AssistantMessage | undefined): Spoken {
   };
 }
 
+/** Of several parts the last one's: it is made of all that was said. */
+function signatureIn(parts: readonly JsonValue[]): string {
+  const signatures = parts.map((part) => signatureOf(part as JsonObject | undefined));
+  return signatures.findLast((signature) => signature !== "") ?? "";
+}
+
 function sealedIn(blocks: JsonValue | undefined): SealedThought[] {
   if (!Array.isArray(blocks)) return [];
   return blocks.filter(isObject).flatMap(({ thinking, signature, data }) => {
     const seal = isSealedReasoning(signature) ? signature : data;
     return isSealedReasoning(seal) ? [{ thinking: asText(thinking), seal }] : [];
   });
-}
-
-/** Of several parts the last one's: it is made of all that was said. */
-function signatureIn(parts: readonly JsonValue[]): string {
-  const signatures = parts.map((part) => signatureOf(part as JsonObject | undefined));
-  return signatures.findLast((signature) => signature !== "") ?? "";
 }
 
 function callOf(call: Pick<ToolCall, "index" | "function"> & Partial<ToolCall>): SpokenCall {

@@ -85,21 +85,22 @@ export class BackgroundRun {
   /** Asks the model, and returns when the call is reserved and noted. Throws a Refusal where it cannot be begun. */
   async begin(): Promise<void> {
     const { call, ask } = this.#of;
-    const { store, node, room, clock, keepMs, aliveMs } = this.#options;
+    const { store, node, room, clock, keepMs, aliveMs, maxPerAccount } = this.#options;
     const reserved = Promise.withResolvers<void>();
     const leave = () => this.#signal.abort();
     // Of one who leaves before being told of it nothing is made.
     call.signal.addEventListener("abort", leave, { once: true });
     if (call.signal.aborted) leave();
     const own: Call = { ...call, signal: this.#signal, body: room, onReserved: reserved.resolve };
-    const answering = (async () => ask(own))();
-    answering.catch(() => {});
+    let answering: Promise<Answer<typeof ResponseStreamEventSchema>>;
     try {
+      const response = this.#textOf(this.#response);
+      answering = (async () => ask(own))();
+      answering.catch(() => {});
       await Promise.race([reserved.promise, answering]);
       const now = clock();
-      const response = JSON.stringify(this.#response);
       const row = { id: this.id, account_id: this.accountId, node, created_at: now, response };
-      await store.insert({ ...row, expires_at: now + keepMs, alive_until: now + aliveMs });
+      await store.insert({ ...row, expires_at: now + keepMs, alive_until: now + aliveMs }, maxPerAccount);
     } catch (error) {
       this.#signal.abort();
       this.#over.resolve();
@@ -142,6 +143,8 @@ export class BackgroundRun {
     try {
       await this.#follow(await answering);
     } catch (error) {
+      // It has been told whole.
+      if (this.#isComplete()) return;
       this.#failure = error;
       await this.#ended(error).catch(this.#options.onError);
     } finally {
@@ -154,11 +157,11 @@ export class BackgroundRun {
     for await (const batch of answer.frames) {
       for (const event of batch) {
         const { type, response } = event.json();
-        // It has been told as queued.
-        if (type === "response.created") continue;
         const standing = isObject(response) ? this.#own(response) : undefined;
         if (standing && endings.has(type)) await this.#complete(standing);
-        else if (standing && this.#response.status === "queued") await this.#began(standing);
+        else if (this.#response.status === "queued") await this.#began(standing ?? this.#response);
+        // It has been told as queued.
+        if (type === "response.created") continue;
         this.log?.add(
           event.with({ sequence_number: this.log?.next ?? 0, ...(standing ? { response: standing } : {}) }),
         );
@@ -177,18 +180,25 @@ export class BackgroundRun {
   }
 
   async #began(response: JsonObject): Promise<void> {
-    this.#response = response;
+    this.#response = { ...response, status: "in_progress" };
     const { store, onError } = this.#options;
-    await store.note(this.id, JSON.stringify(response)).catch(onError);
+    await store.note(this.id, JSON.stringify(this.#response)).catch(onError);
   }
 
   async #complete(response: JsonObject): Promise<void> {
-    const { store, maxBytes, maxPerAccount } = this.#options;
-    const text = JSON.stringify(response);
-    if (Buffer.byteLength(text) > maxBytes) throw backgroundTooLarge(maxBytes);
+    const { store, maxPerAccount } = this.#options;
+    const text = this.#textOf(response);
     if (!(await store.complete(this.#of.keptAs(this.id, text), maxPerAccount))) this.#stopped ??= "cancelled";
     if (this.#stopped === "cancelled") throw upstreamFailed("nobody waits for it");
     this.#response = response;
+  }
+
+  /** Writes it as it is kept. Throws a Refusal where that is too much. */
+  #textOf(response: JsonObject): string {
+    const { maxBytes } = this.#options;
+    const text = JSON.stringify(response);
+    if (Buffer.byteLength(text) > maxBytes) throw backgroundTooLarge(maxBytes);
+    return text;
   }
 
   /** Writes down how it ended that came to nothing. */

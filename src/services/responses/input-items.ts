@@ -11,7 +11,7 @@ import { invalidValue, responseInputNotKept, responseNotFound } from "../../erro
 import type { Link, ResponseStore } from "../../storage/responses.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import { bytesOf, type KeptResponses, keptInputOf, outputOf, readKept } from "../kept-responses.ts";
+import { bytesOf, inputItemsOf, type KeptResponses, outputOf, readKept } from "../kept-responses.ts";
 
 export interface InputItemsParts {
   readonly store: ResponseStore;
@@ -50,7 +50,7 @@ async function* itemsOf(
   newestFirst: boolean,
 ): AsyncGenerator<JsonObject> {
   for await (const response of readKept(kept, newestFirst ? line : line.toReversed(), "id")) {
-    const input = keptInputOf(response);
+    const input = inputItemsOf(response)?.map(({ id, item }) => ({ ...item, id }));
     if (!input) throw responseInputNotKept(response.id);
     const items = response.id === id ? input : [...input, ...outputOf(response)];
     yield* newestFirst ? items.reverse() : items;

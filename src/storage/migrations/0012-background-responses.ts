@@ -20,6 +20,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .columns(["expires_at"])
     .execute();
   await db.schema
+    .createIndex("background_responses_by_account")
+    .on("background_responses")
+    .columns(["account_id", "created_at", "id"])
+    .execute();
+  await db.schema
     .createIndex("background_responses_running")
     .on("background_responses")
     .column("node")
