@@ -330,6 +330,22 @@ describe("a request", () => {
     expect(row.cost).toBe(5 * cost.input + 4 * cost.cacheRead + 5 * cost.output + 2 * searchCost);
   });
 
+  test("that has searched before its stream breaks off is charged for that, too", async () => {
+    const charged = async (...before: readonly JsonObject[]) => {
+      const events = responseEvents(responseAnswer([...before, outputMessage("Found.")]));
+      const text = events.findIndex(({ type }) => type === "response.output_text.delta");
+      script((exchange) => {
+        exchange.head(200, eventStream);
+        exchange.end(anthropicFrames(...(events.slice(0, text + 1) as Any)));
+      });
+      const told = await create({ input: "hi", tools: [{ type: "web_search" }], stream: true });
+      return Number((await written(told)).cost);
+    };
+    const plain = await charged();
+    expect(plain).toBeGreaterThan(0);
+    expect(await charged({ ...search, id: "ws_1" }, { ...page, id: "ws_2" })).toBe(plain + searchCost);
+  });
+
   test("that searches is held at its tool's most, or what it allows all tools together", async () => {
     const held = async (body: JsonObject) => {
       const answer = await create({ path: "/v1/responses", request: { model: "thinker", ...body } }, "/explain");
