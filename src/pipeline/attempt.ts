@@ -7,7 +7,7 @@
  */
 
 import type { Answer, AnswerHeaders, Call } from "../call.ts";
-import { Refusal, wouldBeDropped } from "../errors.ts";
+import { wouldBeDropped } from "../errors.ts";
 import type { AttemptFacts } from "../facts.ts";
 import type { Translated } from "../families/translation.ts";
 import { outputBound } from "../ledger/worst-case.ts";
@@ -60,29 +60,8 @@ export interface Answered<O extends Operation, F extends Form> {
   readonly facts: AttemptFacts;
 }
 
-/**
- * Asks `part`, which is the call or one of several that it consists of, at a target; by another operation where its upstream turns
- * out not to have the one of its profile. Throws a Refusal, now or later.
- */
+/** Asks `part`, which is the call or one of several that it consists of, at a target. Throws a Refusal, now or later. */
 export function attemptAt<O extends Operation, F extends Form>(
-  lead: Lead,
-  part: Call<Input<O>>,
-  signal: Signal,
-  isHedge: boolean,
-  options: AttemptOptions<F>,
-): Soon<Answered<O, F>> {
-  const { spare, operation, state } = lead;
-  if (!spare) return attemptBy(lead, part, signal, isHedge, options);
-  if (state.unserved.has(operation)) return attemptBy(spare, part, signal, isHedge, options);
-  const unserved = (error: unknown) => {
-    if (!(error instanceof Refusal) || !error.isUnserved) throw error;
-    state.unserved.note(operation);
-    return attemptBy(spare, part, signal, isHedge, options);
-  };
-  return orElse(() => attemptBy(lead, part, signal, isHedge, options), unserved);
-}
-
-function attemptBy<O extends Operation, F extends Form>(
   lead: Lead,
   part: Call<Input<O>>,
   signal: Signal,
