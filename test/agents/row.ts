@@ -1,0 +1,67 @@
+/** One agent over one upstream: its scenes, and what the gateway's books and log say afterwards. */
+import { subscribe } from "node:diagnostics_channel";
+import type { IncomingMessage } from "node:http";
+import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
+import type { Agent, SceneName } from "./agent.ts";
+import type { UpstreamName } from "./model/server.ts";
+import { type Player, scenes } from "./scenes.ts";
+import { type Stage, setStage } from "./stage.ts";
+
+export interface Row {
+  readonly agent: Agent;
+  readonly upstream: UpstreamName;
+  /** Undefined where a scene has come out as it must, else why not. A scene that the agent lacks is not there. */
+  readonly scenes: ReadonlyMap<SceneName, string | undefined>;
+  /** What is wrong beside the scenes. */
+  readonly faults: readonly string[];
+  readonly seconds: number;
+  /** From the agent's start to its first request, the quickest of its runs. */
+  readonly firstRequestMs: number | undefined;
+}
+
+export async function playRow(agent: Agent, file: string, upstream: UpstreamName, keep: boolean): Promise<Row> {
+  const stage = await setStage(agent, upstream, keep);
+  if (keep) console.log(`  ${stage.folder}`);
+  const player: Player = { agent, file, stage, runs: [] };
+  const arrivals = hearArrivals(stage);
+  const startedAt = performance.now();
+  const played = new Map<SceneName, string | undefined>();
+  for (const [name, play] of scenes) {
+    if (agent.lacks[name] !== undefined) continue;
+    const fault = await play(player).then(() => undefined, messageOf);
+    played.set(name, fault);
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  const faults = faultsOf(stage);
+  await stage.close().catch((error: unknown) => void faults.push(messageOf(error)));
+  const waits = player.runs.flatMap(({ startedAt: begun, tookMs }) => {
+    const first = arrivals.find((at) => at >= begun && at <= begun + tookMs);
+    return first === undefined ? [] : [first - begun];
+  });
+  const firstRequestMs = waits.length > 0 ? Math.min(...waits) : undefined;
+  return { agent, upstream, scenes: played, faults, seconds, firstRequestMs };
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** What the upstream has refused, what the gateway has, and calls that are not charged as they must be: one for each request at the upstream. */
+function faultsOf({ gateway, server, books }: Stage): string[] {
+  const lines = gateway.logged().trim().split("\n").map((line) => JSON.parse(line) as { status?: number; rpc?: string; reason?: string });
+  const failed = lines.filter(({ status = 200 }) => status >= 400).map(({ rpc, status, reason }) => `${rpc}: ${status} ${reason}`);
+  const refused = server.refused.map((words) => `the upstream: ${words}`);
+  const { requests } = books.of({ ...gateway, begunWith: 0 });
+  const charged = requests.filter(({ outcome, cost }) => outcome === Outcome.ANSWERED && cost > 0).length;
+  const uncharged = charged === server.played.length ? [] : [`${charged} calls charged of ${server.played.length}`];
+  return [...new Set([...failed, ...refused, ...uncharged])];
+}
+
+/** Collects the times at which models are asked, by `performance.now()`. */
+function hearArrivals({ gateway }: Stage): number[] {
+  const arrivals: number[] = [];
+  const port = String(gateway.port);
+  subscribe("http.server.request.start", (message) => {
+    const { request } = message as { request: IncomingMessage };
+    if (request.headers.host?.endsWith(port) && /responses|messages|completions/.test(request.url ?? "")) arrivals.push(performance.now());
+  });
+  return arrivals;
+}
