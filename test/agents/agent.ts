@@ -7,7 +7,11 @@ export interface Place {
   readonly apiKey: string;
   readonly model: string;
   /** How our MCP server is started. */
-  readonly mcp: { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
+  readonly mcp: {
+    readonly command: string;
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+  };
 }
 
 /** What its user sets: docs/clients.md shows it as it is. */
@@ -47,6 +51,10 @@ export interface Agent {
   run(errand: Errand): readonly string[];
   /** The prompt by which it sums the session up; without one it is led to do so by a full context. */
   readonly compact?: string;
+  /** Within how many milliseconds of its start its first request must arrive; undefined where nothing is said of it. */
+  readonly startsWithinMs?: number;
+  /** What its user should know besides, for docs/clients.md. */
+  readonly notes: string;
   /** Why a scene cannot be played, in words for the table. */
   readonly lacks: Partial<Record<SceneName, string>>;
 }

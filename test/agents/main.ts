@@ -56,5 +56,7 @@ function print({ agent, upstream, scenes, faults, seconds, firstRequestMs }: Row
 }
 
 if (values.write) await writeClientsPage(rows);
-const failed = rows.filter(({ scenes, faults }) => faults.length > 0 || [...scenes.values()].some((fault) => fault !== undefined));
+const failed = rows.filter(
+  ({ scenes, faults }) => faults.length > 0 || [...scenes.values()].some((fault) => fault !== undefined),
+);
 process.exit(failed.length > 0 ? 1 : 0);

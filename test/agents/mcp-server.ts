@@ -14,7 +14,12 @@ interface Message {
 const stamp = {
   name: "stamp",
   description: "Stamps a text.",
-  inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"], additionalProperties: false },
+  inputSchema: {
+    type: "object",
+    properties: { text: { type: "string" } },
+    required: ["text"],
+    additionalProperties: false,
+  },
 };
 
 const lists: Readonly<Record<string, object>> = {

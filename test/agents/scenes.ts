@@ -71,7 +71,8 @@ async function compaction(player: Player): Promise<void> {
   if (!said(since.at(-1), "Summary of the work")) throw new Error("the summary is not in the next request");
 }
 
-const said = (played: Played | undefined, words: string) => played?.asked.turns.some(({ text }) => text.includes(words));
+const said = (played: Played | undefined, words: string) =>
+  played?.asked.turns.some(({ text }) => text.includes(words));
 
 async function ask(player: Player, prompt: string, more: { resume?: boolean; image?: string } = {}): Promise<Ran> {
   const { agent, file, stage } = player;

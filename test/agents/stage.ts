@@ -31,7 +31,10 @@ export async function setStage(agent: Agent, upstream: UpstreamName, keep: boole
   const file = join(folder, "gateway.yaml");
   await writeFile(file, configuration(upstream, server.upstream.baseUrl));
   const { upstreams, models } = loadConfig(file, {});
-  const gateway = await startTestGateway({ upstreams, models, embeddedModels: false }, { recharge: 300_000_000_000, clock: Date.now });
+  const gateway = await startTestGateway(
+    { upstreams, models, embeddedModels: false },
+    { recharge: 300_000_000_000, clock: Date.now },
+  );
   const { rootUrl, apiKey } = gateway;
   const args = [join(import.meta.dirname, "mcp-server.ts")];
   const mcp = { command: process.execPath, args, env: { STAMP_LOG: stampLog } };
@@ -51,15 +54,18 @@ export async function setStage(agent: Agent, upstream: UpstreamName, keep: boole
   };
 }
 
-/** The server of an open model is of no vendor that the gateway knows. */
+/**
+ * The server of an open model is of no vendor that the gateway knows. What goes to it in its own words goes as it came, but for what
+ * its profile says: it takes no lists of texts where a text is usual.
+ */
 function configuration(upstream: UpstreamName, baseUrl: string): string {
   const kind = upstream === "anthropic" ? "anthropic" : "openai";
-  const vendor = upstream === "strict" ? "" : `, vendor: ${upstream}`;
+  const known = upstream === "strict" ? "profile: { plain_text: [system, assistant, tool] }" : `vendor: ${upstream}`;
   const price = "{ input: '3', output: '15', cache_read: '1', cache_write: '4', cache_write_hour: '6' }";
   const targets = `[{ upstream: far, model: ${modelAt[upstream]} }]`;
   return `
 upstreams:
-  - { name: far, kind: ${kind}, base_url: "${baseUrl}", api_key: upstream-key-0123456789${vendor} }
+  - { name: far, kind: ${kind}, base_url: "${baseUrl}", api_key: upstream-key-0123456789, ${known} }
 models:
   - { id: ${modelAt[upstream]}, aliases: [gpt-alias], family: tried, kind: chat, context_window: 400000, max_output_tokens: 32000, price: ${price}, targets: ${targets} }
 `;

@@ -14,14 +14,16 @@ export const claudeCode: Agent = {
       ANTHROPIC_MODEL: model,
       ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
     },
-    files: { ".mcp.json": JSON.stringify({ mcpServers: { stamps: mcp } }, null, 2) },
+    files: { ".claude.json": JSON.stringify({ mcpServers: { stamps: mcp } }, null, 2) },
   }),
   quiet: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1" },
   run: ({ prompt, resume }) => [
-    ...["--print", prompt, "--mcp-config", "../home/.mcp.json"],
+    ...["--print", prompt],
     ...(resume ? ["--continue"] : []),
     ...["--allowedTools", "Bash,Read,mcp__stamps__stamp"],
   ],
   compact: "/compact",
+  notes:
+    "It takes the address without `/v1`. MCP servers may also be added by `claude mcp add --scope user`. For a model that it does not know, `CLAUDE_CODE_MAX_OUTPUT_TOKENS` says how much it may write.",
   lacks: {},
 };

@@ -33,6 +33,8 @@ export const cline: Agent = {
   // Without a process of its own in the background, which would outlive the run.
   quiet: { CLINE_NO_AUTO_UPDATE: "1", CLINE_SESSION_BACKEND_MODE: "local" },
   run: ({ prompt }) => ["--json", prompt],
+  notes:
+    '`cline auth --provider openai --apikey KEY --baseurl ADDRESS/v1 --modelid MODEL` writes `providers.json`. In VS Code: settings, API Provider "OpenAI Compatible", then base URL with `/v1`, API key and model ID; or "Anthropic" with "Use custom base URL", without `/v1`.',
   lacks: {
     resume: "`--id` opens its window, and takes no prompt",
     compaction: "its sessions go on in its window only",

@@ -1,4 +1,4 @@
-import type { Agent } from "../agent.ts";
+import type { Agent, Place } from "../agent.ts";
 
 export const codex: Agent = {
   name: "codex",
@@ -7,23 +7,7 @@ export const codex: Agent = {
   version: "0.169.0",
   bin: "node_modules/.bin/codex",
   speaks: "responses",
-  setup: ({ rootUrl, apiKey, model, mcp }) => ({
-    env: { CODEX_API_KEY: apiKey },
-    files: {
-      ".codex/config.toml": [
-        `openai_base_url = "${rootUrl}/v1"`,
-        `model = "${model}"`,
-        // Sums up sooner than it would by itself: leave it out.
-        "model_auto_compact_token_limit = 150000",
-        "",
-        "[mcp_servers.stamps]",
-        `command = ${JSON.stringify(mcp.command)}`,
-        `args = ${JSON.stringify(mcp.args)}`,
-        `env = { ${Object.entries(mcp.env).map(([key, value]) => `${key} = ${JSON.stringify(value)}`).join(", ")} }`,
-        "",
-      ].join("\n"),
-    },
-  }),
+  setup: (place) => ({ env: { CODEX_API_KEY: place.apiKey }, files: { ".codex/config.toml": configuration(place) } }),
   quiet: {},
   run: ({ prompt, resume, image }) => [
     ...["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
@@ -31,5 +15,21 @@ export const codex: Agent = {
     ...(image ? ["--image", image] : []),
     ...["--", prompt],
   ],
+  startsWithinMs: 1000,
+  notes:
+    "`CODEX_API_KEY` is for `codex exec`; the window takes the key by `printenv GATEWAY_API_KEY | codex login --with-api-key`. `model_auto_compact_token_limit` is when it sums a session up, and `model_context_window` says how much a model takes that it does not know. Nothing of `[model_providers]` is needed.",
   lacks: {},
 };
+
+function configuration({ rootUrl, model, mcp }: Place): string {
+  const variables = Object.entries(mcp.env).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
+  return `openai_base_url = "${rootUrl}/v1"
+model = "${model}"
+model_auto_compact_token_limit = 150000
+
+[mcp_servers.stamps]
+command = ${JSON.stringify(mcp.command)}
+args = ${JSON.stringify(mcp.args)}
+env = { ${variables.join(", ")} }
+`;
+}

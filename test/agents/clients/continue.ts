@@ -17,8 +17,8 @@ export const continueCli: Agent = {
           {
             ...{ name: "Gateway", provider: "openai", model, apiBase: `${rootUrl}/v1`, apiKey },
             ...{ roles: ["chat", "edit", "apply"], capabilities: ["tool_use", "image_input"] },
-            // Sums up where a conversation comes near to so many tokens.
-            defaultCompletionOptions: { contextLength: 16_000, maxTokens: 2_000 },
+            // It sums up where a conversation comes near to so many tokens, of which it counts more for Claude: put in what the model has.
+            defaultCompletionOptions: { contextLength: model.startsWith("claude") ? 20_000 : 16_000, maxTokens: 2_000 },
           },
         ],
         mcpServers: [{ name: "stamps", ...mcp }],
@@ -26,10 +26,8 @@ export const continueCli: Agent = {
     },
   }),
   quiet: { CONTINUE_TELEMETRY_ENABLED: "0", CONTINUE_CLI_DISABLE_AUTO_UPDATE: "1" },
-  run: ({ prompt, resume }) => [
-    ...["--print", "--auto", "--config", "../home/.continue/config.yaml"],
-    ...(resume ? ["--resume"] : []),
-    prompt,
-  ],
+  run: ({ prompt, resume }) => [...["--print", "--auto"], ...(resume ? ["--resume"] : []), prompt],
+  notes:
+    "The extensions for VS Code and JetBrains read the same file. `provider: anthropic` with `apiBase: ADDRESS/v1` speaks messages.",
   lacks: { image: "its command line takes no image" },
 };

@@ -34,7 +34,15 @@ const shell = tool({
 function input() {
   if (values.image === undefined) return prompt;
   const image = `data:image/png;base64,${readFileSync(values.image, "base64")}`;
-  return [{ role: "user", content: [{ type: "input_text", text: prompt }, { type: "input_image", image }] }];
+  return [
+    {
+      role: "user",
+      content: [
+        { type: "input_text", text: prompt },
+        { type: "input_image", image },
+      ],
+    },
+  ];
 }
 
 if (prompt === "/compact") {
@@ -42,10 +50,18 @@ if (prompt === "/compact") {
   const compacting = new OpenAIResponsesCompactionSession({ underlyingSession: session, model: "gpt-alias" });
   await compacting.runCompaction({ force: true, compactionMode: "input" });
 } else {
-  const stamps = new MCPServerStdio({ name: "stamps", ...JSON.parse(readFileSync(join(process.env.HOME, "mcp.json"), "utf8")) });
+  const stamps = new MCPServerStdio({
+    name: "stamps",
+    ...JSON.parse(readFileSync(join(process.env.HOME, "mcp.json"), "utf8")),
+  });
   await stamps.connect();
   try {
-    const agent = new Agent({ name: "Helper", instructions: "Do what you are asked.", tools: [shell], mcpServers: [stamps] });
+    const agent = new Agent({
+      name: "Helper",
+      instructions: "Do what you are asked.",
+      tools: [shell],
+      mcpServers: [stamps],
+    });
     const sessionInputCallback = (before, now) => [...before, ...now];
     const { finalOutput } = await run(agent, input(), { session, sessionInputCallback });
     console.log(finalOutput);

@@ -19,6 +19,8 @@ export const openaiAgents: Agent = {
   quiet: { OPENAI_AGENTS_DISABLE_TRACING: "1" },
   run: ({ prompt, resume, image }) => [prompt, ...(resume ? ["--resume"] : []), ...(image ? ["--image", image] : [])],
   compact: "/compact",
+  notes:
+    'Anything that is not told otherwise uses these variables. `setOpenAIAPI("chat_completions")` makes it speak chat. The SDK sends traces to OpenAI unless they are switched off, as here by `OPENAI_AGENTS_DISABLE_TRACING=1`. The program is [one with a shell, an MCP server and a session](../test/agents/clients/openai-agents-program.mjs).',
   lacks: {},
 };
 

@@ -47,5 +47,7 @@ export const opencode: Agent = {
     prompt,
     ...(image ? ["--file", image] : []),
   ],
+  notes:
+    "It takes any number of models; of each it must be told what it takes (`attachment`, `modalities`) and how much (`limit`). `@ai-sdk/anthropic` and `@ai-sdk/openai` in the place of `npm` work too: they speak messages and responses.",
   lacks: {},
 };

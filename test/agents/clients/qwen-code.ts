@@ -13,8 +13,8 @@ export const qwenCode: Agent = {
       ".qwen/settings.json": JSON.stringify(
         {
           security: { auth: { selectedType: "openai" } },
-          // It sums a session up when it comes near to so many tokens: put in what the model has.
-          model: { generationConfig: { contextWindowSize: 225_000 } },
+          // Of a model that it does not know: it sums a session up when that comes near to so many tokens.
+          model: { generationConfig: { contextWindowSize: 225_000, modalities: { image: true } } },
           mcpServers: { stamps: { ...mcp, trust: true } },
         },
         null,
@@ -27,5 +27,7 @@ export const qwenCode: Agent = {
     ...(resume ? ["--continue"] : []),
     ...["--yolo", "--prompt", image ? `@${image} ${prompt}` : prompt],
   ],
+  notes:
+    "`generationConfig` is for models that it does not know. `--auth-type anthropic` with `ANTHROPIC_BASE_URL` and `ANTHROPIC_API_KEY` speaks messages.",
   lacks: {},
 };

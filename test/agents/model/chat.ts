@@ -59,7 +59,8 @@ function answer(exchange: ScriptedExchange, body: Body, reply: Reply, id: string
   if (!body.stream) {
     const message = { role: "assistant", content: calls ? null : reply.text, ...(calls && { tool_calls: calls }) };
     const choices = [{ index: 0, message, logprobs: null, finish_reason }];
-    return exchange.json(200, { ...head, object: "chat.completion", choices, usage: usageOf(reply) });
+    exchange.json(200, { ...head, object: "chat.completion", choices, usage: usageOf(reply) });
+    return;
   }
   const chunk = (delta: object, reason: string | null = null) => {
     const choices = [{ index: 0, delta, logprobs: null, finish_reason: reason }];

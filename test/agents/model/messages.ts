@@ -1,7 +1,7 @@
 /** Anthropic's Messages API, as the model of the agents' test reads it and answers in it; it refuses what the real one refuses. */
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
-import { anthropicError, anthropicFrames, blockEvents } from "../../support/vendors.ts";
 import { eventStream } from "../../support/scripted-upstream.ts";
+import { anthropicError, anthropicFrames, blockEvents } from "../../support/vendors.ts";
 import type { Asked, Reply, Schema, Turn } from "./plan.ts";
 import { type Body, cut, type Spoken, textsOf } from "./spoken.ts";
 
@@ -17,7 +17,7 @@ const blocksOf = ({ content }: Body): readonly Body[] => (Array.isArray(content)
 
 function refuses(body: Body): object | undefined {
   const wrong = wrongWith(body);
-  return wrong && anthropicError("invalid_request_error", wrong);
+  return wrong === undefined ? undefined : anthropicError("invalid_request_error", wrong);
 }
 
 function wrongWith(body: Body): string | undefined {
@@ -28,11 +28,14 @@ function wrongWith(body: Body): string | undefined {
   if (turns[0]?.role !== "user") return "messages: first message must use the user role";
   const tool = ((body.tools ?? []) as readonly Body[]).find(({ name }) => !/^[\w-]{1,128}$/.test(String(name)));
   if (tool) return `tools: ${tool.name} does not match the pattern of names`;
-  const schema = ((body.tools ?? []) as readonly Body[]).find(({ input_schema }) => !isTakenSchema(input_schema as Body));
+  const schema = ((body.tools ?? []) as readonly Body[]).find(
+    ({ input_schema }) => !isTakenSchema(input_schema as Body),
+  );
   if (schema) return `tools.${schema.name}.input_schema: is not supported`;
   for (const turn of turns) {
     if (turn.role !== "user" && turn.role !== "assistant" && turn.role !== "system") return `role ${turn.role}`;
-    if (blocksOf(turn).some(({ type, text }) => type === "text" && text === "")) return "text content blocks must be non-empty";
+    if (blocksOf(turn).some(({ type, text }) => type === "text" && text === ""))
+      return "text content blocks must be non-empty";
     if (blocksOf(turn).some(({ type, signature }) => type === "thinking" && !signature)) return "Invalid `signature`";
   }
   const marks = JSON.stringify([body.system, body.tools, body.messages]).match(/"cache_control":\{/g) ?? [];
@@ -73,7 +76,11 @@ function turnsOf(message: Body): Turn[] {
   const blocks = blocksOf(message);
   const results = blocks.filter(({ type }) => type === "tool_result");
   const others = blocks.filter(({ type }) => type !== "tool_result");
-  const turns: Turn[] = results.map((result) => ({ role: "tool", text: textsOf(result.content), images: imagesIn(blocksOf(result)) }));
+  const turns: Turn[] = results.map((result) => ({
+    role: "tool",
+    text: textsOf(result.content),
+    images: imagesIn(blocksOf(result)),
+  }));
   const text = typeof message.content === "string" ? message.content : textsOf(others);
   if (text === "" && others.length === 0) return turns;
   return [...turns, { role: message.role as Turn["role"], text, images: imagesIn(others) }];
@@ -109,12 +116,16 @@ function answer(exchange: ScriptedExchange, body: Body, reply: Reply, id: string
   const blocks = blocksIn(reply, body, id);
   if (!body.stream) {
     const content = blocks.map(({ block, deltas }) => wholeOf(block, deltas, reply));
-    return exchange.json(200, { ...head, content, stop_reason, usage });
+    exchange.json(200, { ...head, content, stop_reason, usage });
+    return;
   }
   exchange.head(200, eventStream);
   exchange.end(
     anthropicFrames(
-      { type: "message_start", message: { ...head, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } } },
+      {
+        type: "message_start",
+        message: { ...head, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } },
+      },
       ...blocks.flatMap(({ block, deltas }, index) => blockEvents(index, block, ...deltas)),
       { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 20 } },
       { type: "message_stop" },

@@ -50,8 +50,11 @@ export interface Reply {
 const planPattern = /\(plan: (\w+)(?: ([\w./-]+))?\)/g;
 const wordPattern = /\bword-[a-z]+\b/g;
 const summaryPattern = /summar|compact|handoff|hand-off/i;
-/** What the shell prints nowhere stands in the command, so who says it has run it. */
-const command = "printf '%s-%s' made here | tee made.txt";
+/**
+ * What the shell prints stands nowhere in the command, so who says it has run it. It ends a moment later, for there are agents that
+ * lose what a command prints that ends at once.
+ */
+const command = "printf '%s-%s' made here | tee made.txt; sleep 0.3";
 
 const usual = 1000;
 const full = 195_000;
@@ -108,7 +111,10 @@ function isSideJob(turns: readonly Turn[], since: readonly Turn[], tools: readon
 }
 
 function callShell(plan: string, tools: readonly Tool[]): Reply {
-  const tool = find(tools, /^(bash|shell|exec_command|shell_command|local_shell|run_shell|run_shell_command|run_commands?|execute_command|run_terminal_command)$/i);
+  const tool = find(
+    tools,
+    /^(bash|shell|exec_command|shell_command|local_shell|run_shell|run_shell_command|run_commands?|execute_command|run_terminal_command)$/i,
+  );
   return tool ? call(plan, tool, { command }) : say(plan, `There is no shell among ${named(tools)}.`);
 }
 
@@ -118,7 +124,8 @@ function callStamp(tools: readonly Tool[], found: Turn | undefined): Reply {
   if (tool) return call("mcp", tool, { text: "pear" });
   const other = found && find(tools, /^tool_call$/);
   const name = found?.text.match(/"name":"(\w*stamp)"/)?.[1];
-  if (other && name) return { ...say("mcp", ""), call: { tool: other, arguments: { name, arguments: { text: "pear" } } } };
+  if (other && name)
+    return { ...say("mcp", ""), call: { tool: other, arguments: { name, arguments: { text: "pear" } } } };
   const search = found ? undefined : find(tools, /^tool_?search/i);
   return search ? call("mcp", search, { query: "stamp" }) : say("mcp", `There is no stamp among ${named(tools)}.`);
 }
@@ -155,12 +162,27 @@ function meantFor(key: string, { command, path, ...others }: Readonly<Record<str
 function fitted(value: string, key: string, { type, items }: Schema): unknown {
   if (type !== "array" && items === undefined) return value;
   const { properties } = items ?? {};
-  if (properties) return [Object.fromEntries(Object.keys(properties).filter((name) => pathKeys.test(name) || commandKeys.test(name)).map((name) => [name, value]))];
+  if (properties)
+    return [
+      Object.fromEntries(
+        Object.keys(properties)
+          .filter((name) => pathKeys.test(name) || commandKeys.test(name))
+          .map((name) => [name, value]),
+      ),
+    ];
   return key === "command" ? ["bash", "-lc", value] : [value];
 }
 
 function madeUp({ type, enum: values }: Schema): unknown {
   if (values?.length) return values[0];
   const [kind] = [type].flat();
-  return kind === "boolean" ? false : kind === "number" || kind === "integer" ? 1 : kind === "array" ? [] : kind === "object" ? {} : "as asked";
+  return kind === "boolean"
+    ? false
+    : kind === "number" || kind === "integer"
+      ? 1
+      : kind === "array"
+        ? []
+        : kind === "object"
+          ? {}
+          : "as asked";
 }

@@ -18,7 +18,8 @@ function read({ instructions, input, tools }: Body): Asked {
 
 /** A namespace is its tools; what the server runs itself is none. */
 function toolsOf({ type, name, parameters, tools }: Body): Tool[] {
-  if (type === "namespace") return (tools as readonly Body[]).flatMap(toolsOf).map((tool) => ({ ...tool, namespace: name }));
+  if (type === "namespace")
+    return (tools as readonly Body[]).flatMap(toolsOf).map((tool) => ({ ...tool, namespace: name }));
   return typeof name === "string" ? [{ name, schema: parameters as Schema | undefined }] : [];
 }
 
@@ -38,20 +39,41 @@ function itemOf({ text, call }: Reply, id: string): Body {
   }
   const { namespace } = call.tool as Tool & { readonly namespace?: string };
   const names = { call_id: `call_${id}`, name: call.tool.name, ...(namespace && { namespace }) };
-  return { id: `fc_${id}`, type: "function_call", status: "completed", ...names, arguments: JSON.stringify(call.arguments) };
+  return {
+    id: `fc_${id}`,
+    type: "function_call",
+    status: "completed",
+    ...names,
+    arguments: JSON.stringify(call.arguments),
+  };
 }
 
 function answer(exchange: ScriptedExchange, body: Body, reply: Reply, id: string): void {
   const details = { input_tokens_details: { cached_tokens: 0 }, output_tokens_details: { reasoning_tokens: 0 } };
-  const usage = { input_tokens: reply.promptTokens, output_tokens: 20, total_tokens: reply.promptTokens + 20, ...details };
+  const usage = {
+    input_tokens: reply.promptTokens,
+    output_tokens: 20,
+    total_tokens: reply.promptTokens + 20,
+    ...details,
+  };
   const item = itemOf(reply, id);
   const head = {
-    ...{ id: `resp_${id}`, object: "response", created_at: 1, model: body.model, error: null, incomplete_details: null },
+    ...{
+      id: `resp_${id}`,
+      object: "response",
+      created_at: 1,
+      model: body.model,
+      error: null,
+      incomplete_details: null,
+    },
     ...{ instructions: null, metadata: {}, tools: [], tool_choice: "auto", parallel_tool_calls: true },
     ...{ temperature: 1, top_p: 1 },
   };
   const done = { ...head, status: "completed", output: [item], usage };
-  if (!body.stream) return exchange.json(200, done);
+  if (!body.stream) {
+    exchange.json(200, done);
+    return;
+  }
   const begun = { ...head, status: "in_progress", output: [], usage: null };
   const events = [
     { type: "response.created", response: begun },

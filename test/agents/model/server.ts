@@ -1,5 +1,9 @@
 /** Upstreams with the model of the agents' test: OpenAI's, Anthropic's, and a strict server of an open model. */
-import { type ScriptedExchange, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import {
+  type ScriptedExchange,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+} from "../../support/scripted-upstream.ts";
 import { type StrictServer, strictServers } from "../../support/strict-servers.ts";
 import { chatOf } from "./chat.ts";
 import { messages } from "./messages.ts";
@@ -20,7 +24,15 @@ export const modelAt: Readonly<Record<UpstreamName, string>> = {
 /** What a strict server of an open model knows: of everything else it says that it is not permitted. */
 const plainKeys = [
   ...["model", "messages", "stream", "stream_options", "max_tokens", "temperature", "top_p", "stop", "seed", "n"],
-  ...["presence_penalty", "frequency_penalty", "tools", "tool_choice", "parallel_tool_calls", "response_format", "user"],
+  ...[
+    "presence_penalty",
+    "frequency_penalty",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "response_format",
+    "user",
+  ],
 ];
 
 const serverOf = (vendor: string, model?: string) =>
@@ -52,12 +64,18 @@ export async function startModelServer(name: UpstreamName): Promise<ModelServer>
   const [played, refused]: [Played[], string[]] = [[], []];
   function script(exchange: ScriptedExchange): void {
     const path = exchange.path.replace(/\?.*/, "");
-    if (path === "/v1/messages/count_tokens") return exchange.json(200, { input_tokens: 1000 });
     const spoken = served[name][path];
-    if (!spoken) return refuse(exchange, 404, { error: { message: `there is no ${path}`, type: "not_found" } });
+    if (path === "/v1/messages/count_tokens") exchange.json(200, { input_tokens: 1000 });
+    else if (spoken) speak(exchange, path, spoken);
+    else refuse(exchange, 404, { error: { message: `there is no ${path}`, type: "not_found" } });
+  }
+  function speak(exchange: ScriptedExchange, path: string, spoken: Spoken): void {
     const body = JSON.parse(exchange.body.toString()) as Body;
     const fault = spoken.refuses(body);
-    if (fault) return refuse(exchange, 400, fault);
+    if (fault) {
+      refuse(exchange, 400, fault);
+      return;
+    }
     const asked = spoken.read(body);
     const reply = play(asked);
     played.push({ path, body, asked, reply });
