@@ -28,6 +28,8 @@ export interface Caller {
   readonly models: readonly string[];
   /** Whether cost must be known and covered beforehand: its account is prepaid, or the key has a limit. */
   readonly mustPay: boolean;
+  /** Whether models that have no price cost its account nothing, though it must pay; unset: they do not, and are refused. */
+  readonly isFreeUnpriced?: boolean | undefined;
   /** Whether its key has a limit of its own. */
   readonly isLimited: boolean;
   /** At which version of what is stored all of this was read; unset where that is not known. */
@@ -104,11 +106,30 @@ export interface BodyRoom {
 /** For calls that came through no door. */
 export const anyRoom: BodyRoom = { bytes: 0, maxBytes: Number.POSITIVE_INFINITY, grow() {}, growTo() {} };
 
+/**
+ * What a connection remembers of the last response on it, so that the next may go on from it, whether or not it is kept.
+ */
+export interface Remembered {
+  /** Returns the conversation that ended in this response; undefined where it is not remembered. */
+  find(responseId: string): RememberedConversation | undefined;
+  /** Remembers this one instead of the last, as far as there is room. */
+  keep(responseId: string, conversation: RememberedConversation): void;
+}
+
+export interface RememberedConversation {
+  /** Lists of items as JSON, oldest first. */
+  readonly pieces: readonly string[];
+  /** Whether the response is kept beyond the connection. */
+  readonly isKept: boolean;
+}
+
 /** A call as a door hands it over. */
 export interface Asked<I extends DescMessage = DescMessage> extends Arrival {
   readonly caller: Caller;
   readonly request: Wire<I>;
   readonly body: BodyRoom;
+  /** What the connection remembers; unset where a call is a connection's only one, as far as it knows. */
+  readonly remembered?: Remembered | undefined;
   /** Aborted when the caller goes away or its deadline passes. */
   readonly signal: Signal;
 }
@@ -116,6 +137,8 @@ export interface Asked<I extends DescMessage = DescMessage> extends Arrival {
 export interface Call<I extends DescMessage = DescMessage> extends Asked<I> {
   /** What is found out about it on its way. */
   readonly facts: Facts;
+  /** Told when what it may cost is reserved, and before its model is asked. */
+  readonly onReserved?: (() => void) | undefined;
 }
 
 /**

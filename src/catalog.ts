@@ -1,9 +1,10 @@
 /**
  * The models that this gateway serves, by id and alias, and where each is served.
  */
-import type { ModelConfig } from "./config/config.ts";
+import type { ModelConfig, PriceConfig } from "./config/config.ts";
 import { modelNotFound, modelOfOtherKind } from "./errors.ts";
 import type { Price } from "./ledger/price.ts";
+import { priceOf } from "./ledger/price-of.ts";
 
 export interface Model {
   readonly id: string;
@@ -37,6 +38,8 @@ export interface Target {
   readonly priority: number;
   /** Share among targets of the same priority. */
   readonly weight: number;
+  /** Whether its upstream computes in one region, for which some vendors have another price; unset: it does not. */
+  readonly isRegional?: boolean;
 }
 
 export interface Catalog {
@@ -47,35 +50,48 @@ export interface Catalog {
   list(): readonly Model[];
 }
 
-/** What must have a price before anything of the kind has one. */
-const pricedParts = { chat: ["input", "output"], embedding: ["input"], speech: ["characters"] } as const;
-
-/** A cache costs what input costs, where the vendor has no price for it. */
-function priceOf({ kind, price }: ModelConfig): Price | undefined {
-  if (!price || pricedParts[kind].some((part) => price[part] === undefined)) return undefined;
-  const { input = 0, output = 0, characters = 0 } = price;
-  const { cache_read = input, cache_write = input, cache_write_hour = cache_write } = price;
-  return {
-    input,
-    output,
-    characters,
-    cacheRead: cache_read,
-    cacheWrite: cache_write,
-    cacheWriteHour: cache_write_hour,
-  };
-}
-
 /** Whether an operation that the model's upstream speaks may be asked of it as it came: OpenAI's chat models refuse one. */
 export function mayRelay({ completions }: Model, operation: string): boolean {
   return operation !== "completions" || completions === "native";
 }
 
-/** Where two models have the same name, the first has it. */
-export function createCatalog(configs: readonly ModelConfig[]): Catalog {
+/** A catalog whose models may change while calls are under way: each goes on with the model that it found. */
+export interface ModelTable extends Catalog {
+  /** Has these models served in the place of all. What is as it was stays the same object: how targets fare is known by them. */
+  replace(configs: readonly ModelConfig[]): void;
+}
+
+export interface CatalogOptions {
+  /** The price of models that have none of their own; unset: they have none. */
+  readonly unpriced?: PriceConfig | undefined;
+  /** The names of upstreams that compute in one region. */
+  readonly regional?: ReadonlySet<string>;
+}
+
+export function createModelTable(configs: readonly ModelConfig[], options: CatalogOptions = {}): ModelTable {
+  let current = createCatalog(configs, options);
+  return {
+    get: (name) => current.get(name),
+    find: (name, kind) => current.find(name, kind),
+    list: () => current.list(),
+    replace(next) {
+      current = createCatalog(next, options, current);
+    },
+  };
+}
+
+/** Where two models have the same name, the first has it. `before` lends what is as it was. */
+export function createCatalog(
+  configs: readonly ModelConfig[],
+  { unpriced, regional }: CatalogOptions = {},
+  before?: Pick<Catalog, "list">,
+): Catalog {
   const byName = new Map<string, Model>();
+  const known = new Map(before?.list().map((model) => [model.id, model]));
   const models = configs.map((config): Model => {
-    const price = priceOf(config);
-    const model: Model = {
+    const price = priceOf(config, unpriced);
+    const was = known.get(config.id);
+    const made: Model = {
       id: config.id,
       aliases: config.aliases.filter((name) => name !== config.id && !byName.has(name)),
       family: config.family,
@@ -89,11 +105,16 @@ export function createCatalog(configs: readonly ModelConfig[]): Catalog {
       sticky: config.sticky ?? (price !== undefined && price.cacheRead < price.input),
       reasons: config.reasoning,
       price,
-      targets: config.targets,
+      targets: config.targets.map((written) => {
+        const target = regional?.has(written.upstream) ? { ...written, isRegional: true } : written;
+        return was?.targets.find((other) => isAlike(other, target)) ?? target;
+      }),
     };
+    const model = was && isAlike(was, made) ? was : made;
     for (const name of [config.id, ...config.aliases]) if (!byName.has(name)) byName.set(name, model);
     return model;
   });
+  const listed = models.filter((model) => byName.get(model.id) === model);
   return {
     get(idOrAlias) {
       const model = byName.get(idOrAlias);
@@ -106,6 +127,11 @@ export function createCatalog(configs: readonly ModelConfig[]): Catalog {
       if (model.kind !== kind) throw modelOfOtherKind(idOrAlias, model.kind);
       return model;
     },
-    list: () => models.filter((model) => byName.get(model.id) === model),
+    list: () => listed,
   };
+}
+
+/** Both are data alone, made by the same steps. */
+function isAlike(one: Model | Target, other: Model | Target): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
 }

@@ -251,8 +251,22 @@ export function insufficientCredit(of: "balance" | "limit", needed: string, avai
 export function modelUnpriced(model: string): Refusal {
   const message =
     `The model \`${model}\` has no price, and this API key pays for its calls beforehand. ` +
-    "Use another model, or ask the operator of the gateway for a price.";
+    "Use another model, or ask the operator of the gateway for a price (`price` of the model, or `unpriced_models`, in gateway.yaml).";
   return new Refusal(Reason.MODEL_UNPRICED, message, { param: "model" });
+}
+
+/** For a request whose `param` asks for a way of being served that costs more, or other than usual, by nobody knows how much. */
+export function wayUnpriced(model: string, param: "service_tier" | "speed" | "inference_geo" | "tools"): Refusal {
+  const what = {
+    service_tier: "this service tier",
+    speed: "this speed",
+    inference_geo: "a region",
+    tools: "web search",
+  };
+  const message =
+    `The model \`${model}\` has no price for ${what[param]}. ` +
+    "Ask without it, or ask the operator of the gateway for a price (`price` of the model, in gateway.yaml).";
+  return new Refusal(Reason.MODEL_UNPRICED, message, { param });
 }
 
 // The path and the model.
@@ -268,6 +282,31 @@ export function responsesSocketNotServed(): Refusal {
     headers: { connection: "close" },
     standing: [Code.Unimplemented, 426],
   });
+}
+
+/** RFC 6455, 4.2.2: the answer names the version that is served. */
+export function socketVersionNotServed(): Refusal {
+  const message = "WebSockets are served by version 13 of the protocol. Send `Sec-WebSocket-Version: 13`.";
+  const headers = { "sec-websocket-version": "13" };
+  return new Refusal(Reason.METHOD_NOT_ALLOWED, message, { headers, standing: [Code.Unimplemented, 426] });
+}
+
+/** `header` is the one that is missing, or not as RFC 6455 has it. */
+export function socketHandshakeFaulty(header: string): Refusal {
+  return new Refusal(
+    Reason.MALFORMED_BODY,
+    `The handshake lacks a valid header '${header}'. Use a client of WebSockets.`,
+  );
+}
+
+export function answerUnderWay(): Refusal {
+  return conflict("A response is under way on this connection. Wait for its end, or open another connection.");
+}
+
+/** As OpenAI names it: its clients open another. */
+export function socketTooOld(): Refusal {
+  const message = "A connection lasts for 60 minutes. Open another, and send the whole conversation.";
+  return new Refusal(Reason.INVALID_VALUE, message, { openaiCode: "websocket_connection_limit_reached" });
 }
 
 export function methodNotAllowed(method: string, allowed: readonly string[]): Refusal {
@@ -310,6 +349,34 @@ export function previousResponseNotFound(id: string): Refusal {
 
 export function responseNotFound(id: string): Refusal {
   return new Refusal(Reason.NOT_STORED, `Response with id '${id}' not found.`, { param: "id" });
+}
+
+export function responseInputNotKept(id: string): Refusal {
+  const message = `The input of the response '${id}' was too large to be kept, and cannot be listed.`;
+  return new Refusal(Reason.NOT_STORED, message, { param: "id" });
+}
+
+/** For a response that is made in the background, whose events are there no more, or were never asked for. */
+export function responseEventsGone(id: string, why: string): Refusal {
+  const message = `The response '${id}' cannot be told as a stream: ${why}. Ask for it without \`stream\`.`;
+  return new Refusal(Reason.INVALID_VALUE, message, { param: "stream" });
+}
+
+/** For a response for which there is no place in the background now. `whose` says whose places are taken. */
+export function backgroundTooMany(whose: "the gateway" | "the account"): Refusal {
+  const message = `As many responses are made in the background as ${whose} may have. Wait for some, or cancel them.`;
+  return new Refusal(Reason.GATEWAY_BUSY, message, { headers: { "retry-after": "5" } });
+}
+
+/** For a call in the background that its process could not end. */
+export function backgroundInterrupted(): Refusal {
+  const message = "The gateway was stopped before the response was complete. Ask for it again.";
+  return new Refusal(Reason.GATEWAY_BUSY, message);
+}
+
+export function backgroundTooLarge(maxBytes: number): Refusal {
+  const message = `The response is larger than the ${maxBytes} bytes that are kept. Ask for less, or for a stream in the foreground.`;
+  return new Refusal(Reason.REQUEST_TOO_LARGE, message);
 }
 
 export function itemNotFound(id: string): Refusal {

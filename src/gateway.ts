@@ -17,7 +17,11 @@ import { type Listener, listen } from "./transport/listen.ts";
 import { problem } from "./transport/problems.ts";
 
 /** What the gateway is given; the clock and the chance are the machine's where nobody says otherwise. A clock that is given is the exact one, too. */
-export type GatewayParts = Omit<Parts, "clock" | "exactClock" | "random"> & Partial<Pick<Parts, "clock" | "random">>;
+export type GatewayParts = Omit<Parts, "clock" | "exactClock" | "random"> &
+  Partial<Pick<Parts, "clock" | "random">> & {
+    /** Whether it takes calls, but is not ready until `prepared` is called: something of its start is still to be made. */
+    readonly isPreparing?: boolean;
+  };
 
 /** How long closing waits for what calls used to be counted. The ledger waits longer, for what is guessed to be charged. */
 const countMs = 5_000;
@@ -26,11 +30,15 @@ const countMs = 5_000;
 export interface Counts extends ConnectionCounts {
   /** Bytes of requests' bodies. */
   readonly bodyBytes: number;
+  /** Bytes of what connections remember of the responses on them. */
+  readonly rememberedBytes: number;
   /** Requests at upstreams, and calls that wait for a place there. */
   readonly upstreamRunning: number;
   readonly upstreamQueued: number;
   /** Streams whose callers have left, which are read on to their usage. */
   readonly drains: number;
+  /** Responses that are made in the background. */
+  readonly background: number;
   /** Calls that hold credit. */
   readonly holds: number;
 }
@@ -42,6 +50,10 @@ export interface Gateway {
   readonly metricsPort: number | undefined;
   /** What is open and under way at this moment. */
   counts(): Counts;
+  /** Serves these models from now on, in the place of the configuration's. Calls under way go on with theirs. */
+  readonly serveModels: Shared["serveModels"];
+  /** Says that it is ready, where it was started as one that is not yet. */
+  prepared(): void;
   /**
    * Loads what the first calls of the models served would wait for, while calls are taken. Resolves when nothing is left
    * to load; never rejects.
@@ -57,8 +69,8 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const parts: Parts = { clock: readClock, exactClock, random: Math.random, ...given };
   const { config, storage, log, clock } = parts;
   const shared = createShared(parts);
-  const { catalog, providers, ledger, drains, hurry, onError } = shared;
-  const readiness = createReadiness(storage.writable);
+  const { catalog, providers, ledger, drains, background, hurry, onError } = shared;
+  const readiness = createReadiness(storage.writable, given.isPreparing);
   let listener: Listener | undefined;
   const open = () => listener?.counts() ?? nothingOpen;
   const seeing = await createSeeing(parts, shared, open);
@@ -82,14 +94,19 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   return {
     host: listening.host,
     port: listening.port,
-    counts: () => ({ ...open(), bodyBytes: shared.bodies.bytes, ...runningAt(parts, shared) }),
+    counts: () => ({ ...open(), ...bytesAt(shared), ...runningAt(parts, shared) }),
     metricsPort: seeing.metricsPort,
+    serveModels: shared.serveModels,
+    prepared: readiness.prepared,
     warm: () => warmModels(catalog, providers, log),
     async close() {
       readiness.drain();
       checks.close();
       const closesAt = performance.now() + config.drainMs;
-      await listening.close(config.drainMs);
+      // Who follows a response in the background holds a connection until its end.
+      await Promise.all([listening.close(config.drainMs), background.close(config.drainMs)]);
+      // What was begun meanwhile.
+      await background.close(Math.max(0, closesAt - performance.now()));
       await drains.close(Math.max(0, closesAt - performance.now()));
       // Nobody is served any more, and what is not written now is left to another process.
       waitAgain();
@@ -104,12 +121,17 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   };
 }
 
-function runningAt({ config, storage }: Parts, { health, queues, drains }: Shared) {
+function bytesAt({ bodies, memories }: Shared) {
+  return { bodyBytes: bodies.bytes, rememberedBytes: memories.bytes };
+}
+
+function runningAt({ config, storage }: Parts, { health, queues, drains, background }: Shared) {
   const names = config.upstreams.map(({ name }) => name);
   return {
     upstreamRunning: names.reduce((sum, name) => sum + health.fared(name).running, 0),
     upstreamQueued: names.reduce((sum, name) => sum + queues.queued(name), 0),
     drains: drains.count(),
+    background: background.count,
     holds: storage.holds.total().count,
   };
 }

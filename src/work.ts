@@ -4,7 +4,7 @@
  *
  * All such work in a process waits in one line. Between two turns the event loop goes round once, however many wait.
  */
-import { Later } from "./soon.ts";
+import { Later, type Soon } from "./soon.ts";
 
 export type Work<T> = Generator<undefined, T, undefined>;
 
@@ -14,6 +14,11 @@ export function doNow<T>(work: Work<T>): T {
     const { done, value } = work.next();
     if (done) return value;
   }
+}
+
+/** Does it in turns where it may be long, else at once. Throws now what fails at once. */
+export function doSoon<T>(work: Work<T>, mayBeLong: boolean): Soon<T> {
+  return mayBeLong ? doInTurns(work) : doNow(work);
 }
 
 /** How many items, each a message or a part of one, may be worked on between two interruptions. */

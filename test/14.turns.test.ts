@@ -11,8 +11,10 @@ import { CreateEmbeddingsRequestSchema as embeddings } from "../gen/modelgateway
 import { CreateMessageRequestSchema as messages } from "../gen/modelgateway/v1/messages_pb.ts";
 import { CreateResponseRequestSchema as responses } from "../gen/modelgateway/v1/responses_pb.ts";
 import { chatToMessages } from "../src/families/chat-to-messages/index.ts";
+import { chatToResponses } from "../src/families/chat-to-responses/index.ts";
 import { messagesToChat } from "../src/families/messages-to-chat/index.ts";
 import { responsesToChat } from "../src/families/responses-to-chat/index.ts";
+import { relayResponses } from "../src/families/responses-to-responses/index.ts";
 import type { Translation } from "../src/families/translation.ts";
 import { isSureOfLong } from "../src/pipeline/long-check.ts";
 import { join } from "../src/wire/join.ts";
@@ -81,6 +83,25 @@ describe("translated in turns are", () => {
     const { list, taken } = watched(members[key] as unknown[]);
     strictEqual(list.length, count);
     Object.assign(members, { [key]: list });
+    const { most, all } = longestTurn(translation.translate(request as never, context), taken);
+    ok(all >= count, `${all} of ${count} were looked at`);
+    ok(most <= mostItems, `${most} in a turn`);
+  });
+});
+
+/** Those that read JSON, and no message: each with the list that is long. */
+// biome-ignore format: a row each
+const ofJson: Readonly<Record<string, readonly [Translation, DescMessage, (list: unknown[]) => unknown, unknown[]]>> = {
+  "messages of a chat, for responses": [chatToResponses as never, chat, (list) => ({ ...of, messages: list }), many((i) => ({ role: role(i), content: "a", name: "n" }))],
+  "parts of a chat's message, for responses": [chatToResponses as never, chat, (list) => ({ ...of, messages: [{ role: "user", content: list }] }), many(() => ({ type: "text", text: "a" }))],
+  "calls of a chat's message, for responses": [chatToResponses as never, chat, (list) => ({ ...of, messages: [{ role: "assistant", tool_calls: list }] }), many(() => ({ id: "c", type: "function", function: { name: "f", arguments: "{}" } }))],
+  "items of a response, relayed": [relayResponses as never, responses, (list) => ({ model: "m", input: list }), many((i) => ({ role: role(i), content: "a", id: `msg_0abc_${i}` }))],
+};
+
+describe("translated in turns, too, are", () => {
+  test.each(Object.entries(ofJson))("%s", (_, [translation, desc, place, items]) => {
+    const { list, taken } = watched(items);
+    const request = Wire.ofJson(desc, place(list) as JsonObject);
     const { most, all } = longestTurn(translation.translate(request as never, context), taken);
     ok(all >= count, `${all} of ${count} were looked at`);
     ok(most <= mostItems, `${most} in a turn`);

@@ -10,8 +10,8 @@ import { CreateChatCompletionRequestSchema } from "../gen/modelgateway/v1/chat_p
 import { CreateEmbeddingsRequestSchema } from "../gen/modelgateway/v1/embeddings_pb.ts";
 import { CreateResponseRequestSchema } from "../gen/modelgateway/v1/responses_pb.ts";
 import { createValidate } from "../src/pipeline/validate.ts";
+import { type LeftOut, putIn } from "../src/wire/build.ts";
 import { readLong } from "../src/wire/json.ts";
-import { type LeftOut, putIn } from "../src/wire/pieces.ts";
 import { readMessage } from "../src/wire/read.ts";
 import { readLongMessage } from "../src/wire/read-long.ts";
 import { Wire } from "../src/wire/wire.ts";

@@ -5,7 +5,9 @@ import { deepStrictEqual, strictEqual } from "node:assert";
 import type { JsonValue } from "@bufbuild/protobuf";
 import fc, { type Arbitrary } from "fast-check";
 import { describe, test } from "vitest";
-import { spliceMembers, valueText } from "../src/wire/splice.ts";
+import { findMembers } from "../src/wire/json.ts";
+import { type Members, splice as spliceKnown, spliceMembers, valueText } from "../src/wire/splice.ts";
+import { doNow } from "../src/work.ts";
 
 type Changes = Record<string, JsonValue | undefined>;
 
@@ -24,6 +26,59 @@ describe("one member is taken out", () => {
   ];
   test.each(cases)("%s", (_, text, key, expected) => {
     strictEqual(valueText(Buffer.from(text), key)?.toString(), expected);
+  });
+});
+
+describe("where the members of a long text are known", () => {
+  const object = fc.dictionary(fc.string({ maxLength: 4 }), fc.jsonValue({ maxDepth: 2 }) as Arbitrary<JsonValue>, {
+    maxKeys: 6,
+  });
+  const blanks = fc.stringMatching(/^[ \n\r\t]{0,3}$/);
+  /** Writes an object with blanks wherever they may stand, and with each name's first letter as an escape where `isEscaped`. */
+  const written = (json: Record<string, JsonValue>, blank: string, isEscaped: boolean) => {
+    const name = (key: string) =>
+      isEscaped && /^[a-z]/.test(key)
+        ? `"\\u00${key.charCodeAt(0).toString(16)}${JSON.stringify(key.slice(1)).slice(1)}`
+        : JSON.stringify(key);
+    const members = Object.entries(json).map(
+      ([key, value]) => `${blank}${name(key)}${blank}:${blank}${JSON.stringify(value)}${blank}`,
+    );
+    return `${blank}{${members.join(",")}${members.length === 0 ? blank : ""}}${blank}`;
+  };
+
+  test("its members are changed as in any, one time after another, and are found again", () => {
+    const someChanges = fc.dictionary(fc.string({ maxLength: 4 }), fc.option(fc.jsonValue() as Arbitrary<JsonValue>), {
+      maxKeys: 4,
+    });
+    fc.assert(
+      fc.property(
+        object,
+        blanks,
+        fc.boolean(),
+        fc.array(someChanges, { maxLength: 3 }),
+        (json, blank, isEscaped, times) => {
+          const text = Buffer.from(written(json, blank, isEscaped));
+          const members = doNow(findMembers(text)) as Members;
+          for (const [key, { valueStart, valueEnd }] of members) {
+            deepStrictEqual(
+              JSON.parse(text.subarray(valueStart, valueEnd).toString()),
+              JSON.parse(JSON.stringify(json[key])),
+            );
+          }
+          strictEqual(members.size, Object.keys(json).length);
+          let changes: Changes = {};
+          for (const change of times) {
+            // What is null here is left out.
+            changes = {
+              ...changes,
+              ...Object.fromEntries(Object.entries(change).map(([key, value]) => [key, value ?? undefined])),
+            };
+            const expected = JSON.parse(JSON.stringify({ ...json, ...changes }));
+            deepStrictEqual(JSON.parse(Buffer.concat(spliceKnown(text, changes, members)).toString()), expected);
+          }
+        },
+      ),
+    );
   });
 });
 

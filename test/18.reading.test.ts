@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { ComingBody } from "../src/http1/coming-body.ts";
+import { readInTurns } from "../src/http1/read-turns.ts";
 import { readFrom } from "../src/http1/reading.ts";
 import { type Asked, startServedPort } from "./support/served-port.ts";
 
@@ -114,3 +115,19 @@ function reply({ answer }: Asked, text: string): void {
 function handleOf(socket: Socket): object {
   return (socket as unknown as { readonly _handle: object })._handle;
 }
+
+test("of long bodies no more is taken in a turn than a bound, however many come at once", async () => {
+  const piece = 65_536;
+  const stopped: string[] = [];
+  const goneOn: string[] = [];
+  for (let i = 0; i < 40; i++) {
+    readInTurns({ pause: () => stopped.push(`${i}`) }, piece, () => goneOn.push(`${i}`));
+  }
+  // Two megabytes are thirty-two pieces.
+  expect(stopped).toEqual(["31", "32", "33", "34", "35", "36", "37", "38", "39"]);
+  expect(goneOn).toEqual([]);
+  await new Promise(setImmediate);
+  expect(goneOn).toEqual(stopped);
+  readInTurns({ pause: () => stopped.push("again") }, piece, () => {});
+  expect(stopped).toHaveLength(9);
+});

@@ -11,7 +11,9 @@ import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  gateway = await startTestGateway();
+  gateway = await startTestGateway({
+    responsesSocket: { enabled: false, idleMs: 1000, maxBytes: 1024, maxBytesPerAccount: 1024 },
+  });
 });
 
 afterAll(() => gateway.close());

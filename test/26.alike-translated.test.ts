@@ -15,6 +15,7 @@ import { createOpenAiProvider } from "../src/providers/openai.ts";
 import { operations } from "../src/providers/operations.ts";
 import type { Provider } from "../src/providers/provider.ts";
 import { framesOf } from "../src/transport/frames.ts";
+import { encodedOf } from "../src/wire/encoded.ts";
 import { Wire } from "../src/wire/wire.ts";
 import { doNow } from "../src/work.ts";
 import { recordingMeter, unbounded } from "./support/meter.ts";
@@ -169,7 +170,7 @@ describe.each(Object.entries(callers))("to a caller of %s", (_, caller) => {
 
   test("it is kept as JSON, and reads as what was written", async () => {
     const { frames, text: written } = await outcomeOf(caller, openaiFrames(...said("a", "b", "c", "d", "é")) + done);
-    const kept = frames.map((frame) => frame.encoded());
+    const kept = frames.map((frame) => encodedOf(frame));
     expect(kept.every(({ isJson }) => isJson)).toBe(true);
     expect(kept.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(written.match(/(?<=^data: ).*$/gm));
   });

@@ -413,7 +413,8 @@ describe("what the model wrote", () => {
       const { prompt_tokens, completion_tokens, total_tokens } = (json.usage ?? {}) as Record<string, number>;
       const isSound = Number.isInteger(completion_tokens) && Number.isInteger(prompt_tokens);
       if (isSound) expect([name, input + cacheRead + cacheWrite + (output ?? 0)]).toEqual([name, total_tokens]);
-      for (const count of Object.values(meter.used)) expect([name, count >= 0, count % 1]).toEqual([name, true, 0]);
+      for (const count of Object.values(meter.used) as number[])
+        expect([name, count >= 0, count % 1]).toEqual([name, true, 0]);
     }
     for (const { name, json } of read("chunks.json").filter(({ json }) => hasChoices(json))) {
       const { error } = await streamed(ofOpenAi, "chat", openaiFrames(...helloChunks.slice(0, 2), json) + done);

@@ -1,17 +1,12 @@
 /** Each family, whole and streamed, over a strict double of each server that the catalogue has a profile of. */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parse } from "yaml";
-import { vendorsSchema } from "../src/config/schema-models.ts";
 import { withVendor } from "../src/config/vendors.ts";
-import { root } from "./support/command.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
-import { type ChatRequest, refusedBy, strictServers } from "./support/strict-servers.ts";
+import type { ResponseRequest } from "./support/strict-responders.ts";
+import { type ChatRequest, refusedBy, refusesResponse, strictServers } from "./support/strict-servers.ts";
+import { vendors } from "./support/vendor-profiles.ts";
 import { answerAsOpenAi } from "./support/vendors.ts";
-
-const { vendors } = vendorsSchema.parse(parse(await readFile(join(root, "catalog/vendors.yaml"), "utf8")));
 
 const tool = { type: "object", properties: { city: { type: "string" } } };
 const text = "How warm is it?";
@@ -54,7 +49,7 @@ const requests = {
     ],
     tools: [{ type: "function", name: "weather", parameters: tool, strict: false }],
   },
-  "/completions": { prompt: text, max_tokens: 16, temperature: 0.5, stop: ["END"] },
+  "/completions": { prompt: text, max_tokens: 16, temperature: 0.5, stop: ["END"], logprobs: 2 },
 };
 
 describe.each(strictServers)("$model at $vendor", (server) => {
@@ -65,9 +60,10 @@ describe.each(strictServers)("$model at $vendor", (server) => {
   beforeAll(async () => {
     upstream = await startScriptedUpstream();
     upstream.script = (exchange) => {
-      const request = JSON.parse(exchange.body.toString()) as ChatRequest;
+      const request = JSON.parse(exchange.body.toString()) as ChatRequest & ResponseRequest;
       asked.push(request);
-      const refused = refusedBy(server, request);
+      const isResponse = exchange.path === "/v1/responses";
+      const refused = isResponse ? refusesResponse(server, request) : refusedBy(server, request);
       if (refused) exchange.json(400, refused);
       else answerAsOpenAi(exchange);
     };

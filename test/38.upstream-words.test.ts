@@ -569,3 +569,41 @@ test("words that are made to take long are read in no time", () => {
   // Some ms for each of the forty, on a busy machine.
   expect(performance.now() - begun).toBeLessThan(2000);
 });
+
+describe("when Google's servers want to be asked again", () => {
+  const info = (retryDelay: unknown) => ({ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay });
+  const quota = { "@type": "type.googleapis.com/google.rpc.QuotaFailure", violations: [] };
+  const exhausted = (...details: unknown[]) => [
+    { error: { code: 429, message: "quota exceeded", status: "RESOURCE_EXHAUSTED", details } },
+  ];
+
+  test.each<[unknown, string]>([
+    [exhausted(quota, info("34.07s")), "35"],
+    [exhausted(info("7s")), "7"],
+    [exhausted(info("3600s")), "60"],
+    [exhausted(info("0s")), "1"],
+    [exhausted(info("soon")), "1"],
+    [exhausted(info(5)), "1"],
+    [exhausted({ ...info("30s"), "@type": "type.googleapis.com/google.rpc.Help" }), "1"],
+    [exhausted(null, "30s"), "1"],
+    [{ error: { code: 429, message: "quota exceeded", details: { retryDelay: "30s" } } }, "1"],
+  ])("%j has `Retry-After` be %s", async (body, seconds) => {
+    answer(429, body);
+    const response = await fetch(`${gateway.baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "openai", messages }),
+    });
+    expect([response.status, response.headers.get("retry-after")]).toEqual([429, seconds]);
+  });
+
+  test("a header says more than the error's details", async () => {
+    faulty.script = (exchange) => exchange.json(429, exhausted(info("34s")), { "retry-after": "9" });
+    const response = await fetch(`${gateway.baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "openai", messages }),
+    });
+    expect(response.headers.get("retry-after")).toBe("9");
+  });
+});

@@ -463,8 +463,9 @@ describe("without a file", () => {
     const config = loadConfig(undefined, { OPENAI_API_KEY: "k" });
     expect(config.embeddedModels).toBe(true);
     expect(config.upstreams).toMatchObject([
-      { name: "openai", kind: "openai", base_url: "https://api.openai.com/v1", api_key: "k", discover: false },
+      { name: "openai", kind: "openai", base_url: "https://api.openai.com/v1", api_key: "k" },
     ]);
+    expect(config.upstreams[0]?.discover).toBeUndefined();
     expect(config.upstreams[0]?.profile).toMatchObject({ output_bound: "max_completion_tokens", developer: "kept" });
     expect(config.models.every(({ vendor }) => vendor === "openai")).toBe(true);
     expect(idsAt(config, "openai")).toContain("text-embedding-3-small");
@@ -477,12 +478,12 @@ describe("without a file", () => {
     expect(upstream?.api_key).toBeUndefined();
   });
 
-  test("does not ask the vendor itself", () => {
+  test("does not serve all that the vendor itself lists", () => {
     const [upstream] = loadConfig(undefined, {
       OPENAI_BASE_URL: "https://api.openai.com/v1/",
       OPENAI_API_KEY: "k",
     }).upstreams;
-    expect(upstream?.discover).toBe(false);
+    expect(upstream?.discover).toBeUndefined();
   });
 
   test("serves Anthropic's for ANTHROPIC_API_KEY, at ANTHROPIC_BASE_URL with or without its /v1", () => {
@@ -527,6 +528,10 @@ describe("the profile of an upstream", () => {
     expect(named.upstreams[0]?.profile).toMatchObject({ effort_key: "thinking.effort" });
     const addressed = await load("upstreams: [{name: other, kind: openai, base_url: https://api.x.ai/v1}]");
     expect(addressed.upstreams[0]?.profile).toMatchObject({ thoughts: "none" });
+    // The vendor's has the path that it needs.
+    expect(await profileAt("    vendor: openai\n    profile: { responses: always }\n")).toMatchObject({
+      responses: "always",
+    });
   });
 
   test("is refused where it contradicts itself, names nothing, or has no such key", async () => {
@@ -537,6 +542,17 @@ describe("the profile of an upstream", () => {
     expect(await profile("{ models: [{ match: [a], efforts: [], efforts_instead: { high: low } }] }")).toEqual([
       "5: upstreams[0].profile.models[0].efforts_instead.high: expected one of efforts (none at all), got low",
     ]);
+    const words = "needs operations.responses, the path that such calls go to";
+    expect(await profile("{ responses: always }")).toEqual([`5: upstreams[0].profile.responses: "always" ${words}`]);
+    expect(await profile("{ operations: { chat: /c }, responses: tools }")).toEqual([
+      `5: upstreams[0].profile.responses: "tools" ${words}`,
+    ]);
+    expect(
+      await profile(
+        "\n      models:\n        - { match: [a], efforts: [] }\n        - { match: [b], responses: always }",
+      ),
+    ).toEqual([`8: upstreams[0].profile.models[1].responses: "always" ${words}`]);
+    expect(await profile("{ responses: sometimes }")).toHaveLength(1);
     expect(await profile("{ operations: {} }")).toHaveLength(1);
     expect(await profile("{ operations: { chat: chat } }")).toHaveLength(1);
     expect(await profile("{ system: last }")).toHaveLength(1);
@@ -556,7 +572,7 @@ describe("the catalogue's prices, which are in dollars", () => {
   const at = (more: string) => load(`upstreams: [{name: openai, kind: openai, base_url: http://127.0.0.1:1}]\n${more}`);
 
   test("are what a dollar is in units, and never a dollar for a yen", async () => {
-    expect(priceOf(await at(""))).toEqual({ input: 310_000_000, output: 1_240_000_000, cache_read: 77_500_000 });
+    expect(priceOf(await at(""))).toMatchObject({ input: 310_000_000, output: 1_240_000_000, cache_read: 77_500_000 });
     const yen = await at('catalogue_prices: {dollar: "150.5", markup: "1.1"}');
     expect(priceOf(yen)).toMatchObject({ input: 331_100_000, output: 1_324_400_000 });
     expect(yen.cataloguePrices).toEqual({ dollar: 150_500_000, markup: 1_100_000, isAssumed: false });
@@ -568,7 +584,7 @@ describe("the catalogue's prices, which are in dollars", () => {
 
   test("are rounded up to a millionth", async () => {
     const third = await at('catalogue_prices: {dollar: "0.333333", markup: "0.000001"}');
-    expect(priceOf(third)).toEqual({ input: 1, output: 3, cache_read: 1 });
+    expect(priceOf(third)).toMatchObject({ input: 1, output: 3, cache_read: 1 });
   });
 
   test("leave alone what gateway.yaml prices itself", async () => {
@@ -778,9 +794,6 @@ upstreams:
     "answers with garbage": [(_, res) => void res.end("<html>SECRET"), /not JSON/],
     "answers with JSON that is no list": [(_, res) => void res.end('{"data":null}'), /no list/],
     "answers null": [(_, res) => void res.end("null"), /no list/],
-    "never answers": [() => {}, /in time/],
-    "begins and never ends": [(_, res) => void res.write('{"data":['), /in time/],
-    "breaks off": [(_, res) => void res.write('{"data":[', () => res.destroy()), /./],
     "never stops sending": [
       (_, res) => {
         const endless = new Readable({ read: () => void endless.push("[".repeat(65536)) });
@@ -792,7 +805,7 @@ upstreams:
   for (const [name, [listener, cause]] of Object.entries(failures)) {
     test(`keeps the catalogue's models when it ${name}, and says so in one line`, async () => {
       const config = loadConfig(undefined, { OPENAI_BASE_URL: await serverOf(listener) });
-      const { discovered, logged } = await ask(config, cause.test("in time") ? 100 : undefined);
+      const { discovered, logged } = await ask(config);
       expect(discovered.models).toEqual(config.models);
       expect(idsAt(discovered, "openai")).toContain("gpt-5.1");
       expect(logged).toMatchObject([{ level: 40, upstream: "openai", cause: expect.stringMatching(cause) }]);
@@ -800,10 +813,26 @@ upstreams:
     });
   }
 
-  test("keeps the catalogue's models when nobody is there", async () => {
-    const config = loadConfig(undefined, { OPENAI_BASE_URL: "http://127.0.0.1:1/v1" });
-    const { discovered, logged } = await ask(config);
-    expect(discovered.models).toEqual(config.models);
+  const absences: Record<string, readonly [RequestListener, RegExp]> = {
+    "never answers": [() => {}, /in time/],
+    "begins and never ends": [(_, res) => void res.write('{"data":['), /in time/],
+    "breaks off": [(_, res) => void res.write('{"data":[', () => res.destroy()), /./],
+    "has too much to do": [(_, res) => void res.writeHead(503).end(), /status 503/],
+  };
+  for (const [name, [listener, cause]] of Object.entries(absences)) {
+    test(`is not served as long as it ${name}, and that is said in one line`, async () => {
+      const { discovered, logged } = await ask(
+        loadConfig(undefined, { OPENAI_BASE_URL: await serverOf(listener) }),
+        cause.test("in time") ? 100 : undefined,
+      );
+      expect(discovered.models).toEqual([]);
+      expect(logged).toMatchObject([{ level: 40, upstream: "openai", cause: expect.stringMatching(cause) }]);
+    });
+  }
+
+  test("is not served as long as nobody is there", async () => {
+    const { discovered, logged } = await ask(loadConfig(undefined, { OPENAI_BASE_URL: "http://127.0.0.1:1/v1" }));
+    expect(discovered.models).toEqual([]);
     expect(logged).toMatchObject([{ level: 40, cause: expect.stringContaining("ECONNREFUSED") }]);
   });
 
@@ -816,7 +845,7 @@ upstreams:
 `);
     const { discovered, logged } = await ask(config, 200);
     expect(discovered.models.map(({ id }) => id)).toEqual(["good"]);
-    expect(logged.map(({ level }) => level)).toEqual([40, 30]);
+    expect(logged.map(({ level }) => level).sort()).toEqual([30, 40]);
   });
 
   test("is left alone where nothing is to be discovered", async () => {

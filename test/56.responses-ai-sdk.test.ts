@@ -6,19 +6,22 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { APICallError, generateText, isStepCount, Output, streamText, tool } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { behind, behindAnthropic, startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { behind, behindAnthropic, behindResponses, startTestGateway, type TestGateway } from "./support/gateway.ts";
 
 let near: TestGateway;
 let far: TestGateway;
 let across: TestGateway;
+let relaying: TestGateway;
 
 beforeAll(async () => {
   near = await startTestGateway();
   far = await startTestGateway(behind(near));
   across = await startTestGateway(behindAnthropic(near));
+  relaying = await startTestGateway(behindResponses(near));
 });
 
 afterAll(async () => {
+  await relaying.close();
   await across.close();
   await far.close();
   await near.close();
@@ -51,6 +54,7 @@ for (const [place, gatewayAt] of [
   ["the embedded model", () => near],
   ["another gateway that speaks chat", () => far],
   ["another gateway that speaks Anthropic's API", () => across],
+  ["another gateway that speaks responses", () => relaying],
 ] as const) {
   describe(`the AI SDK over ${place}`, () => {
     test("generates text, with usage and finish reason", async () => {
@@ -132,6 +136,7 @@ for (const [place, gatewayAt] of [
 for (const [place, gatewayAt] of [
   ["the embedded model", () => near],
   ["another gateway", () => far],
+  ["another gateway that speaks responses", () => relaying],
 ] as const) {
   describe(`a stream to the AI SDK over ${place}`, () => {
     test("that breaks is an error", async () => {

@@ -276,7 +276,7 @@ describe("the OpenAI SDK is refused", () => {
     ],
     "a conversation": [{ conversation: "conv_1" }, "conversation", "invalid_value"],
     "a conversation by its object": [{ conversation: { id: "conv_1" } }, "conversation", "invalid_value"],
-    "work in the background": [{ background: true }, "background", "invalid_value"],
+    "work in the background that is not kept": [{ background: true, store: false }, "background", "invalid_value"],
     "a prompt template": [{ prompt: { id: "pmpt_1" } }, "prompt", "invalid_value"],
     "a temperature out of bounds": [{ temperature: 3 }, "temperature", "invalid_value"],
     "a message without a role": [

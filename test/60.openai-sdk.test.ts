@@ -35,6 +35,8 @@ import { startTestGateway, type TestGateway, upstreamAt } from "./support/gatewa
 import { nearAndFar } from "./support/near-and-far.ts";
 
 const gateways = nearAndFar();
+/** Responses know neither stop texts nor several choices, and have an id of their own each time. */
+const overResponses = "another gateway that is asked for responses";
 
 const clientOf = ({ baseUrl, apiKey }: TestGateway) => new OpenAI({ baseURL: baseUrl, apiKey });
 
@@ -122,6 +124,7 @@ async function thrown(work: PromiseLike<unknown>): Promise<APIError> {
 for (const [place, gatewayAt] of [
   ["the embedded model", () => gateways.near],
   ["another gateway as upstream", () => gateways.overChat],
+  [overResponses, () => gateways.overResponses],
 ] as const) {
   describe(`the OpenAI SDK over ${place}`, () => {
     let client: OpenAI;
@@ -190,42 +193,45 @@ for (const [place, gatewayAt] of [
         expect(assembled(chunks).content).toBe(sentence);
       });
 
-      test("follows a stream by the events of its helper, to the same completion as the whole answer", async () => {
-        const whole = await client.chat.completions.create(say(sentence));
-        const stream = client.chat.completions.stream({
-          ...say(sentence),
-          stream: true,
-          stream_options: { include_usage: true },
-        });
-        const seen: string[] = [];
-        let last = "";
-        stream
-          .on("connect", () => seen.push("connect"))
-          .on("content", (delta, snapshot) => {
-            last += delta;
-            expect(snapshot).toBe(last);
-          })
-          .on("content.done", ({ content }) => seen.push(`content.done ${content}`))
-          .on("message", ({ role }) => seen.push(`message ${role}`))
-          .on("finalContent", (content) => seen.push(`finalContent ${content}`))
-          .on("end", () => seen.push("end"));
-        expect(await stream.finalChatCompletion()).toMatchObject({
-          ...whole,
-          choices: [{ ...whole.choices[0], message: { role: "assistant", content: sentence } }],
-        });
-        expect(await stream.totalUsage()).toMatchObject({ total_tokens: whole.usage?.total_tokens });
-        await stream.done();
-        expect(last).toBe(sentence);
-        expect(seen).toEqual([
-          "connect",
-          `content.done ${sentence}`,
-          "message assistant",
-          `finalContent ${sentence}`,
-          "end",
-        ]);
-      });
+      test.skipIf(place === overResponses)(
+        "follows a stream by the events of its helper, to the same completion as the whole answer",
+        async () => {
+          const whole = await client.chat.completions.create(say(sentence));
+          const stream = client.chat.completions.stream({
+            ...say(sentence),
+            stream: true,
+            stream_options: { include_usage: true },
+          });
+          const seen: string[] = [];
+          let last = "";
+          stream
+            .on("connect", () => seen.push("connect"))
+            .on("content", (delta, snapshot) => {
+              last += delta;
+              expect(snapshot).toBe(last);
+            })
+            .on("content.done", ({ content }) => seen.push(`content.done ${content}`))
+            .on("message", ({ role }) => seen.push(`message ${role}`))
+            .on("finalContent", (content) => seen.push(`finalContent ${content}`))
+            .on("end", () => seen.push("end"));
+          expect(await stream.finalChatCompletion()).toMatchObject({
+            ...whole,
+            choices: [{ ...whole.choices[0], message: { role: "assistant", content: sentence } }],
+          });
+          expect(await stream.totalUsage()).toMatchObject({ total_tokens: whole.usage?.total_tokens });
+          await stream.done();
+          expect(last).toBe(sentence);
+          expect(seen).toEqual([
+            "connect",
+            `content.done ${sentence}`,
+            "message assistant",
+            `finalContent ${sentence}`,
+            "end",
+          ]);
+        },
+      );
 
-      test("gets as many choices as it asks for, whole and streamed", async () => {
+      test.skipIf(place === overResponses)("gets as many choices as it asks for, whole and streamed", async () => {
         const request = { ...say("pick"), n: 2 };
         const { choices } = await client.chat.completions.create(request);
         expect(choices.map(({ index, message }) => [index, message.content])).toEqual([
@@ -243,7 +249,7 @@ for (const [place, gatewayAt] of [
         expect(final.choices.map(({ message }) => message.content)).toEqual(["pick", "pick (choice 2)"]);
       });
 
-      test("is stopped at a text, or at the first of several", async () => {
+      test.skipIf(place === overResponses)("is stopped at a text, or at the first of several", async () => {
         const stops: [stop: string | string[] | null, content: string][] = [
           [" three", "one two"],
           [["three", " two"], "one"],

@@ -37,6 +37,8 @@ import { nearAndFar } from "./support/near-and-far.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
 
 const gateways = nearAndFar();
+/** Responses know no stop texts, and are told of each tool whether it is strict: that is some tokens more. */
+const overResponses = "an upstream that is asked for responses";
 
 const clientOf = ({ rootUrl, apiKey }: TestGateway) => new Anthropic({ baseURL: rootUrl, apiKey });
 
@@ -145,6 +147,7 @@ for (const [place, gatewayAt] of [
   ["the embedded model", () => gateways.near],
   ["an upstream of its own family", () => gateways.overMessages],
   ["an upstream of the other family", () => gateways.overChat],
+  [overResponses, () => gateways.overResponses],
 ] as const) {
   describe(`the Anthropic SDK over ${place}`, () => {
     let client: Anthropic;
@@ -230,7 +233,7 @@ for (const [place, gatewayAt] of [
         expect(seen).toEqual(["connect", "contentBlock text", "message assistant", "finalMessage end_turn", "end"]);
       });
 
-      test("is stopped at the first of several texts", async () => {
+      test.skipIf(place === overResponses)("is stopped at the first of several texts", async () => {
         const stopped = async (stop_sequences: string[]) =>
           textOf(await client.messages.create({ ...say("one two three four"), stop_sequences }));
         expect(await stopped([" three"])).toBe("one two");
@@ -611,11 +614,14 @@ for (const [place, gatewayAt] of [
         ],
       } satisfies MessageCountTokensParams;
 
-      test("tells what the answer then says that it was asked with, without answering", async () => {
-        const { input_tokens } = await client.messages.countTokens(request);
-        const { usage } = await client.messages.create({ ...request, max_tokens: 10 });
-        expect(input_tokens).toBe(usage.input_tokens);
-      });
+      test.skipIf(place === overResponses)(
+        "tells what the answer then says that it was asked with, without answering",
+        async () => {
+          const { input_tokens } = await client.messages.countTokens(request);
+          const { usage } = await client.messages.create({ ...request, max_tokens: 10 });
+          expect(input_tokens).toBe(usage.input_tokens);
+        },
+      );
 
       test("is done at the beta address too, and is refused for a model that is not there", async () => {
         const { input_tokens } = await client.beta.messages.countTokens({

@@ -3,13 +3,13 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type CallUsage, costOf, nothingUsed, outputFor, type Price, worstCost } from "../src/ledger/price.ts";
+import { type CallUsage, costOf, nothingUsed, outputFor, type Rates, worstCost } from "../src/ledger/price.ts";
 
-const free: Price = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0, output: 0, characters: 0 };
-const parts = Object.keys(free) as (keyof Price)[];
+const free: Rates = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0, output: 0, characters: 0 };
+const parts = ["input", "cacheRead", "cacheWrite", "cacheWriteHour", "output", "characters"] as const;
 
 /** By whole numbers of any size. */
-function exactly(price: Price, used: CallUsage): number {
+function exactly(price: Rates, used: CallUsage): number {
   const sum = parts.reduce((total, part) => total + BigInt(used[part]) * BigInt(price[part]), 0n);
   return Number((sum + 999_999n) / 1_000_000n);
 }
@@ -17,7 +17,7 @@ function exactly(price: Price, used: CallUsage): number {
 /** Small ones, and such that their products come near what a double counts exactly. */
 const count = fc.oneof(fc.nat({ max: 10 }), fc.nat({ max: 2_000_000 }), fc.nat({ max: 100_000_000 }));
 const each = <T>(value: fc.Arbitrary<T>) =>
-  fc.record(Object.fromEntries(parts.map((part) => [part, value])) as Record<keyof Price, fc.Arbitrary<T>>);
+  fc.record(Object.fromEntries(parts.map((part) => [part, value])) as Record<(typeof parts)[number], fc.Arbitrary<T>>);
 const usage = each(count).map((used) => ({ ...nothingUsed, ...used }));
 
 describe("the cost of a call", () => {

@@ -352,7 +352,7 @@ describe("answered, usage told: its parts, each at its price", () => {
 
 /** Models for twice the price of the others, at the same upstreams. */
 const dearModels = (["openai", "anthropic"] as const).map((vendor) => {
-  const twice = Object.entries(price).map(([part, amount]) => [part, 2 * (amount ?? 0)]);
+  const twice = Object.entries(price).map(([part, amount]) => [part, 2 * (amount as number)]);
   return paidModel(`dear-${vendor}`, vendor, { price: Object.fromEntries(twice) });
 });
 

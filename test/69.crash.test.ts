@@ -61,6 +61,33 @@ describe("a gateway", () => {
     expect(verdict.answers).toBeGreaterThanOrEqual(30);
   });
 
+  test("that is killed leaves a response in the background to be told as failed, and its hold to lapse", async () => {
+    stage.upstream.hang();
+    const { gateway, rootUrl } = await stage.start();
+    const headers = { authorization: `Bearer ${stage.apiKeys[0]}`, "content-type": "application/json" };
+    const ask = async (root: string, path: string, body?: object) => {
+      const init = body ? { method: "POST", body: JSON.stringify(body) } : {};
+      const response = await fetch(root + path, { headers, ...init });
+      return (await response.json()) as { id: string; status: string; error: { code: string } | null };
+    };
+    const asked = { model: "over-chat", input: "Say something long.", background: true, max_output_tokens: mostOutput };
+    const { id } = await ask(rootUrl, "/v1/responses", asked);
+    await stage.upstream.hanging(1);
+    await vi.waitFor(
+      async () => expect((await ask(rootUrl, `/v1/responses/${id}`)).status).toBe("in_progress"),
+      10_000,
+    );
+    await gateway.stop("SIGKILL");
+    expect(heldFaults(stage.engine)).not.toEqual([]);
+    const next = await startHere(() => Date.now() + holdMs + 1000);
+    expect(await ask(next.rootUrl, `/v1/responses/${id}`)).toMatchObject({
+      status: "failed",
+      error: { code: "server_error" },
+    });
+    await next.gateway.close();
+    expect([...heldFaults(stage.engine), ...reconcileFaults(stage)]).toEqual([]);
+  });
+
   /** Starts a call, and resolves with what its client does not wait for. */
   async function begin(rootUrl: string, model: string, stream: boolean): Promise<() => Promise<unknown>> {
     const headers = { authorization: `Bearer ${stage.apiKeys[0]}`, "content-type": "application/json" };
@@ -75,9 +102,9 @@ describe("a gateway", () => {
     return () => ended;
   }
 
-  async function startHere() {
+  async function startHere(clock = Date.now) {
     const config = { ...loadConfig(stage.config, {}), port: 0, drainMs: 100 };
-    const gateway = await startGateway({ config, storage: stage.storage, log: pino({ level: "silent" }) });
+    const gateway = await startGateway({ config, storage: stage.storage, log: pino({ level: "silent" }), clock });
     return { gateway, rootUrl: `http://127.0.0.1:${gateway.port}` };
   }
 

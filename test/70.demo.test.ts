@@ -4,11 +4,15 @@
 import { readFileSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { freePort } from "../bench/free-port.ts";
+import { loadConfig } from "../src/config/config.ts";
+import { startGateway } from "../src/gateway.ts";
 import { hashKeySecret, verifyPassword } from "../src/secrets.ts";
 import { openStorage, type Storage } from "../src/storage/storage.ts";
 import { bin, chatStatus, modelGateway, Running, root, run, systemNode, temporaryFolder } from "./support/command.ts";
+import { eventually } from "./support/eventually.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let env: { DATA_DIR: string; PORT: string };
@@ -113,6 +117,33 @@ test("makes an account, keys and a sign-in, shows a call, and serves until Ctrl-
   else expect([0, "SIGINT"]).toContain(ended.code ?? ended.signal);
   // Only the ordinary key is shown; the rest stays in the file.
   for (const name of ["admin_key", "password"]) expect(demo.stdout).not.toContain(made[name]);
+});
+
+test("is ready only when demo.json is there", async () => {
+  running = new Running("npm", ["run", "demo"], env, { detached: true });
+  const ready = async () => (await fetch(`http://127.0.0.1:${env.PORT}/readyz`)).status === 200;
+  await eventually(async () => expect(await ready()).toBe(true), 60_000);
+  expect(await chatStatus(`http://127.0.0.1:${env.PORT}`, (await readDemo()).api_key as string)).toBe(200);
+});
+
+test("is alive, takes calls and is not ready while its start is still being made", async () => {
+  await withStorage(async (storage) => {
+    const config = { ...loadConfig(undefined, {}), port: 0, dataDir: folder.path, metrics: undefined };
+    const gateway = await startGateway({ config, storage, log: pino({ level: "silent" }), isPreparing: true });
+    try {
+      const standing = async (path: string) => {
+        const answer = await fetch(`http://127.0.0.1:${gateway.port}/${path}`);
+        return [answer.status, ((await answer.json()) as { status: string }).status];
+      };
+      expect(await standing("readyz")).toEqual([503, "starting"]);
+      expect(await standing("healthz")).toEqual([200, "ok"]);
+      expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/models`)).status).toBe(401);
+      gateway.prepared();
+      expect(await standing("readyz")).toEqual([200, "ok"]);
+    } finally {
+      await gateway.close();
+    }
+  });
 });
 
 test("ends with exit code 0 on Ctrl-C", async () => {

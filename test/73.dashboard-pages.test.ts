@@ -119,6 +119,19 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
     await context.close();
   });
 
+  test("tell all that a model costs beyond its ordinary rates", async () => {
+    const { page, context } = await signedIn();
+    await open(page, gateway, "/models");
+    const prices = page.getByRole("list", { name: "Further prices" });
+    expect(await prices.getByRole("listitem").allTextContents()).toEqual([
+      "Above 100,000 prompt tokens: input ¥1.00, output ¥3.00",
+      "Priority: input ¥1.25, output ¥5.00",
+      "In a region × 1.1",
+      "Web search ¥0.01 each",
+    ]);
+    await context.close();
+  });
+
   test("are accessible before it, too", { timeout: 120_000 }, async () => {
     const { page, complaints, context } = await visit(browser);
     for (const path of openPages) {

@@ -584,7 +584,7 @@ describe("what is deployed with it", () => {
     registerGauges(registry, {
       version: "",
       upstreams: [],
-      targets: [],
+      targets: () => [],
       holds: () => ({ count: 0, amount: 0 }),
       open: () => nothingOpen,
       bodyBytes: () => 0,

@@ -95,6 +95,7 @@ describe("an account's models", () => {
         input: "3000000",
         cacheRead: "1000000",
         cacheWrite: "5000000",
+        cacheWriteHour: "7000000",
         output: "11000000",
         characters: "13000000",
       },

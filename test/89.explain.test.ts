@@ -132,7 +132,16 @@ describe("what would become of a call", () => {
             { ...{ upstream: "first", model: "far", operation: "chat" }, queued: 0, priority: 0, weight: 1 },
             { ...{ upstream: "second", model: "far", operation: "chat" }, queued: 0, priority: 1, weight: 3 },
           ],
-          hold: { wanted, least: wanted, available: "300.00" },
+          hold: {
+            ...{ wanted, least: wanted, available: "300.00" },
+            rates: {
+              input: "3.00",
+              cache_read: "1.00",
+              cache_write: "5.00",
+              cache_write_hour: "7.00",
+              output: "11.00",
+            },
+          },
         },
       ],
       rate: { tier: "Premium", requests_per_minute: 10_000, requests_remaining: 9_999 },

@@ -78,12 +78,13 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   transport: ["http1", "call.ts", "errors.ts", "flow.ts", "ids.ts", "signal.ts", "soon.ts", "wire", "work.ts"],
   services: [
-    ...["pipeline", "families", "limits", "storage"],
-    ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "ids.ts", "secrets.ts", "wire", "work.ts"],
+    ...["pipeline", "families", "limits", "storage", "ledger/price.ts"],
+    ...["call.ts", "catalog.ts", "decimal.ts", "errors.ts", "ids.ts", "secrets.ts", "signal.ts", "soon.ts (types)"],
+    ...["wire", "work.ts"],
   ],
   pipeline: [
     ...["families", "providers/provider.ts", "providers/operations.ts", "providers/fault.ts", "providers/count.ts"],
-    ...["providers/timeouts.ts (types)", "storage (types)"],
+    ...["providers/manner.ts", "providers/timeouts.ts (types)", "storage (types)"],
     ...[
       "tokens",
       "targets",
@@ -104,7 +105,16 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   families: [
     ...["providers/operations.ts", "providers/count.ts", "providers/chat-counts.ts", "providers/message-counts.ts"],
-    ...["providers/profile/instructions.ts", "call.ts", "errors.ts", "flow.ts", "wire", "work.ts"],
+    ...[
+      "providers/profile/instructions.ts",
+      "providers/reasoning-seal.ts",
+      "providers/sealed-signature.ts",
+      "call.ts",
+      "errors.ts",
+      "flow.ts",
+      "wire",
+      "work.ts",
+    ],
   ],
   providers: [
     ...["http1", "config", "tokens"],
@@ -115,12 +125,12 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   tokens: ["background.ts", "errors.ts", "signal.ts (types)", "wire"],
   ledger: [
     ...["storage/ledger.ts (types)", "storage/trouble.ts", "storage/when-free.ts"],
-    ...["providers/provider.ts (types)", "providers/operations.ts (types)"],
+    ...["providers/provider.ts (types)", "providers/operations.ts (types)", "config (types)"],
     ...["ids.ts", "present.ts", "soon.ts", "wire (types)"],
   ],
   targets: ["catalog.ts (types)"],
   limits: ["soon.ts (types)", "signal.ts (types)"],
-  "catalog.ts": ["config (types)", "ledger/price.ts (types)", "errors.ts"],
+  "catalog.ts": ["config (types)", "ledger/price.ts (types)", "ledger/price-of.ts", "errors.ts"],
   storage: ["ids.ts"],
   config: ["limits/tiers.ts", "decimal.ts"],
   "call.ts": ["facts.ts (types)", "limits/tiers.ts (types)", "signal.ts (types)", "soon.ts (types)", "wire"],

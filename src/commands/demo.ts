@@ -39,11 +39,16 @@ export async function demo(args: readonly string[]): Promise<void> {
   const { values } = readOptions("demo", args, {});
   // What the demo shows needs no upstream, whatever the file serves beside it.
   const config = quiet(priced({ ...loadConfig(values.config), embeddedModels: true }));
-  await runGateway(config, async (gateway, storage) => {
-    const made = await prepareDemo(config, gateway, storage);
-    console.log(introduction(made, join(config.dataDir, "demo.json")));
-    await showChat(made);
-    console.log("\n\nServing until Ctrl-C.");
+  let made: Demo;
+  await runGateway(config, {
+    async prepare(gateway, storage) {
+      made = await prepareDemo(config, gateway, storage);
+    },
+    async greet() {
+      console.log(introduction(made, join(config.dataDir, "demo.json")));
+      await showChat(made);
+      console.log("\n\nServing until Ctrl-C.");
+    },
   });
 }
 

@@ -13,7 +13,7 @@ import { discoverModels } from "../config/discover.ts";
 import { formatDecimal } from "../decimal.ts";
 import { newId } from "../ids.ts";
 import { detailsDone } from "../pipeline/audit.ts";
-import { embeddedModels } from "../providers/index.ts";
+import { withEmbedded } from "../providers/index.ts";
 import { readPermissions } from "../services/key-permissions.ts";
 import { issueKey } from "../services/keys.ts";
 import type { ApiKey } from "../storage/keys.ts";
@@ -86,8 +86,7 @@ async function createKey(args: readonly string[]): Promise<void> {
 
 /** Checks the names against the models that the gateway serves. Throws a Refusal. */
 async function permissions(entries: string[], config: Config): Promise<string | null> {
-  const { models } = await discoverModels(config, openLog("warn"));
-  const catalog = createCatalog(config.embeddedModels ? [...models, ...embeddedModels] : models);
+  const catalog = createCatalog(withEmbedded(await discoverModels(config, openLog("warn"))));
   return readPermissions(create(ModelPermissionsSchema, listOf(entries)), catalog);
 }
 

@@ -6,10 +6,12 @@
  */
 import type { Logger } from "pino";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
+import { createCatalog } from "../catalog.ts";
 import { type Config, loadConfig } from "../config/config.ts";
-import { discoverModels } from "../config/discover.ts";
+import { createDiscovery } from "../config/discover.ts";
 import { formatDecimal } from "../decimal.ts";
-import { type Gateway, startGateway } from "../gateway.ts";
+import { type Gateway, type GatewayParts, startGateway } from "../gateway.ts";
+import { withEmbedded } from "../providers/index.ts";
 import { issueSetUpLink, linkUrl } from "../services/links.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { databasePath, readOptions, rootUrl, StartError } from "./command.ts";
@@ -19,7 +21,7 @@ import { openLog } from "./log-lines.ts";
 export async function serve(args: readonly string[]): Promise<void> {
   const { values } = readOptions("serve", args, {});
   const config = loadConfig(values.config);
-  await runGateway(config, async (gateway, storage) => {
+  const greet: Ready = async (gateway, storage) => {
     const root = config.publicUrls.root ?? rootUrl(gateway);
     console.log(`model-gateway serves at ${rootUrl(gateway)}`);
     console.log(`Its dashboard is at ${root}/dashboard`);
@@ -31,28 +33,44 @@ export async function serve(args: readonly string[]): Promise<void> {
     if (!link) return;
     console.log("Nobody operates this gateway yet. Open this address within 24 hours to become its first user:");
     console.log(linkUrl(root, LinkKind.SET_UP, link.token));
-  });
+  };
+  await runGateway(config, { greet });
 }
 
-/** Starts the gateway, calls `ready`, and serves until a signal asks it to stop. Throws a StartError. */
-export async function runGateway(
-  config: Config,
-  ready: (gateway: Gateway, storage: Storage) => Promise<void>,
-): Promise<void> {
+type Ready = (gateway: Gateway, storage: Storage) => Promise<void>;
+
+export interface RunOptions {
+  /** Makes what belongs to the start while calls are taken: until that is done the gateway is not ready. */
+  readonly prepare?: Ready;
+  /** Tells the person who has started it. */
+  readonly greet: Ready;
+}
+
+/** Starts the gateway, and serves until a signal asks it to stop. Throws a StartError. */
+export async function runGateway(config: Config, { prepare, greet }: RunOptions): Promise<void> {
   setEngine();
   const log = openLog(config.logLevel);
   const storage = await openStorage(databasePath(config), config.durability);
+  const discovery = createDiscovery(config, { log });
   try {
-    const found = await discoverModels(config, log);
+    const found = { ...config, models: await discovery.begin() };
     if (found.models.length === 0 && !found.embeddedModels) log.warn(noModel);
     if (found.cataloguePrices.isAssumed && servesCatalogue(found))
       log.warn(assumedRate(found), "the rate of the dollar is assumed");
-    const gateway = await start(found, storage, log);
+    const sayUnpriced = unpricedTeller(config, log);
+    sayUnpriced(found.models);
+    const gateway = await start({ config: found, storage, log, isPreparing: prepare !== undefined });
+    discovery.follow((models) => {
+      gateway.serveModels(models);
+      sayUnpriced(models);
+    });
     const asked = signalled();
     // Calls are taken meanwhile.
     void gateway.warm();
     try {
-      await ready(gateway, storage);
+      await prepare?.(gateway, storage);
+      gateway.prepared();
+      await greet(gateway, storage);
       await asked;
     } finally {
       const waiting = setTimeout(() => log.warn({ at_most_ms: config.drainMs }, stillRunning), quickMs);
@@ -60,6 +78,7 @@ export async function runGateway(
       clearTimeout(waiting);
     }
   } finally {
+    discovery.close();
     await storage.close();
   }
   // Node takes down the handlers before a process that has nothing left to do is gone: an echo that came then would kill it.
@@ -85,9 +104,29 @@ const noModel =
   "no model is served: the configuration names none that an upstream of its has. " +
   "`embedded_models: true` serves the embedded ones";
 
-async function start(config: Config, storage: Storage, log: Logger): Promise<Gateway> {
+/** Returns what says, once, what becomes of models without a price, where any is served. */
+function unpricedTeller({ embeddedModels, unpriced }: Config, log: Logger) {
+  let isSaid = false;
+  return (models: Config["models"]) => {
+    const count = createCatalog(withEmbedded({ embeddedModels, models }))
+      .list()
+      .filter((one) => !one.price).length;
+    if (isSaid || count === 0) return;
+    isSaid = true;
+    if (unpriced.price) log.info({ models: count }, `models without a price cost what \`unpriced_models\` says`);
+    else log.warn({ models: count, remedy: unpricedRemedy }, unpriced.isFreeForFirst ? freeForFirst : refused);
+  };
+}
+
+const freeForFirst =
+  "models without a price are free for the operator's own first account, and refused to others that pay beforehand";
+const refused = "models without a price are refused to accounts that pay beforehand";
+const unpricedRemedy = "set `price` of a model, or `unpriced_models`, in gateway.yaml";
+
+async function start(parts: GatewayParts): Promise<Gateway> {
+  const { config } = parts;
   try {
-    return await startGateway({ config, storage, log });
+    return await startGateway(parts);
   } catch (error) {
     const { code, syscall, purpose } = error as NodeJS.ErrnoException & { readonly purpose?: "metrics" };
     if (!code || (syscall !== "listen" && syscall !== "getaddrinfo")) throw error;

@@ -1,5 +1,6 @@
 /** Puts the doors before the way of calls: REST, RPC, probes, the dashboard. */
 import { join } from "node:path";
+import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { newId } from "../ids.ts";
 import { createGuesses } from "../limits/guesses.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
@@ -8,6 +9,7 @@ import { audit } from "../pipeline/audit.ts";
 import { createAuthenticate } from "../pipeline/authenticate.ts";
 import { createAuthenticateSession } from "../pipeline/authenticate-session.ts";
 import { withFreeStorage } from "../pipeline/free-storage.ts";
+import { createFreeUnpriced } from "../pipeline/free-unpriced.ts";
 import { createGuessed, reportTo, withGuesses } from "../pipeline/guesses.ts";
 import { createKnownKeys } from "../pipeline/known-keys.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
@@ -21,6 +23,7 @@ import { createDispatch, type Dispatch } from "../transport/dispatch.ts";
 import { healthService, type Readiness } from "../transport/health.ts";
 import { createInflate } from "../transport/inflate.ts";
 import { reflectionServices } from "../transport/reflection.ts";
+import { createResponsesSockets } from "../transport/responses-sockets.ts";
 import { createRestDoor } from "../transport/rest.ts";
 import { compileRoutes } from "../transport/routes.ts";
 import { createRpcDoor } from "../transport/rpc.ts";
@@ -57,9 +60,11 @@ export function createDoors(
   const touch: SessionStore["touch"] = (id, now) => later(() => storage.sessions.touch(id, now));
   const sessions = { ...storage.sessions, touch };
   const authenticateSession = createAuthenticateSession({ sessions, clock });
-  const knownKeys = createKnownKeys({ keys, tiers, ledger, version: storage.version });
+  const { accounts, version } = storage;
+  const isFreeUnpriced = createFreeUnpriced({ accounts, version, isFreeForFirst: config.unpriced.isFreeForFirst });
+  const knownKeys = createKnownKeys({ keys, tiers, ledger, isFreeUnpriced, version });
   const authenticate = createAuthenticate({
-    ...{ keys, knownKeys, authenticateSession, tiers, operatorKey, clock },
+    ...{ keys, knownKeys, authenticateSession, tiers, isFreeUnpriced, operatorKey, clock },
     onUsed: ledger.touch,
   });
   const methods = descriptors.flatMap((service) => service.methods);
@@ -83,7 +88,16 @@ export function createDoors(
   const { peerOf } = addresses;
   // One for both doors: so they decompress no more at a time together than one alone would.
   const inflate = createInflate();
+  const newRequestId = () => newId("req", clock());
+  const sockets = {
+    ...{ way, body, bodies, memories: shared.memories, peerOf, newRequestId },
+    method: InferenceService.method.streamResponse,
+    idleMs: config.responsesSocket.idleMs,
+    pingMs: config.keepAliveMs,
+    isDraining: readiness.isDraining,
+  };
   return createDispatch({
+    upgrades: config.responsesSocket.enabled ? createResponsesSockets(sockets) : undefined,
     routes: compileRoutes(descriptors),
     rest: createRestDoor({ way, body, bodies, inflate, keepAliveMs: config.keepAliveMs, peerOf }),
     rpc: createRpcDoor({
@@ -101,7 +115,7 @@ export function createDoors(
     addresses,
     assets: createAssets(join(import.meta.dirname, "../../dashboard/dist")),
     cors: createCors(config.corsOrigins),
-    newRequestId: () => newId("req", clock()),
+    newRequestId,
     log,
   });
 }

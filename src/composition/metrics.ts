@@ -1,8 +1,9 @@
 /** Puts the metrics together, and has them read at an address of their own. Loaded only where that is wanted. */
 import { Registry } from "prom-client";
+import type { Catalog } from "../catalog.ts";
 import type { Config } from "../config/config.ts";
 import type { Observer } from "../pipeline/observe.ts";
-import { type GaugeParts, registerGauges } from "../telemetry/gauges.ts";
+import { type GaugeParts, registerGauges, type TargetGauges } from "../telemetry/gauges.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { processMetrics } from "../telemetry/process.ts";
 import { serveMetrics } from "../telemetry/scrape.ts";
@@ -46,13 +47,11 @@ export async function startMetrics(
 
 function gaugeParts(
   { config, storage }: Parts,
-  { catalog, health, queues, targets, drains, cache, bodies }: Shared,
+  { catalog, health, queues, targets, drains, background, cache, bodies }: Shared,
   open: () => ConnectionCounts,
 ): GaugeParts {
-  const served = catalog.list().flatMap((model) => model.targets.map((target) => ({ model, target })));
-  const names = new Set([...config.upstreams.map(({ name }) => name), ...served.map(({ target }) => target.upstream)]);
-  // An upstream may serve a model under several names.
-  const pairs = Map.groupBy(served, ({ model, target }) => JSON.stringify([target.upstream, model.id]));
+  const served = catalog.list().flatMap((model) => model.targets);
+  const names = new Set([...config.upstreams.map(({ name }) => name), ...served.map(({ upstream }) => upstream)]);
   return {
     version: version(),
     upstreams: [...names].map((name) => ({
@@ -61,12 +60,9 @@ function gaugeParts(
       queue: queueOf(name, queues),
       isUp: () => targets.passesChecks(name),
     })),
-    targets: [...pairs.values()].map((names) => {
-      const [{ model, target }] = names as [(typeof names)[number]];
-      const isResting = () => names.some((name) => targets.restMs(name.target) > 0);
-      return { upstream: target.upstream, model: model.id, isResting };
-    }),
+    targets: () => targetGauges(catalog, targets),
     drains: drains.count,
+    background: () => background.count,
     holds: storage.holds.total,
     storage: {
       isWritable: () => storage.writable.trouble() === undefined,
@@ -76,6 +72,16 @@ function gaugeParts(
     bodyBytes: () => bodies.bytes,
     cache,
   };
+}
+
+/** An upstream may serve a model under several names. */
+function targetGauges(catalog: Catalog, targets: Shared["targets"]): TargetGauges[] {
+  return catalog.list().flatMap((model) =>
+    [...Map.groupBy(model.targets, ({ upstream }) => upstream)].map(([upstream, named]) => {
+      const isResting = () => named.some((target) => targets.restMs(target) > 0);
+      return { upstream, model: model.id, isResting };
+    }),
+  );
 }
 
 function queueOf(name: string, { maxConcurrent, queued }: Shared["queues"]) {

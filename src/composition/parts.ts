@@ -1,7 +1,8 @@
 /** What the gateway is made of: what it is given, and what several steps of a call share. */
 import type { Logger } from "pino";
-import { type Catalog, createCatalog, type Target } from "../catalog.ts";
+import { createModelTable, type ModelTable, type Target } from "../catalog.ts";
 import type { Config } from "../config/config.ts";
+import { newId } from "../ids.ts";
 import { createLedger, type Ledger } from "../ledger/ledger.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
 import { type AnswerCache, createAnswerCache } from "../pipeline/answer-cache.ts";
@@ -10,9 +11,10 @@ import { type Counting, createCounting } from "../pipeline/counting.ts";
 import { createDrains, type Drains } from "../pipeline/drain.ts";
 import { createLimit, type Limit } from "../pipeline/limit.ts";
 import { createHealth, type Health } from "../providers/health.ts";
-import { createProviders, embeddedModels } from "../providers/index.ts";
+import { createProviders, withEmbedded } from "../providers/index.ts";
 import type { Provider } from "../providers/provider.ts";
 import { createQueues, type Queues } from "../providers/queue.ts";
+import { Background } from "../services/responses/background.ts";
 import { Leaving } from "../signal.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createTargets, type Targets } from "../targets/targets.ts";
@@ -34,7 +36,9 @@ export interface Parts {
 
 /** What several steps of a call share. */
 export interface Shared {
-  readonly catalog: Catalog;
+  readonly catalog: ModelTable;
+  /** Has these models of upstreams served in the place of the configuration's. */
+  readonly serveModels: (models: Config["models"]) => void;
   /** By the upstream's name. */
   readonly providers: ReadonlyMap<string, Provider>;
   readonly health: Health;
@@ -44,11 +48,15 @@ export interface Shared {
   readonly counting: Counting;
   /** The streams that are read on after their callers have left. */
   readonly drains: Drains;
+  /** The responses that are made in the background. */
+  readonly background: Background;
   /** To be fired when nobody can wait for counts any more. */
   readonly hurry: Leaving;
   readonly limit: Limit;
   /** The bytes of requests' bodies that are held. */
   readonly bodies: BodyBudget;
+  /** The bytes of what connections remember of the responses on them. */
+  readonly memories: BodyBudget;
   /** Undefined where no answer is kept. */
   readonly cache: AnswerCache | undefined;
   /** Told of what went wrong where no caller waits. */
@@ -65,8 +73,13 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
   const providers = [...createProviders(config.upstreams, clock)];
   // Who waits for a place is no attempt yet.
   const watched = (name: string, provider: Provider) => queues.before(name, health.watch(name, provider));
+  const catalog = createModelTable(withEmbedded(config), {
+    unpriced: config.unpriced.price,
+    regional: new Set(config.upstreams.filter(({ regional }) => regional).map(({ name }) => name)),
+  });
   return {
-    catalog: createCatalog(config.embeddedModels ? [...config.models, ...embeddedModels] : config.models),
+    catalog,
+    serveModels: (models) => catalog.replace(withEmbedded({ ...config, models })),
     // What is counted here is no attempt at an upstream.
     providers: new Map(providers.map(([name, provider]) => [name, withTokenCount(watched(name, provider))])),
     health,
@@ -75,9 +88,18 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
     ledger: createLedger({ store: storage.ledger, clock: exactClock, onError }),
     counting: createCounting({ counter, hurry, onError: onUncounted }),
     drains: createDrains(config.disconnectDrainMs),
+    background: new Background({
+      store: storage.backgroundResponses,
+      node: newId("nod", clock()),
+      limits: config.backgroundResponses,
+      rooms: createBodyBudget({ ...config.backgroundResponses, maxBytesEach: config.maxBodyBytes }),
+      kept: config.responses,
+      ...{ clock, onError },
+    }),
     hurry,
     limit: createLimit({ limiter: createMemoryLimiter(clock), clock }),
     bodies: createBodyBudget({ ...config.bodiesInFlight, maxBytesEach: config.maxBodyBytes }),
+    memories: createBodyBudget({ ...config.responsesSocket, maxBytesEach: config.maxBodyBytes }),
     cache: config.cache && createAnswerCache({ ...config.cache, clock }),
     onError,
   };

@@ -34,7 +34,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { config, storage, clock, exactClock } = parts;
   const { catalog, limit } = shared;
   const { complete, explain } = createModelCalls(parts, shared);
-  const responses = { store: storage.responses, clock, limits: config.responses };
+  const responses = { store: storage.responses, background: shared.background, clock, limits: config.responses };
   const { defaultModels, tiers, maxKeysPerAccount: maxKeys } = config;
   const { keys, idempotency } = storage;
   const { standing, making } = limit;

@@ -11,13 +11,21 @@ import { defaultTiers, type Tier } from "../limits/tiers.ts";
 import { cataloguePricesOf, currenciesSchema, inUnits } from "./currency.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
 import { settingsOf, upstreamsOf } from "./environment.ts";
+import { checkProfiles } from "./profile-operations.ts";
 import { checkReferences } from "./references.ts";
 import { defaultMaxBodyBytes, type FileConfig, fileSchema, type TierConfig } from "./schema.ts";
-import { catalogueSchema, type ModelConfig, servedBy, type UpstreamConfig, vendorsSchema } from "./schema-models.ts";
+import {
+  catalogueSchema,
+  type ModelConfig,
+  type PriceConfig,
+  servedBy,
+  type UpstreamConfig,
+  vendorsSchema,
+} from "./schema-models.ts";
 import type { CacheConfig, Config } from "./shape.ts";
-import { withVendor } from "./vendors.ts";
+import { asWritten, withVendor } from "./vendors.ts";
 
-export type { CacheConfig, Config, Environment, ModelConfig, UpstreamConfig };
+export type { CacheConfig, Config, Environment, ModelConfig, PriceConfig, UpstreamConfig };
 
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -40,14 +48,17 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
   const currencies = load(join(catalogDir, "currencies.yaml"), currenciesSchema, {}, faults) ?? { dollar: {} };
   const nothing: FileConfig = { upstreams: [], models: [] };
   const names = new Set(vendors.map(({ name }) => name));
-  const checkMore: CheckMore = (at, document, found) => checkReferences(at, document, found, names);
+  const checkMore: CheckMore = (at, document, found) => {
+    checkReferences(at, document, found, names);
+    checkProfiles(at, document, found, vendors);
+  };
   const written = (file ? load(file, fileSchema, environment, faults, checkMore) : undefined) ?? nothing;
   const unit = written.unit ?? { code: "JPY", symbol: "¥" };
   const cataloguePrices = cataloguePricesOf(written.catalogue_prices, unit.code, currencies);
   const builtIn = inDollars.map((model) => inUnits(model, cataloguePrices));
   const settings = settingsOf(environment, faults);
-  const named = file ? written.upstreams : upstreamsOf(vendors, environment, faults);
-  const upstreams = named.map((upstream) => withVendor(upstream, vendors));
+  const inFile = written.upstreams.map((upstream) => asWritten(withVendor(upstream, vendors), vendors));
+  const upstreams = file ? inFile : upstreamsOf(vendors, environment, faults);
   const [port, metrics] = [settings.port ?? written.port ?? 8080, metricsOf(written.metrics, settings.metricsPort)];
   if (port !== 0 && metrics?.isAsked && metrics.port === port) {
     faults.push({ file: file ?? "environment", message: `the port ${port} is given twice: for calls and for metrics` });
@@ -78,10 +89,23 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
       maxPerAccount: written.responses?.max_per_account ?? 1000,
       maxBytes: written.responses?.max_bytes ?? 1024 * 1024,
     },
+    backgroundResponses: {
+      max: written.background_responses?.max ?? 1000,
+      maxPerAccount: written.background_responses?.max_per_account ?? 100,
+      maxBytes: written.background_responses?.max_bytes ?? 256 * 1024 ** 2,
+      maxBytesPerAccount: written.background_responses?.max_bytes_per_account ?? 64 * 1024 ** 2,
+    },
+    responsesSocket: {
+      enabled: written.responses_socket?.enabled ?? true,
+      idleMs: (written.responses_socket?.idle_seconds ?? 600) * 1000,
+      maxBytes: written.responses_socket?.max_bytes ?? 256 * 1024 ** 2,
+      maxBytesPerAccount: written.responses_socket?.max_bytes_per_account ?? 64 * 1024 ** 2,
+    },
     publicUrls: written.public_urls ?? {},
     ...{ trustedProxies: written.trusted_proxies ?? [], corsOrigins: written.cors_origins ?? [] },
     tiers: written.tiers?.map(tierOf) ?? defaultTiers,
     ...{ unit, cataloguePrices },
+    unpriced: unpricedOf(written.unpriced_models),
     durability: written.durability ?? "process",
     operatorKey: written.operator_key,
     failedCredentials: { perMinute: written.failed_credentials?.per_minute ?? 30 },
@@ -101,6 +125,12 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     models: models.filter(({ targets }) => targets.length > 0),
     catalogue,
   });
+}
+
+function unpricedOf(written: FileConfig["unpriced_models"] = "free_for_first_account"): Config["unpriced"] {
+  if (typeof written === "object") return { isFreeForFirst: false, price: written.price };
+  const price = written === "free" ? { input: 0, output: 0, characters: 0 } : undefined;
+  return { isFreeForFirst: written === "free_for_first_account", price };
 }
 
 function bodiesInFlightOf(written: FileConfig["bodies_in_flight"], maxBodyBytes: number): Config["bodiesInFlight"] {

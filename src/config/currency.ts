@@ -31,8 +31,19 @@ export function cataloguePricesOf(
 /** Returns a model of the catalogue with its prices in units. */
 export function inUnits(model: ModelConfig, { dollar, markup }: CataloguePrices): ModelConfig {
   if (!model.price || (dollar === one && markup === one)) return model;
-  const price = Object.entries(model.price).map(([part, amount]) => [part, amount && times(amount, dollar, markup)]);
-  return { ...model, price: Object.fromEntries(price) };
+  return { ...model, price: inMoney(model.price, (amount) => times(amount, dollar, markup)) };
+}
+
+/** What stands in a price and is no money: a count of tokens, and a factor. */
+const noMoney: ReadonlySet<string> = new Set(["above", "regional"]);
+
+/** Returns the price, or a part of it, with all of its amounts in other money. */
+function inMoney<T>(price: T, inOther: (amount: number) => number): T {
+  if (typeof price === "number") return inOther(price) as T;
+  if (Array.isArray(price)) return price.map((part) => inMoney(part, inOther)) as T;
+  if (typeof price !== "object" || price === null) return price;
+  const parts = Object.entries(price).map(([key, part]) => [key, noMoney.has(key) ? part : inMoney(part, inOther)]);
+  return Object.fromEntries(parts) as T;
 }
 
 /** Rounded up, as charges are: to a millionth. */

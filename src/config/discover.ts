@@ -1,124 +1,134 @@
 /**
- * Asks the upstreams that are to be discovered which models they serve: a local server, or any other address that
- * the environment names, has models that no catalogue knows.
+ * Asks upstreams which models they serve: at the start, and again for as long as the gateway runs.
  *
- * At the start, once, `GET {base_url}/models`. What it lists is served: a model of the catalogue with all that the
- * catalogue says of it, any other without a price, as the kind that the list tells, or else as a chat model. What of its vendor's models it does not list is
- * not served from it; models that gateway.yaml itself gives to an upstream stay, listed or not. An upstream that
- * does not answer, or has no list, costs one log line and keeps the models that the catalogue gives it.
+ * One that cannot be asked, or does not tell, is asked again: after a second, and each time after twice as long. One that has
+ * told is asked again after its interval, so that models which it has no more vanish, and new ones appear. What it told last
+ * stands until it tells something else: that it goes down changes nothing.
  */
+import { setTimeout as passed } from "node:timers/promises";
 import type { Logger } from "pino";
-import { request } from "undici";
-import { type Config, type ModelConfig, servable, targetAt, type UpstreamConfig } from "./config.ts";
-import { modelKind } from "./schema-models.ts";
-import { modelIdSchema } from "./values.ts";
-import { credentialOf } from "./vendors.ts";
+import type { Config, ModelConfig, UpstreamConfig } from "./config.ts";
+import { askForModels, type ListAnswer, type ModelList } from "./model-list.ts";
+import { askedFor, servedModels } from "./served-models.ts";
 
-/** What every model has that is known by its name only. */
-const family = "openai-compatible";
-const maxListBytes = 4 * 1024 * 1024;
-const timeoutMs = 3000;
+export interface Discovery {
+  /** Asks all upstreams, and waits for those that serve what they list. Returns the models that are served then. */
+  begin(): Promise<readonly ModelConfig[]>;
+  /** Tells of all models that are served whenever they change from now on, and of what has changed since `begin`. */
+  follow(onModels: (models: readonly ModelConfig[]) => void): void;
+  /** Asks no more, and waits for nothing. */
+  close(): void;
+}
 
-/** The names of models, each with its kind where the upstream says it. */
-type List = ReadonlyMap<string, ModelConfig["kind"] | undefined>;
-/** What each upstream serves; one that did not tell is left out. */
-type Lists = ReadonlyMap<string, List>;
+export interface DiscoveryOptions {
+  readonly log: Logger;
+  /** Which upstreams are asked, so far as they are to be. Default: all. */
+  readonly upstreams?: readonly UpstreamConfig[];
+  /** Never throws. */
+  readonly ask?: (upstream: UpstreamConfig, closing: AbortSignal) => Promise<ListAnswer>;
+  /** Does work after so many milliseconds. Returns what prevents it. */
+  readonly later?: (work: () => void, ms: number) => () => void;
+}
 
-/** Returns the configuration with the models that its upstreams list. Never throws. */
-export async function discoverModels(config: Config, log: Logger, timeout: number = timeoutMs): Promise<Config> {
-  const asked = config.upstreams.filter(({ discover }) => discover);
-  const answers = await Promise.all(asked.map((upstream) => listOf(upstream, log, timeout)));
-  const lists: Lists = new Map(asked.flatMap(({ name }, i) => (answers[i] ? [[name, answers[i]]] : [])));
-  if (lists.size === 0) return config;
-  const models = served(config, lists);
-  for (const [upstream] of lists) {
-    const count = models.filter(({ targets }) => targets.some((target) => target.upstream === upstream)).length;
-    log.info({ upstream, models: count }, "asked an upstream which models it serves");
-  }
+/** How often an upstream is asked, in milliseconds: where it answers, and at most where it does not. */
+const intervals = { all: { well: 60_000, failing: 30_000 }, known: { well: 3_600_000, failing: 3_600_000 } };
+const firstPauseMs = 1_000;
+/** How long the start waits for upstreams that keep their models where they do not tell. */
+const briefMs = 500;
+
+/** Asks once which models the upstreams to be discovered list, and returns the configuration with them. Never throws. */
+export async function discoverModels(config: Config, log: Logger, timeout?: number): Promise<Config> {
+  const upstreams = config.upstreams.filter(({ discover }) => discover);
+  if (upstreams.length === 0) return config;
+  const discovery = createDiscovery(config, { log, upstreams, ask: (...asked) => askForModels(...asked, timeout) });
+  const models = await discovery.begin();
+  discovery.close();
   return Object.freeze({ ...config, models });
 }
 
-/** Returns undefined, and says so in the log, where the upstream does not tell. */
-async function listOf(upstream: UpstreamConfig, log: Logger, timeout: number): Promise<List | undefined> {
-  try {
-    return await readList(upstream, timeout);
-  } catch (error) {
-    const message = "an upstream did not tell which models it serves; it keeps those that the catalogue gives it";
-    log.warn({ upstream: upstream.name, cause: causeOf(error) }, message);
-    return undefined;
+export function createDiscovery(config: Config, options: DiscoveryOptions): Discovery {
+  const { log, upstreams = config.upstreams, ask = askForModels, later = byTimer } = options;
+  const told = new Map<string, ModelList | "down">();
+  const waiting = new Map<string, () => void>();
+  let served = config.models;
+  let begun = served;
+  const closing = new AbortController();
+  let onChange = () => {};
+
+  /** Asks an upstream, and has it asked again. `failures` is how often in a row it did not tell. */
+  async function askOne(upstream: UpstreamConfig, which: "all" | "known", failures: number): Promise<void> {
+    const answer = await ask(upstream, closing.signal);
+    if (closing.signal.aborted) return;
+    const { name } = upstream;
+    const before = told.get(name);
+    if (answer.kind === "list") told.set(name, answer.list);
+    else if (answer.kind === "down" && !before) told.set(name, "down");
+    else if (before === "down" && answer.kind === "untold") told.delete(name);
+    const models = servedModels(config, told);
+    const hasChanged = JSON.stringify(models) !== JSON.stringify(served);
+    if (hasChanged) served = models;
+    if (answer.kind === "list" ? before === undefined || before === "down" || hasChanged : failures === 0)
+      logAnswer(upstream, which, answer);
+    if (hasChanged) onChange();
+    const { well, failing } = intervals[which];
+    const failed = answer.kind === "list" ? 0 : failures + 1;
+    const pauseMs = failed === 0 ? well : Math.min(failing, firstPauseMs * 2 ** (failed - 1));
+    waiting.set(
+      name,
+      later(() => void askOne(upstream, which, failed), pauseMs),
+    );
   }
-}
 
-async function readList(upstream: UpstreamConfig, timeout: number): Promise<List> {
-  const { base_url, api_keys, api_key = api_keys?.[0], credential, query = {} } = upstream;
-  const own = { accept: "application/json", "user-agent": "model-gateway" };
-  const headers = { ...upstream.headers, ...own, ...credentialOf(api_key, credential) };
-  // The signal bounds the whole exchange, a body that never ends among it.
-  const signal = AbortSignal.timeout(timeout);
-  const { statusCode, body } = await request(`${base_url}/models`, { headers, query, signal });
-  if (statusCode !== 200) {
-    body.on("error", () => {}).destroy();
-    throw new Error(`it answered with status ${statusCode}`);
-  }
-  const { data } = (JSON.parse(await readText(body)) ?? {}) as { data?: unknown };
-  if (!Array.isArray(data)) throw new Error("its answer has no list of models");
-  const entries = data.map((entry: { id?: unknown; kind?: unknown } | null) => {
-    return [modelIdSchema.safeParse(entry?.id).data, modelKind.safeParse(entry?.kind).data] as const;
-  });
-  return new Map(entries.flatMap(([id, kind]) => (id === undefined ? [] : [[id, kind] as const])));
-}
-
-async function readText(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > maxListBytes) throw new Error(`its answer is larger than ${maxListBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-/** Says why in words that hold nothing of the answer: a parser's message would quote it. */
-function causeOf(error: unknown): string {
-  if (error instanceof SyntaxError) return "its answer is not JSON";
-  const { name, message, code } = error as NodeJS.ErrnoException;
-  return name === "TimeoutError" ? "it did not answer in time" : message || code || name;
-}
-
-function served({ models, catalogue, upstreams, embeddedModels }: Config, lists: Lists): ModelConfig[] {
-  const builtIn = new Set(catalogue.map(({ id }) => id));
-  const own = models.filter(({ id }) => !builtIn.has(id));
-  const names = new Set(upstreams.map(({ name }) => name));
-  const placed = catalogue.map((model) => ({ ...model, targets: targetsOf(model, names, lists) }));
-  const known = [...own, ...placed.map((model) => servable(model, upstreams))];
-  const taken = new Set(known.flatMap(({ id, aliases }) => [id, ...aliases]));
-  const found = new Map<string, ModelConfig>();
-  for (const [upstream, list] of lists) {
-    for (const [id, told] of list) {
-      // Another gateway as upstream lists its simulators, which this one has itself.
-      if (taken.has(id) || (embeddedModels && id.startsWith("embedded-"))) continue;
-      const before = found.get(id);
-      const kind = told ?? before?.kind ?? "chat";
-      if (before && before.kind !== kind) continue; // Of two models with the same name, the first has it.
-      const targets = [...(before?.targets ?? []), targetAt(upstream, id)];
-      found.set(id, servable({ id, aliases: [], family, kind, targets }, upstreams));
+  function logAnswer({ name: upstream }: UpstreamConfig, which: "all" | "known", answer: ListAnswer): void {
+    if (answer.kind === "list") {
+      const models = served.filter(({ targets }) => targets.some((target) => target.upstream === upstream)).length;
+      log.info({ upstream, models }, "asked an upstream which models it serves");
+      return;
     }
+    const words = which === "all" && answer.kind === "down" ? isDown : doesNotTell;
+    // A vendor keeps all of its models then: nobody has to do anything about it.
+    const told = words === isDown ? {} : { remedy: checkAddress };
+    log[which === "all" ? "warn" : "debug"]({ upstream, cause: answer.cause, ...told }, words);
   }
-  return [...known, ...found.values()].filter(({ targets }) => targets.length > 0);
+
+  return {
+    async begin() {
+      const asking = upstreams.flatMap((upstream) => {
+        const which = askedFor(upstream, config);
+        return which ? [{ which, done: askOne(upstream, which, 0) }] : [];
+      });
+      const of = (wanted: "all" | "known") =>
+        Promise.all(asking.flatMap(({ which, done }) => (which === wanted ? [done] : [])));
+      await Promise.all([of("all"), asking.some(({ which }) => which === "known") && brief(of("known"))]);
+      begun = served;
+      return served;
+    },
+    follow(onModels) {
+      const tell = () => onModels(served);
+      onChange = tell;
+      if (served !== begun) tell();
+    },
+    close() {
+      closing.abort();
+      for (const prevent of waiting.values()) prevent();
+    },
+  };
 }
 
-/** A model of the catalogue goes to its vendor's own upstream, or else to those that list it. */
-function targetsOf(model: ModelConfig, upstreams: ReadonlySet<string>, lists: Lists): ModelConfig["targets"] {
-  const vendor = model.vendor ?? "";
-  if (upstreams.has(vendor) && !lists.has(vendor)) return [targetAt(vendor, model.id)];
-  const listing = lists.get(vendor);
-  const ids = [model.id, ...model.aliases];
-  const nameAt = (list: List) => ids.find((id) => list.has(id));
-  const ownName = listing && nameAt(listing);
-  if (ownName) return [targetAt(vendor, ownName)];
-  return [...lists].flatMap(([upstream, list]) => {
-    const name = nameAt(list);
-    return name ? [targetAt(upstream, name)] : [];
-  });
+const isDown = "an upstream cannot be asked which models it serves; it is asked again until it answers";
+const doesNotTell = "an upstream did not tell which models it serves; it keeps those that the catalogue gives it";
+
+const checkAddress = "check its address, which the path `/models` is put behind: most servers want it to end in `/v1`";
+
+/** Waits for something, but not for long. */
+async function brief(done: Promise<unknown>): Promise<void> {
+  const waited = new AbortController();
+  const late = passed(briefMs, undefined, { signal: waited.signal }).catch(() => {});
+  await Promise.race([done, late]);
+  waited.abort();
+}
+
+function byTimer(work: () => void, ms: number): () => void {
+  const timer = setTimeout(work, ms).unref();
+  return () => clearTimeout(timer);
 }

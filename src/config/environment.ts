@@ -6,6 +6,7 @@ import type { Environment, Fault } from "./document.ts";
 import { logLevels } from "./schema.ts";
 import type { UpstreamConfig, VendorConfig } from "./schema-models.ts";
 import { credentialSchema, headerNameSchema, urlSchema } from "./values.ts";
+import { atAddress, withVendor } from "./vendors.ts";
 
 export interface EnvironmentSettings {
   readonly host: string | undefined;
@@ -65,7 +66,7 @@ function decoded(value: string): string {
   }
 }
 
-/** Returns an upstream for every vendor whose key or address the environment has. */
+/** Returns an upstream for every vendor whose key or address the environment has, with what is known of it. */
 export function upstreamsOf(vendors: readonly VendorConfig[], environment: Environment, faults: Fault[]) {
   return vendors.flatMap((vendor): UpstreamConfig[] => {
     const key = checked(environment, vendor.key_variable, credentialSchema, faults);
@@ -73,8 +74,10 @@ export function upstreamsOf(vendors: readonly VendorConfig[], environment: Envir
     const base_url = address ? withSuffix(address, vendor.url_suffix ?? "") : vendor.base_url;
     // An operator's own server has no address but the one that is given.
     if ((!key && !address) || base_url === undefined) return [];
-    const discover = vendor.discover_elsewhere === true && base_url !== vendor.base_url;
-    return [{ name: vendor.name, kind: vendor.kind, base_url, api_key: key, discover }];
+    const upstream = { name: vendor.name, kind: vendor.kind, base_url, api_key: key };
+    const isElsewhere = vendor.discover_elsewhere === true && base_url !== vendor.base_url;
+    if (!isElsewhere) return [withVendor(upstream, vendors)];
+    return [{ ...atAddress(upstream, vendors), discover: true }];
   });
 }
 

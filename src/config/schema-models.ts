@@ -3,6 +3,7 @@ import { z } from "zod";
 import { profileSchema } from "./schema-profile.ts";
 import {
   credentialSchema,
+  factorSchema,
   headerNameSchema,
   modelIdSchema,
   modelNameSchema,
@@ -35,6 +36,7 @@ export const upstreamSchema = z
     headers: z.record(headerNameSchema, credentialSchema).optional(),
     query: z.record(z.string().regex(/^[\w.-]{1,100}$/, "expected a name of the query"), credentialSchema).optional(),
     discover: z.boolean().optional(),
+    regional: z.boolean().optional(),
     timeouts: z
       .strictObject({
         connect_seconds: secondsSchema.optional(),
@@ -70,6 +72,72 @@ const target = z.strictObject({
   weight: z.number().int().min(1).default(1),
 });
 
+const rates = {
+  input: moneySchema.optional(),
+  output: moneySchema.optional(),
+  cache_read: moneySchema.optional(),
+  cache_write: moneySchema.optional(),
+  cache_write_hour: moneySchema.optional(),
+  input_audio: moneySchema.optional(),
+  input_image: moneySchema.optional(),
+  output_audio: moneySchema.optional(),
+};
+
+const band = z.strictObject({ above: tokensSchema, ...rates, input: moneySchema });
+const bands = z.array(band).min(1, "expected at least one bound").superRefine(checkAscending);
+
+/** Adds an issue where a bound is not above the one before it. */
+function checkAscending(list: readonly { readonly above: number }[], context: z.RefinementCtx): void {
+  for (const [i, { above }] of list.entries()) {
+    const before = list[i - 1];
+    if (!before || above > before.above) continue;
+    context.addIssue({ code: "custom", path: [i, "above"], message: "expected more than for the bound before it" });
+  }
+}
+
+/** What is served in a way of its own has no rate of the ordinary one. */
+const card = z.strictObject({ ...rates, input: moneySchema, long: bands.optional() });
+
+export const priceSchema = z
+  .strictObject({
+    ...rates,
+    characters: moneySchema.optional(),
+    long: bands.optional(),
+    priority: card.optional(),
+    fast: card.optional(),
+    flex: card.optional(),
+    batch: card.optional(),
+    regional: factorSchema.optional(),
+    web_search: moneySchema.optional(),
+    request: moneySchema.optional(),
+  })
+  .superRefine((price, context) => checkOutput(price, price.output, [], context));
+
+interface WithOutput {
+  readonly output?: number | undefined;
+  readonly long?: readonly WithOutput[] | undefined;
+}
+
+/** Adds an issue for rates that lack an output where the price itself has one: it would cost nothing. */
+function checkOutput(
+  price: WithOutput,
+  output: number | undefined,
+  path: PropertyKey[],
+  context: z.RefinementCtx,
+): void {
+  if (output === undefined) return;
+  if (price.output === undefined)
+    context.addIssue({ code: "custom", path: [...path, "output"], message: "is missing" });
+  for (const [i, band] of price.long?.entries() ?? []) checkOutput(band, output, [...path, "long", i], context);
+  for (const mode of modes) {
+    const card = (price as Partial<Record<(typeof modes)[number], WithOutput>>)[mode];
+    if (card) checkOutput(card, output, [...path, mode], context);
+  }
+}
+
+/** The ways of being served that may have rates of their own. */
+const modes = ["priority", "fast", "flex", "batch"] as const;
+
 export const modelSchema = z.strictObject({
   id: modelIdSchema,
   aliases: z.array(modelNameSchema).default([]),
@@ -80,16 +148,7 @@ export const modelSchema = z.strictObject({
   context_window: tokensSchema.optional(),
   max_output_tokens: tokensSchema.optional(),
   dimensions: z.number().int().min(1).optional(),
-  price: z
-    .strictObject({
-      input: moneySchema.optional(),
-      output: moneySchema.optional(),
-      cache_read: moneySchema.optional(),
-      cache_write: moneySchema.optional(),
-      cache_write_hour: moneySchema.optional(),
-      characters: moneySchema.optional(),
-    })
-    .optional(),
+  price: priceSchema.optional(),
   created: z.iso.date().optional(),
   sticky: z.boolean().optional(),
   reasoning: z.boolean().optional(),
@@ -116,5 +175,6 @@ export const vendorsSchema = z.strictObject({
 });
 
 export type UpstreamConfig = z.output<typeof upstreamSchema>;
+export type PriceConfig = z.output<typeof priceSchema>;
 export type ModelConfig = z.output<typeof modelSchema>;
 export type VendorConfig = z.output<typeof vendorsSchema>["vendors"][number];

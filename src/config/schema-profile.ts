@@ -24,10 +24,24 @@ const facts = {
   system: z.enum(["anywhere", "first"]).optional(),
   /** The roles whose content must be one text, and no list of parts. */
   plain_text: z.array(z.enum(["system", "assistant", "tool"])).optional(),
-  /** Keys that the server refuses. The gateway leaves them out and names them. */
+  /** Keys of a chat request that the server refuses. The gateway leaves them out and names them. */
   refuses: z.array(key).optional(),
   /** Keys that the server refuses only while the model reasons. */
   refuses_reasoning: z.array(key).optional(),
+  /** Keys of a request for a response that the server refuses. */
+  refuses_responses: z.array(key).optional(),
+  /**
+   * Which calls go to the server's `/responses`, where it has it: those of callers who ask for responses; also those of others
+   * whose request has tools while the model reasons; all of them; or none.
+   */
+  responses: z.enum(["when_asked", "tools", "always", "never"]).optional(),
+  /**
+   * Whether the server's `/responses` knows all that agents send (custom tools, namespaces, searches for tools), or only
+   * functions: then a request that has more goes another way.
+   */
+  responses_items: z.enum(["any", "plain"]).optional(),
+  /** The reasoning of earlier turns that its `/responses` takes: as it has encrypted it, as text, or either. */
+  reasoning_items: z.enum(["encrypted", "plain", "either"]).optional(),
   /** The efforts of reasoning that the server takes. An empty list: it refuses the key itself. */
   efforts: z.array(effort).optional(),
   /** For an effort that the server does not take: the one that the gateway sends instead. */
@@ -68,7 +82,7 @@ export const profileSchema = z
   .strictObject({
     /** The path of each operation that the server has. It has no operation that is left out. */
     operations: z
-      .partialRecord(z.enum(["chat", "completions", "embeddings", "speech"]), path)
+      .partialRecord(z.enum(["chat", "responses", "completions", "embeddings", "speech"]), path)
       .refine((paths) => Object.keys(paths).length > 0, "expected at least one operation")
       .optional(),
     ...facts,

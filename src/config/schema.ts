@@ -2,7 +2,7 @@
  * The form of gateway.yaml. `gateway.example.yaml` documents every key, and a test holds the two together.
  */
 import { z } from "zod";
-import { modelSchema, upstreamSchema } from "./schema-models.ts";
+import { modelSchema, priceSchema, upstreamSchema } from "./schema-models.ts";
 import {
   credentialSchema,
   factorSchema,
@@ -16,6 +16,9 @@ import {
 } from "./values.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
+
+/** What becomes of calls to models that have no price. */
+const unpricedWords = ["free_for_first_account", "free", "refused"] as const;
 
 const rate = z.number().int().min(1).max(4_294_967_295);
 
@@ -83,6 +86,12 @@ const settingsSchema = z.strictObject({
     })
     .optional(),
   catalogue_prices: z.strictObject({ dollar: factorSchema.optional(), markup: factorSchema.optional() }).optional(),
+  unpriced_models: z
+    .union(
+      [z.enum(unpricedWords), z.strictObject({ price: priceSchema })],
+      `expected ${unpricedWords.join(", ")}, or {price: {…}} with decimals in quotes`,
+    )
+    .optional(),
   durability: z.enum(["process", "power"]).optional(),
   operator_key: credentialSchema.min(32, "expected at least 32 characters").optional(),
   failed_credentials: z.strictObject({ per_minute: z.number().int().min(1).max(1_000_000) }).optional(),
@@ -132,6 +141,30 @@ const settingsSchema = z.strictObject({
         .min(1024)
         .max(64 * 1024 ** 2)
         .optional(),
+    })
+    .optional(),
+  background_responses: z
+    .strictObject({
+      max: z.number().int().min(1).max(100_000).optional(),
+      max_per_account: z.number().int().min(1).max(100_000).optional(),
+      max_bytes: z
+        .number()
+        .int()
+        .min(1024 ** 2)
+        .optional(),
+      max_bytes_per_account: z
+        .number()
+        .int()
+        .min(1024 ** 2)
+        .optional(),
+    })
+    .optional(),
+  responses_socket: z
+    .strictObject({
+      enabled: z.boolean().default(true),
+      idle_seconds: z.number().min(1).max(3600).optional(),
+      max_bytes: z.number().int().min(1024).optional(),
+      max_bytes_per_account: z.number().int().min(1024).optional(),
     })
     .optional(),
   default_models: z

@@ -2,7 +2,7 @@
 
 import type { Tier } from "../limits/tiers.ts";
 import type { CataloguePrices } from "./currency.ts";
-import type { ModelConfig, UpstreamConfig } from "./schema-models.ts";
+import type { ModelConfig, PriceConfig, UpstreamConfig } from "./schema-models.ts";
 
 export interface Config {
   readonly host: string;
@@ -35,11 +35,26 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   /** How long answers of `/v1/responses` are kept, how many an account has, and how large one may be. */
   readonly responses: { readonly keepMs: number; readonly maxPerAccount: number; readonly maxBytes: number };
+  /** Whether responses are served over a WebSocket, and what connections may remember of them. */
+  readonly responsesSocket: {
+    readonly enabled: boolean;
+    readonly idleMs: number;
+    readonly maxBytes: number;
+    readonly maxBytesPerAccount: number;
+  };
+  /** How many responses are made in the background at a time, and how many bytes of their requests and events are held. */
+  readonly backgroundResponses: {
+    readonly max: number;
+    readonly maxPerAccount: number;
+    readonly maxBytes: number;
+    readonly maxBytesPerAccount: number;
+  };
   /** Lowest first. */
   readonly tiers: readonly Tier[];
   /** What money is counted in. */
   readonly unit: { readonly code: string; readonly symbol: string };
   readonly cataloguePrices: CataloguePrices;
+  readonly unpriced: UnpricedConfig;
   /** How much of what was committed survives: the death of the process, or also a loss of power. */
   readonly durability: "process" | "power";
   /** The operator's credential; without one there is no operator over the network. */
@@ -68,6 +83,14 @@ export interface Config {
   readonly models: readonly ModelConfig[];
   /** The built-in models that the file does not replace, served or not, as the catalogue has them. */
   readonly catalogue: readonly ModelConfig[];
+}
+
+/** What becomes of calls to models that have no price. Accounts that pay afterwards may always make them, and pay nothing. */
+export interface UnpricedConfig {
+  /** Whether the operator's own first account may make them, and pays nothing. */
+  readonly isFreeForFirst: boolean;
+  /** The price that such models have; undefined: none. */
+  readonly price: PriceConfig | undefined;
 }
 
 export interface CacheConfig {

@@ -11,6 +11,26 @@ export function withVendor(upstream: UpstreamConfig, vendors: readonly VendorCon
   return { ...upstream, ...(profile && { profile }), ...(credential && { credential }) };
 }
 
+/** Returns an upstream of gateway.yaml, which is asked what it serves only where that says so, or it is a vendor's own. */
+export function asWritten(upstream: UpstreamConfig, vendors: readonly VendorConfig[]): UpstreamConfig {
+  const isVendors = vendorAt(upstream.base_url, vendors)?.name === upstream.name;
+  return upstream.discover !== undefined || isVendors ? upstream : { ...upstream, discover: false };
+}
+
+/**
+ * Returns an upstream that has the name of a vendor and another's address: what it takes is not known by its name. It has the
+ * profile of the vendor whose address it has, if any; else its vendor's for that vendor's own models alone, which it may pass on.
+ */
+export function atAddress(upstream: UpstreamConfig, vendors: readonly VendorConfig[]): UpstreamConfig {
+  const there = vendorAt(upstream.base_url, vendors);
+  if (there) return withVendor({ ...upstream, vendor: there.name }, vendors);
+  const named = vendors.find(({ name }) => name === upstream.name);
+  const { operations, models = [], ...facts } = (named && profileOf(named, vendors)) ?? {};
+  if (models.length === 0) return upstream;
+  const match = models.flatMap((rule) => rule.match);
+  return { ...upstream, profile: { models: [{ match, ...facts }, ...models] } };
+}
+
 /** Returns the header that carries an upstream's key: of its own name, or else `authorization`, as a bearer's. */
 export function credentialOf(apiKey: string | undefined, header: string | undefined): Record<string, string> {
   if (!apiKey) return {};
@@ -20,9 +40,12 @@ export function credentialOf(apiKey: string | undefined, header: string | undefi
 /** The vendor that it names, that has its name, or whose address it has. */
 function vendorOf({ name, vendor, base_url }: UpstreamConfig, vendors: readonly VendorConfig[]) {
   if (vendor !== undefined) return vendors.find((known) => known.name === vendor);
+  return vendors.find((known) => known.name === name) ?? vendorAt(base_url, vendors);
+}
+
+function vendorAt(base_url: string, vendors: readonly VendorConfig[]): VendorConfig | undefined {
   const hostOf = (url: string | undefined) => url && new URL(url).host;
-  const host = hostOf(base_url);
-  return vendors.find((known) => known.name === name) ?? vendors.find((known) => hostOf(known.base_url) === host);
+  return vendors.find((known) => hostOf(known.base_url) === hostOf(base_url));
 }
 
 function profileOf({ profile, like }: VendorConfig, vendors: readonly VendorConfig[]): ProfileConfig | undefined {

@@ -1,11 +1,12 @@
 /**
- * Gemini's signature of a call ↔ the call's id, as its caller knows it.
+ * Gemini's signature of a call ↔ the call's id, as its caller knows it; and of a text ↔ what stands beside the text.
  *
  * Gemini refuses the next turn without the signature that it put beside a call. Only chat has a place for it, and of a call the
  * clients of other families send back the id, unread: so the signature travels at its end. It is the model's that made it: any
  * other is told the id alone. To calls that another model made, Gemini is told the word by which its vendor has it look away.
  */
 import { createHash } from "node:crypto";
+import { sealMark } from "../providers/sealed-signature.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 
 const mark = "-sig-";
@@ -13,11 +14,29 @@ const notMine = "skip_thought_signature_validator";
 
 /** Returns the id as the caller gets it. `model` is the model's name at its upstream. */
 export function signedId(id: string, signature: string, model: string | undefined): string {
-  if (signature === "") return id;
+  return signature === "" ? id : `${id}${mark}${encoded(signature, model)}`;
+}
+
+/** Returns a text's signature as its caller gets it. `model` is the model's name at its upstream. */
+export function sealedSignature(signature: string, model: string | undefined): string {
+  return `${sealMark}${encoded(signature, model)}`;
+}
+
+/** Returns what a text in the history has beside it, by its sealed signature: nothing where another model made it. */
+export function signatureBesideText(sealed: string, model: string | undefined): JsonObject {
+  const [, form, maker, text = ""] = pattern.exec(`-${sealed}`) ?? [];
+  return maker !== undefined && maker === makerOf(model) ? beside(decoded(form, text)) : {};
+}
+
+function encoded(signature: string, model: string | undefined): string {
   const short = shortOf(signature);
   const isShort = /^[A-Za-z0-9_-]+$/.test(short) && longOf(short) === signature;
   const text = isShort ? short : Buffer.from(signature).toString("base64url");
-  return `${id}${mark}${isShort ? "b" : "t"}${makerOf(model)}-${text}`;
+  return `${isShort ? "b" : "t"}${makerOf(model)}-${text}`;
+}
+
+function decoded(form: string | undefined, text: string): string {
+  return form === "b" ? longOf(text) : Buffer.from(text, "base64url").toString();
 }
 
 /** Returns the id as its upstream knows it. */
@@ -31,12 +50,12 @@ export function signatureBeside(id: string, isFirst: boolean, model: string | un
   const at = id.indexOf(mark);
   const [, form, maker, text = ""] = (at === -1 ? undefined : pattern.exec(id.slice(at))) ?? [];
   if (maker !== undefined && maker === makerOf(model)) {
-    return beside(form === "b" ? longOf(text) : Buffer.from(text, "base64url").toString());
+    return beside(decoded(form, text));
   }
   return isFirst && model !== undefined && demandsSignatures.test(model) ? beside(notMine) : {};
 }
 
-/** Returns the signature beside a call of an answer; empty where there is none. */
+/** Returns the signature beside a call of an answer, or a text; empty where there is none. */
 export function signatureOf(extra: JsonObject | undefined): string {
   const google = (extra?.extra_content as JsonObject | null | undefined)?.google as JsonObject | null | undefined;
   const signature: JsonValue | undefined = google?.thought_signature;

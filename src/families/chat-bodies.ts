@@ -10,7 +10,7 @@ import { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses
 import { withInstructions } from "../providers/profile/instructions.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
-import { doNow } from "../work.ts";
+import type { Work } from "../work.ts";
 import { fieldsSet } from "./messages-to-chat/fields.ts";
 import { responsesToChat } from "./responses-to-chat/index.ts";
 
@@ -22,16 +22,21 @@ export interface Meant {
   readonly dropped: readonly string[];
 }
 
-/** Returns undefined for a body that is chat as it is. Throws a Refusal, or the WireFault of JSON that does not fit. */
-export function meantAsChat(request: ChatRequest): Meant | undefined {
+/** Returns undefined for a body that is chat as it is. Its work throws a Refusal, or the WireFault of JSON that does not fit. */
+export function meantAsChat(request: ChatRequest): Work<Meant> | undefined {
   const { messages, input, tools, tool_choice: choice } = request.outline();
   if ((messages ?? null) === null && (input ?? null) !== null) return chatOfResponse(request);
   const isFlat = Array.isArray(tools) && tools.some((tool) => nested(tool) !== tool);
   const isFlatChoice = choice !== undefined && nestedChoice(choice) !== choice;
-  if (!isFlat && !isFlatChoice) return undefined;
+  return isFlat || isFlatChoice ? withNestedTools(request, isFlat) : undefined;
+}
+
+// biome-ignore lint/correctness/useYield: a caller's tools are few enough to nest at once.
+function* withNestedTools(request: ChatRequest, isFlat: boolean): Work<Meant> {
+  const { tools, tool_choice: choice } = request.json();
   const changes: Record<string, JsonValue> = {};
-  if (isFlat) changes.tools = (request.json().tools as JsonValue[]).map(nested);
-  if (isFlatChoice) changes.tool_choice = nestedChoice(choice);
+  if (isFlat) changes.tools = (tools as JsonValue[]).map(nested);
+  if (choice !== undefined) changes.tool_choice = nestedChoice(choice);
   return { request: request.with(changes), dropped: [] };
 }
 
@@ -41,13 +46,13 @@ const everywhere = { developer: "system", system: "first" } as const;
 const ofResponses = new Set(CreateResponseRequestSchema.members.map(({ name }) => name));
 const ofChat = new Set(CreateChatCompletionRequestSchema.members.map(({ name }) => name));
 
-function chatOfResponse(request: ChatRequest): Meant {
+function* chatOfResponse(request: ChatRequest): Work<Meant> {
   const { messages: _, stream_options: options, ...asked } = request.json();
   const own = Object.entries(asked).filter(([key]) => ofChat.has(key) && !ofResponses.has(key));
   const ofResponse = Object.entries(asked).filter(([key]) => ofResponses.has(key) || !ofChat.has(key));
   const response = Wire.ofJson(CreateResponseRequestSchema, Object.fromEntries(ofResponse));
   const context = { form: "whole", maxOutputTokens: undefined, customTools, answerId: "", now: 0 } as const;
-  const translated = doNow(responsesToChat.translate(response, { ...context, estimateTokens: () => 0 }));
+  const translated = yield* responsesToChat.translate(response, { ...context, estimateTokens: () => 0 });
   const kept = fieldsSet({ stream: asked.stream, stream_options: options, models: asked.models });
   const said = translated.request.json();
   const messages = [...withInstructions(said.messages as JsonObject[], everywhere)];

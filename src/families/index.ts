@@ -4,6 +4,7 @@
 import type { Operation } from "../providers/operations.ts";
 import type { Work } from "../work.ts";
 import { chatToMessages } from "./chat-to-messages/index.ts";
+import { chatToResponses } from "./chat-to-responses/index.ts";
 import { completionsToChat } from "./completions-to-chat/index.ts";
 import { messagesToChat } from "./messages-to-chat/index.ts";
 import { responsesToChat } from "./responses-to-chat/index.ts";
@@ -15,7 +16,11 @@ const translations = [
   messagesToChat,
   completionsToChat,
   responsesToChat,
+  chatToResponses,
 ] as unknown as readonly Translation[];
+
+/** From responses to responses, for what chat says in other words. */
+export const throughChat = [responsesToChat, chatToResponses] as unknown as readonly Translation[];
 
 /**
  * Returns the translations to apply, in turn, from this operation to one that is spoken: none where it is spoken
@@ -39,6 +44,13 @@ export function wayTo(
   return undefined;
 }
 
+/** Returns a path of what comes of these translations as the caller knows it; undefined where it has no such path. */
+export function callersPath(path: string, way: readonly Translation[]): string | undefined {
+  let known: string | undefined = path;
+  for (const translation of way.toReversed()) known = known === undefined ? undefined : translation.callersPath(known);
+  return known;
+}
+
 /** Applies translations in turn; the answer comes back through them in the other order. Throws a Refusal. */
 export function* translateAlong(
   way: readonly Translation[],
@@ -46,16 +58,18 @@ export function* translateAlong(
   context: TranslationContext,
 ): Work<Translated<Operation, Operation>> {
   const steps: Translated<Operation, Operation>[] = [];
+  const dropped: string[] = [];
   let current = request;
-  for (const translation of way) {
+  for (const [i, translation] of way.entries()) {
     yield* current.understand();
     const step = yield* translation.translate(current, context);
+    for (const path of step.dropped) dropped.push(callersPath(path, way.slice(0, i)) ?? path);
     steps.unshift(step);
     current = step.request;
   }
   return {
     request: current,
-    dropped: steps.toReversed().flatMap(({ dropped }) => dropped),
+    dropped,
     answer: (answer) => steps.reduce((translated, step) => step.answer(translated), answer),
   };
 }

@@ -10,6 +10,16 @@ import type { Form, Input, Operation, Output } from "../providers/operations.ts"
 import type { Wire } from "../wire/wire.ts";
 import type { Work } from "../work.ts";
 
+/** How an upstream that is asked for responses has reasoning. */
+export interface ReasoningItems {
+  /** The upstream's name: what it has encrypted no other can read. */
+  readonly upstream: string;
+  /** Whether it is asked to tell its reasoning encrypted. */
+  readonly areAskedFor: boolean;
+  /** Which it takes back: as it has encrypted it, as text, or either. */
+  readonly taken: "encrypted" | "plain" | "either";
+}
+
 /** What a translation may know besides the request. */
 export interface TranslationContext {
   /** The form of the answer that the caller waits for. */
@@ -20,6 +30,8 @@ export interface TranslationContext {
   readonly customTools?: boolean | undefined;
   /** The model's name at its upstream. */
   readonly target?: string | undefined;
+  /** What is to be known of reasoning in requests for responses; undefined where the upstream is asked for none. */
+  readonly reasoningItems?: ReasoningItems | undefined;
   /** Whether the model reasons; undefined where nobody said. */
   readonly reasons?: boolean | undefined;
   /** Identifies the answer where the caller's family wants its own kind of id; letters and digits. */

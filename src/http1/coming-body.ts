@@ -3,6 +3,7 @@
  * Until then its connection is not read on. From then on a piece is copied to its place as soon as it has come.
  */
 import type { Socket } from "node:net";
+import { readInTurns } from "./read-turns.ts";
 
 /** In bytes. A longer one is put together once half of it has come: it may be told of and never come. */
 const longestAtOnce = 1_048_576;
@@ -12,6 +13,9 @@ export class ComingBody {
   readonly #length: number;
   /** What came before somebody wanted it; all of one that is not put together at once. */
   #pieces: Buffer[] = [];
+  /** How many of the pieces stand in their places, and how many bytes they have. */
+  #placed = 0;
+  #placedBytes = 0;
   /** Where it is put together, as far as it has come. */
   #whole: Buffer | undefined;
   #bytes = 0;
@@ -49,6 +53,7 @@ export class ComingBody {
     if (!this.#isOver) this.#hold(taken < bytes.length ? bytes.subarray(0, taken) : bytes);
     this.#bytes += taken;
     if (this.isWhole) this.#end();
+    else if (this.#tell) readInTurns(this.#socket, taken, () => this.#goOn());
     return taken;
   }
 
@@ -81,24 +86,35 @@ export class ComingBody {
   }
 
   #hold(piece: Buffer): void {
-    if (this.#whole) this.#whole.set(piece, this.#bytes);
-    else {
-      this.#pieces.push(piece);
-      // To copy all of it at its end would hold others up.
-      if (this.#tell && 2 * (this.#bytes + piece.length) >= this.#length) this.#putTogether();
+    if (this.#whole) {
+      this.#whole.set(piece, this.#bytes);
+      this.#place(this.#whole, 2 * piece.length);
+      return;
     }
+    this.#pieces.push(piece);
+    // To copy all of it at its end would hold others up: what is there goes to its place along with what comes.
+    const isHalf = 2 * (this.#bytes + piece.length) >= this.#length;
+    if (this.#tell && isHalf) this.#whole = Buffer.allocUnsafeSlow(this.#length);
   }
 
   /** Not by `Buffer.concat`, which would fill with zeros what has not come. */
   #putTogether(): Buffer {
-    this.#whole = Buffer.allocUnsafeSlow(this.#length);
-    let at = 0;
-    for (const piece of this.#pieces) {
-      this.#whole.set(piece, at);
-      at += piece.length;
-    }
-    this.#pieces = [];
+    this.#whole ??= Buffer.allocUnsafeSlow(this.#length);
+    this.#place(this.#whole, Number.POSITIVE_INFINITY);
     return this.#whole;
+  }
+
+  /** Puts pieces into their places, of about so many bytes. */
+  #place(whole: Buffer, bytes: number): void {
+    const until = this.#placedBytes + bytes;
+    for (; this.#placed < this.#pieces.length && this.#placedBytes < until; this.#placed++) {
+      const piece = this.#pieces[this.#placed] as Buffer;
+      whole.set(piece, this.#placedBytes);
+      this.#placedBytes += piece.length;
+    }
+    if (this.#placed < this.#pieces.length) return;
+    this.#pieces = [];
+    this.#placed = 0;
   }
 
   #letGo(): void {
@@ -113,9 +129,14 @@ export class ComingBody {
   #end(): void {
     const tell = this.#tell;
     if (!tell) return;
-    const body = this.#whole ?? this.#putTogether();
+    const body = this.#putTogether();
     this.#letGo();
     tell(body);
+  }
+
+  /** Where a turn has taken enough, the next goes on: unless the body is over meanwhile. */
+  #goOn(): void {
+    if (this.#tell && !this.isWhole) this.#readOn();
   }
 
   #readOn(): void {

@@ -20,7 +20,7 @@ import {
 import { ReplyHeads } from "./reply-heads.ts";
 import { reusableForMs } from "./reuse.ts";
 import { afterReads } from "./together.ts";
-import { writeMessage } from "./write.ts";
+import { type Body, writeMessage } from "./write.ts";
 
 /** Connects to the server, and has what it sends called back with. */
 export type Open = (onData: (bytes: Buffer) => void) => {
@@ -75,7 +75,7 @@ export class Connection {
   }
 
   /** Sends a request, whose head is text of one byte a character; once more only after it was told to be idle. */
-  send(head: string, body: Buffer | undefined, replies: Replies): void {
+  send(head: string, body: Body | undefined, replies: Replies): void {
     this.#replies = replies;
     this.#framing = undefined;
     this.#isEarly = false;
@@ -90,7 +90,7 @@ export class Connection {
     this.#waiting?.();
   };
 
-  #write(head: string, body: Buffer | undefined, replies: Replies): void {
+  #write(head: string, body: Body | undefined, replies: Replies): void {
     this.#waiting = undefined;
     // Its caller may have left while the connection was made, which is as good for another.
     if (replies.isOver) return void this.#becomeIdle(performance.now(), this.#keptMs);

@@ -11,6 +11,7 @@ import { createDeadlines } from "./deadlines.ts";
 import { type Fields, writeFields } from "./fields.ts";
 import { createOpen } from "./open.ts";
 import type { PartTimeouts, Replies } from "./replies.ts";
+import { type Body, lengthOf } from "./write.ts";
 
 /** A request to the server. */
 export interface UpstreamRequest {
@@ -20,7 +21,7 @@ export interface UpstreamRequest {
   /** Lines of fields that many requests have, written before (`writeFields`). */
   readonly common?: string | undefined;
   readonly fields: Readonly<Fields>;
-  readonly body?: Buffer | undefined;
+  readonly body?: Body | undefined;
 }
 
 export interface ConnectionPool {
@@ -32,7 +33,7 @@ export interface ConnectionPool {
 
 interface Queued {
   readonly head: string;
-  readonly body: Buffer | undefined;
+  readonly body: Body | undefined;
   readonly replies: Replies;
 }
 
@@ -128,7 +129,7 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
   return {
     send(request, replies) {
       const { fields, body } = request;
-      const length = body === undefined ? "" : `content-length: ${body.length}\r\n`;
+      const length = body === undefined ? "" : `content-length: ${lengthOf(body)}\r\n`;
       const head = `${beginningOf(request)}${writeFields(fields)}${length}\r\n`;
       queued.push({ head, body, replies });
       awaitTurnEnd();

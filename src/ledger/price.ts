@@ -6,8 +6,8 @@ import type { Usage } from "../providers/provider.ts";
 
 const million = 1_000_000;
 
-/** All parts of a model's price. 0 is a price. */
-export interface Price {
+/** What a million of each kind costs. 0 is a price. */
+export interface Rates {
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
@@ -15,6 +15,37 @@ export interface Price {
   readonly output: number;
   /** Per million characters of speech input. */
   readonly characters: number;
+  /** Of the input that is sound, or pictures; unset: what `input` is. */
+  readonly inputAudio?: number | undefined;
+  readonly inputImage?: number | undefined;
+  /** Of the output that is sound; unset: what `output` is. */
+  readonly outputAudio?: number | undefined;
+}
+
+/** The rates of a call whose prompt has more than so many tokens, its cache among them: all of the call has them. */
+export interface Band extends Rates {
+  readonly above: number;
+}
+
+/** Rates, and those of long prompts by their bounds, ascending. */
+export interface RateCard extends Rates {
+  readonly long?: readonly Band[] | undefined;
+}
+
+/** The ways of being served that have rates of their own. */
+export const modes = ["priority", "fast", "flex", "batch"] as const;
+export type Mode = (typeof modes)[number];
+
+/** All parts of a model's price. What is unset has no price. */
+export interface Price extends RateCard {
+  /** By the way in which a call is served. */
+  readonly modes?: { readonly [mode in Mode]?: RateCard } | undefined;
+  /** What all of it is multiplied by where a call is computed in a region, in millionths. */
+  readonly regional?: number | undefined;
+  /** A search of the web. */
+  readonly search?: number | undefined;
+  /** A request to an upstream, beside what it uses. */
+  readonly request?: number | undefined;
 }
 
 const kinds = ["input", "cacheRead", "cacheWrite", "cacheWriteHour", "output", "characters"] as const;
@@ -34,8 +65,8 @@ export const nothingUsed: CallUsage = {
   characters: 0,
 };
 
-/** Returns the cost in millionths of the unit. */
-export function costOf(price: Price, used: CallUsage): number {
+/** Returns the cost in millionths of the unit, by rates for each kind of token. */
+export function costOf(price: Rates, used: CallUsage): number {
   const parts =
     used.input * price.input +
     used.cacheRead * price.cacheRead +
@@ -48,8 +79,41 @@ export function costOf(price: Price, used: CallUsage): number {
   return millionthUpBig(kinds.reduce((sum, kind) => sum + product(used[kind], price[kind]), 0n));
 }
 
+/** What one request to an upstream used, and what it is charged by. */
+export interface Charged {
+  readonly used: CallUsage;
+  readonly rates: Rates;
+  /** What all of it is multiplied by, in millionths. */
+  readonly factor: number;
+}
+
+/** Returns what several requests cost together, searches and requests among it, in millionths of the unit: rounded once. */
+export function costOfAll(
+  { search = 0, request = 0 }: Pick<Price, "search" | "request">,
+  all: readonly Charged[],
+): number {
+  let sum = 0n;
+  for (const { used, rates, factor } of all) {
+    const fees = product(used.searches ?? 0, search) + BigInt(request);
+    sum += (partsOf(rates, used) + fees * BigInt(million)) * BigInt(factor);
+  }
+  const scale = BigInt(million) * BigInt(million);
+  return Math.min(Number.MAX_SAFE_INTEGER, Number((sum + scale - 1n) / scale));
+}
+
+/** Returns what was used at these rates, in millionths of a millionth. */
+function partsOf(rates: Rates, used: CallUsage): bigint {
+  const { inputAudio = 0, inputImage = 0, outputAudio = 0 } = used;
+  let sum = kinds.reduce((before, kind) => before + product(used[kind], rates[kind]), 0n);
+  // They are parts of what has been counted already.
+  sum += product(inputAudio, (rates.inputAudio ?? rates.input) - rates.input);
+  sum += product(inputImage, (rates.inputImage ?? rates.input) - rates.input);
+  sum += product(outputAudio, (rates.outputAudio ?? rates.output) - rates.output);
+  return sum < 0n ? 0n : sum;
+}
+
 /** Returns the most that so much input may cost, whichever kind it turns out to be, with so much output. */
-export function worstCost(price: Price, input: number, characters: number, output: number): number {
+export function worstCost(price: Rates, input: number, characters: number, output: number): number {
   const { cacheRead, cacheWrite, cacheWriteHour } = price;
   const dearest = Math.max(price.input, cacheRead, cacheWrite, cacheWriteHour);
   const parts = input * dearest + characters * price.characters + output * price.output;
@@ -63,12 +127,18 @@ export function partOf(cost: number, share: number): number {
 }
 
 /** Returns how many output tokens this much money buys. Infinite where output costs nothing. */
-export function outputFor(price: Price, money: number): number {
+export function outputFor(price: Rates, money: number): number {
   return price.output === 0 ? Number.POSITIVE_INFINITY : Number(product(money, million) / BigInt(price.output));
 }
 
-export function isFree({ input, cacheRead, cacheWrite, cacheWriteHour, output, characters }: Price): boolean {
-  return input + cacheRead + cacheWrite + cacheWriteHour + output + characters === 0;
+/** Whether nothing of it costs anything, in whichever way a call is served. */
+export function isFree(price: Price): boolean {
+  const { input, cacheRead, cacheWrite, cacheWriteHour, output, characters, search = 0, request = 0 } = price;
+  if (input + cacheRead + cacheWrite + cacheWriteHour + output + characters + search + request > 0) return false;
+  const { long, modes: others, inputAudio = 0, inputImage = 0, outputAudio = 0 } = price;
+  if (inputAudio + inputImage + outputAudio > 0) return false;
+  const cards = [...(long ?? []), ...Object.values(others ?? {})];
+  return cards.every((card) => isFree(card));
 }
 
 /** Divides what a number counts exactly by a million, and rounds up: a quotient of numbers alone would round either way. */

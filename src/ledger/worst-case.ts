@@ -28,17 +28,36 @@ export function inputBound(request: Wire, contextWindow: number | undefined, pro
   const json = request.outline();
   const attached = attachmentsOf(json);
   const tools = json.tools === undefined && json.functions === undefined ? 0 : toolsTokens;
-  const text = Math.max(0, request.bytes().length - attached.bytes);
+  const text = Math.max(0, request.byteLength - attached.bytes);
   const total = text + attached.tokens + envelopeTokens * prompts + tools;
   const fetched = usesVendorTools(json) ? documentTokens : 0;
   return (contextWindow === undefined ? total : Math.min(total, contextWindow)) + fetched;
 }
 
+/** Whether any of a request's input is no text. */
+export function hasAttachments(request: Wire): boolean {
+  return attachmentsOf(request.outline()).tokens > 0;
+}
+
 /** Tools that run at the vendor, in every family: those that are named by a type, servers to ask, and web search. */
-function usesVendorTools({ tools, mcp_servers, container, web_search_options }: JsonObject): boolean {
+function usesVendorTools({ tools, input, mcp_servers, container, web_search_options }: JsonObject): boolean {
   if ((mcp_servers ?? container ?? web_search_options ?? null) !== null) return true;
+  if (hasVendorTool(tools)) return true;
+  // Items may bring tools along.
+  return Array.isArray(input) && input.some((item) => isObject(item) && hasVendorTool(item.tools));
+}
+
+function hasVendorTool(tools: JsonValue | undefined): boolean {
   if (!Array.isArray(tools)) return false;
-  return tools.some((tool) => isObject(tool) && typeof tool.type === "string" && !callersOwn.has(tool.type));
+  return tools.some(
+    (tool) => isObject(tool) && typeof tool.type === "string" && !callersOwn.has(tool.type) && !isOfCallers(tool),
+  );
+}
+
+/** A namespace is whose its tools are; a search for tools may be the caller's. */
+function isOfCallers({ type, tools, execution }: JsonObject): boolean {
+  if (type === "tool_search") return execution === "client";
+  return type === "namespace" && Array.isArray(tools) && !hasVendorTool(tools);
 }
 
 const callersOwn = new Set(["function", "custom"]);
@@ -143,9 +162,14 @@ export function leastOutput(operation: Operation, json: JsonObject): number {
 /** Returns the request with a bound of its output. `chatName` is how a chat request names one that has none. */
 export function withOutputBound<W extends Wire>(operation: Operation, request: W, tokens: number, chatName: string): W {
   const json = request.outline();
-  const own = ["max_completion_tokens", "max_tokens"].filter((key) => (json[key] ?? null) !== null);
-  const keys = own.length > 0 ? own : [operation === "chat" ? chatName : "max_tokens"];
+  const own = boundNames(operation).filter((key) => (json[key] ?? null) !== null);
+  const keys = own.length > 0 ? own : [operation === "chat" ? chatName : (boundNames(operation)[0] as string)];
   return request.with(Object.fromEntries(keys.map((key) => [key, tokens]))) as W;
+}
+
+/** How requests of an operation may call the bound of their output. */
+function boundNames(operation: Operation): readonly string[] {
+  return operation === "responses" ? ["max_output_tokens"] : ["max_tokens", "max_completion_tokens"];
 }
 
 /** Upstreams differ in which of two names they heed. */

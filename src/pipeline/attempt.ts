@@ -17,7 +17,7 @@ import type { Timeouts } from "../providers/timeouts.ts";
 import type { Signal } from "../signal.ts";
 import { orElse, type Soon, whenThere } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
-import { doInTurns, doNow } from "../work.ts";
+import { doSoon } from "../work.ts";
 import { endless } from "./deadline.ts";
 import type { CallStreams } from "./drain.ts";
 import { droppedHeaders } from "./dropped-headers.ts";
@@ -69,7 +69,7 @@ export function attemptAt<O extends Operation, F extends Form>(
   options: AttemptOptions<F>,
 ): Soon<Answered<O, F>> {
   const translating = translate(lead, part, options);
-  const translated = part.request.isLong ? doInTurns(translating) : doNow(translating);
+  const translated = doSoon(translating, part.request.isLong);
   return whenThere(translated, (asked) => attemptWith(asked, lead, part, signal, isHedge, options));
 }
 

@@ -36,6 +36,8 @@ export interface AuthenticateOptions {
   readonly knownKeys: KnownKeys;
   readonly authenticateSession: AuthenticateSession;
   readonly tiers: readonly Tier[];
+  /** Whether models that have no price are free for an account. Default: for none. */
+  readonly isFreeUnpriced?: (accountId: string) => boolean;
   /** The operator's credential; undefined where there is none. */
   readonly operatorKey: string | undefined;
   /** Milliseconds since 1970. */
@@ -73,7 +75,7 @@ export type Authenticate = (arrival: Arrival) => Authenticated;
 const touchMs = 60_000;
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { keys, knownKeys, authenticateSession, clock, tiers, onUsed } = options;
+  const { keys, knownKeys, authenticateSession, clock, tiers, isFreeUnpriced = () => false, onUsed } = options;
   const operatorHash = options.operatorKey === undefined ? undefined : Buffer.from(hashKeySecret(options.operatorKey));
   const remembered = new WeakMap<object, readonly Credential[]>();
 
@@ -104,7 +106,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   function bySession(session: SessionStanding, header: Arrival["header"]): Authenticated {
     const keyId = header("x-gateway-key");
     const { user_id: userId, id: sessionId, account_id: accountId } = session;
-    if (keyId === undefined) return signedIn(session, tiers);
+    if (keyId === undefined) return signedIn(session, tiers, isFreeUnpriced(accountId));
     const key = keys.findStanding(keyId);
     if (!key || key.revoked_at !== null || key.account_id !== accountId) {
       throw sessionKeyNotFound(keyId);
@@ -117,7 +119,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   function whoever(header: Arrival["header"], peer: Peer): Caller {
     try {
       const session = authenticateSession({ header, peer });
-      return session ? signedIn(session, tiers).caller : nobody;
+      return session ? signedIn(session, tiers, isFreeUnpriced(session.account_id)).caller : nobody;
     } catch {
       return nobody;
     }
@@ -159,7 +161,7 @@ function countedBy(id: string, tier: Tier): Counted {
   return { id, tier, byMethod: false, creditRemaining: undefined };
 }
 
-function signedIn(session: SessionStanding, tiers: readonly Tier[]): Authenticated {
+function signedIn(session: SessionStanding, tiers: readonly Tier[], isFreeUnpriced: boolean): Authenticated {
   const caller: Caller = {
     rights: session.is_operator === 1 ? "operator_session" : "session",
     accountId: session.account_id,
@@ -168,6 +170,7 @@ function signedIn(session: SessionStanding, tiers: readonly Tier[]): Authenticat
     sessionId: session.id,
     models: [],
     mustPay: session.account_postpaid === 0,
+    isFreeUnpriced,
     isLimited: false,
     tier: tierOf(tiers, session.account_recharged),
   };

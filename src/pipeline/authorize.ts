@@ -50,6 +50,11 @@ export function authorize(rights: Rights, method: DescMethod): void {
   throw permissionDenied(needs.get(accessOf(method).caller)?.words ?? "nobody's credential");
 }
 
+/** Whether the caller may call models that have no price: it need not pay, or not for them. */
+export function mayCallUnpriced({ mustPay, isFreeUnpriced = false }: Caller): boolean {
+  return !mustPay || isFreeUnpriced;
+}
+
 /** Whether the key may use the model: by its id or its family. */
 export function mayUse({ models }: Caller, { id, family }: Pick<Model, "id" | "family">): boolean {
   return models.length === 0 || models.includes(id) || models.includes(`family:${family}`);

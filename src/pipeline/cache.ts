@@ -13,9 +13,10 @@ import type { Answer, AnswerHeaders, Call, Frames } from "../call.ts";
 import type { Catalog, Model } from "../catalog.ts";
 import { modelUnpriced, notCached } from "../errors.ts";
 import { each, flow } from "../flow.ts";
-import { type Form, type Input, type Operation, operations } from "../providers/operations.ts";
+import type { Form, Input, Operation } from "../providers/operations.ts";
 import type { Soon } from "../soon.ts";
 import type { AnswerCache, KeptAnswer } from "./answer-cache.ts";
+import { mayCallUnpriced } from "./authorize.ts";
 import { cacheControlOf } from "./cache-control.ts";
 import { type CacheHitOptions, createCacheHit } from "./cache-hit.ts";
 import type { Complete } from "./complete.ts";
@@ -39,7 +40,7 @@ export function withCache(complete: Complete, options: CacheOptions): Complete {
   const answerHit = createCacheHit(options);
   const answer = async ({ hit, model, place }: Found, asked: Operation, form: Form, call: Call) => {
     if (hit) {
-      if (call.caller.mustPay && !hit.isPriced) throw modelUnpriced(hit.model);
+      if (!hit.isPriced && !mayCallUnpriced(call.caller)) throw modelUnpriced(hit.model);
       return answerHit(hit, asked, form, call);
     }
     if (!place) {
@@ -81,12 +82,13 @@ function lookUp(asked: Operation, form: Form, call: Call, { catalog, cache, cloc
   const within = kept.has(asked) ? cache : undefined;
   if (!onlyKept && !(within && mayKeep)) return undefined;
   const models = modelsOf(asked, call as Call<Input<Operation>>, catalog);
-  const model = models[0].id;
+  const [first] = models;
+  const model = first.id;
   if (!within) return { hit: undefined, model, place: undefined };
   const key = keyOf(asked, form, call, models);
   const found = mayRead ? within.find(key) : undefined;
   const hit = found && isFresh(found, maxAgeMs, clock()) ? found : undefined;
-  return { hit, model, place: onlyKept ? undefined : { cache: within, key, model } };
+  return { hit, model, place: onlyKept ? undefined : { cache: within, key, model: first } };
 }
 
 function forward(complete: Complete, asked: Operation, form: Form, call: Call): Soon<Answer> {
@@ -119,23 +121,23 @@ function keyOf(
 interface Place {
   readonly cache: AnswerCache;
   readonly key: string;
-  readonly model: string;
+  readonly model: Model;
 }
 
 /**
  * Passes the answer on, and keeps it if it is answered in full. What a further model answered, because the first one failed,
  * is not what callers get when that is well again.
  */
-function keeping(answer: Answer, call: Call, { catalog, clock }: CacheOptions, place: Place): Answer {
+function keeping(answer: Answer, call: Call, { clock }: CacheOptions, place: Place): Answer {
   const { cache } = place;
   const told: AnswerHeaders = { ...answer.headers, "x-gateway-cache": "miss" };
   const recording = createRecording(cache.mostBytes, cache.room);
   const keep = () => {
     const { outcome, gaveUp, model = "", cost = 0 } = call.facts;
-    const mayKeep = outcome === Outcome.ANSWERED && !gaveUp && !isCut(call) && model === place.model;
+    const mayKeep = outcome === Outcome.ANSWERED && !gaveUp && !isCut(call) && model === place.model.id;
     const packed = mayKeep ? recording.packed() : undefined;
     if (!packed) return;
-    const isPriced = catalog.find(model, kindOf(call)).price !== undefined;
+    const isPriced = place.model.price !== undefined;
     cache.keep(place.key, { packed, model, isPriced, cost, dropped: told["x-gateway-dropped"], at: clock() });
   };
   if (answer.kind === "stream") return { ...answer, headers: told, frames: recorded(answer.frames, recording, keep) };
@@ -148,10 +150,6 @@ function keeping(answer: Answer, call: Call, { catalog, clock }: CacheOptions, p
 /** Whether it may have ended where its credit did: the next who asks may have more. */
 function isCut({ facts: { outputBound, used } }: Call): boolean {
   return outputBound !== undefined && used !== undefined && used.output >= outputBound;
-}
-
-function kindOf({ facts }: Call): Model["kind"] {
-  return operations[facts.operation as Operation].kind;
 }
 
 /** What a batch is made of is looked at when it has been handed over: nobody waits for that. */

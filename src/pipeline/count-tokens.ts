@@ -1,17 +1,22 @@
 /**
- * Counts the tokens of a messages request in this process, for upstreams that do not count: an estimate, by the
- * tokenizer of another vendor, and free. A long request is estimated from its length alone: what is free must not keep
- * others waiting for their counts.
+ * Counts the tokens of a request in this process, of messages for upstreams that do not count and of responses in any case: an
+ * estimate, by the tokenizer of another vendor, and free. A long request is estimated from its length alone: what is free must
+ * not keep others waiting for their counts.
  */
 
 import { CreateMessageRequestSchema, MessageTokenCountSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import type { Answer } from "../call.ts";
+import { translateAlong } from "../families/index.ts";
 import { messagesToChat } from "../families/messages-to-chat/index.ts";
+import { responsesToChat } from "../families/responses-to-chat/index.ts";
+import type { Translation } from "../families/translation.ts";
+import type { Input } from "../providers/operations.ts";
 import type { Attempt, Provider, Speak } from "../providers/provider.ts";
+import type { Signal } from "../signal.ts";
 import { counter } from "../tokens/counter.ts";
 import { estimatePromptTokens as estimateTokens, promptTokens } from "../tokens/prompt.ts";
 import { Wire } from "../wire/wire.ts";
-import { doNow } from "../work.ts";
+import { doInTurns, doSoon } from "../work.ts";
 
 /** Lets a provider count here where it does not itself. */
 export function withTokenCount(provider: Provider): Provider {
@@ -21,15 +26,27 @@ export function withTokenCount(provider: Provider): Provider {
 /** In bytes. */
 const longest = 262_144;
 
+const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0, estimateTokens } as const;
+
 async function countTokens({
   request,
   signal,
 }: Attempt<"count_tokens">): Promise<Answer<typeof MessageTokenCountSchema>> {
   // A request to count is one to answer without a bound, which the translation wants.
   const asked = Wire.ofJson(CreateMessageRequestSchema, { ...request.json(), max_tokens: 1 });
-  const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0, estimateTokens } as const;
-  const { request: conversation } = doNow(messagesToChat.translate(asked, context));
-  const isLong = request.bytes().length > longest;
-  const input_tokens = isLong ? estimateTokens(conversation) : await promptTokens(conversation, counter, signal);
+  const { request: conversation } = await doSoon(messagesToChat.translate(asked, context), request.isLong);
+  const input_tokens = await counted(conversation, request.byteLength, signal);
   return { kind: "whole", body: Wire.ofJson(MessageTokenCountSchema, { input_tokens }) };
+}
+
+const fromResponses = [responsesToChat as unknown as Translation];
+
+/** Counts the tokens of a request for a response that refers to nothing any more. Throws a Refusal. */
+export async function countResponseTokens(request: Wire<Input<"responses">>, signal: Signal): Promise<number> {
+  const { request: conversation } = await doInTurns(translateAlong(fromResponses, request, context));
+  return counted(conversation as Wire<Input<"chat">>, request.byteLength, signal);
+}
+
+async function counted(conversation: Wire<Input<"chat">>, length: number, signal: Signal): Promise<number> {
+  return length > longest ? estimateTokens(conversation) : promptTokens(conversation, counter, signal);
 }

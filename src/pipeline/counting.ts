@@ -6,14 +6,16 @@
 
 import type { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
+import type { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
 import { Refusal } from "../errors.ts";
 import { messagesToChat } from "../families/messages-to-chat/index.ts";
+import { responsesToChat } from "../families/responses-to-chat/index.ts";
 import type { Operation } from "../providers/operations.ts";
 import type { Signal } from "../signal.ts";
 import { estimatePromptTokens, promptTokens } from "../tokens/prompt.ts";
 import type { TextCounter } from "../tokens/tokenizer.ts";
 import type { Wire } from "../wire/wire.ts";
-import { doNow } from "../work.ts";
+import { doSoon } from "../work.ts";
 
 /** Never fails. */
 export interface Counting {
@@ -65,7 +67,13 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
   async function countInput(operation: Operation, request: Wire): Promise<number> {
     if (operation === "chat") return promptTokens(request as ChatRequest, counter, hurry);
     if (operation === "messages") {
-      const translated = doNow(messagesToChat.translate(request as Wire<typeof CreateMessageRequestSchema>, context));
+      const asked = request as Wire<typeof CreateMessageRequestSchema>;
+      const translated = await doSoon(messagesToChat.translate(asked, context), request.isLong);
+      return promptTokens(translated.request, counter, hurry);
+    }
+    if (operation === "responses") {
+      const asked = request as Wire<typeof CreateResponseRequestSchema>;
+      const translated = await doSoon(responsesToChat.translate(asked, context), request.isLong);
       return promptTokens(translated.request, counter, hurry);
     }
     const { prompt, input } = request.json();
@@ -75,7 +83,7 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
 
   return {
     async input(operation, request) {
-      const { length } = request.bytes();
+      const length = request.byteLength;
       return length > longest ? guessTokens(length) : counted(() => countInput(operation, request), length);
     },
     output: (text) => counted(() => counter.countAll([text], hurry), Buffer.byteLength(text)),

@@ -72,7 +72,7 @@ function boundPrompts(request: Wire<Input<"completions">>, { maxBytes }: BodyRoo
   const texts = prompts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   if (echo && n > 1 && n * texts > maxBytes) throw expandedTooLarge(maxBytes, "n");
   if (prompts.length === 1) return;
-  const rest = request.with({ prompt: "" }).bytes().length;
+  const rest = request.with({ prompt: "" }).byteLength;
   if (texts + prompts.length * rest > maxBytes) throw expandedTooLarge(maxBytes, "prompt");
 }
 

@@ -11,10 +11,11 @@ import type { Model } from "../catalog.ts";
 import { asRefusal, Reason, type Refusal, upstreamResting, wouldBeDropped } from "../errors.ts";
 import { newFacts } from "../facts.ts";
 import type { Translated } from "../families/translation.ts";
+import type { Rates } from "../ledger/price.ts";
 import type { Form, Input, Operation } from "../providers/operations.ts";
 import type { LedgerStore } from "../storage/ledger.ts";
 import type { Targets } from "../targets/targets.ts";
-import { doNow } from "../work.ts";
+import { doSoon } from "../work.ts";
 import { courseOf, shortestRest } from "./course.ts";
 import { timeoutsOf } from "./deadline.ts";
 import { firstPart } from "./each-prompt.ts";
@@ -23,7 +24,7 @@ import { boundWith, needOf } from "./need.ts";
 import { shortOf } from "./reserve.ts";
 import { isStrict } from "./strict.ts";
 import { fitted, inWordsOf } from "./translate.ts";
-import type { Validate } from "./validate.ts";
+import { type Validate, validateLong } from "./validate.ts";
 
 /** What is asked, and in which form. */
 export interface Explaining {
@@ -65,6 +66,8 @@ export interface ExplainedHold {
   readonly available: number | undefined;
   /** The bound that would be set, in tokens. */
   readonly outputBound: number | undefined;
+  /** The dearest that it may be charged by. */
+  readonly rates: Rates;
 }
 
 /** Whether the answer is kept; empty where none is for such a call. */
@@ -89,7 +92,7 @@ export function createExplain(options: ExplainOptions): Explain {
     const { asked, form } = explaining;
     try {
       const own = { ...given, facts: newFacts() };
-      validate(own.request);
+      await (own.request.isLong ? validateLong(own.request, validate) : validate(own.request));
       const call = await prepare(asked, own);
       timeoutsOf(call.header);
       isStrict(call.header);
@@ -98,7 +101,8 @@ export function createExplain(options: ExplainOptions): Explain {
       const resting = leads.filter((lead) => !course.includes(lead));
       const words = translator({ ...explaining, call, arrivedAt: clock() });
       const at = (lead: Lead) => explainedAt(lead, words, { ...explaining, call }, options);
-      const found = [...course, ...resting].map(at);
+      const found: ExplainedTarget[] = [];
+      for (const lead of [...course, ...resting]) found.push(await at(lead));
       const cache = cacheState(asked, form, call);
       const refusal = cache === "hit" ? undefined : refusalBefore(found, leads);
       return { models: byModel(found), cache, refusal };
@@ -114,32 +118,35 @@ function refusalBefore(found: readonly ExplainedTarget[], leads: readonly Lead[]
   return first && first.restMs > 0 ? upstreamResting(shortestRest(leads)) : first?.refusal;
 }
 
-/** Puts a call into the words of a lead's upstream. Throws a Refusal. */
-type Translator = (lead: Lead) => Translated<Operation, Operation>;
+/** Puts a call into the words of a lead's upstream. Fails by a Refusal. */
+type Translator = (lead: Lead) => Promise<Translated<Operation, Operation>>;
 
 /** What is long takes long to translate: it is done once for all leads that are asked in the same words. */
-function translator({ form, call, arrivedAt }: Explaining & { readonly call: Call; readonly arrivedAt: number }) {
+function translator(explaining: Explaining & { readonly call: Call; readonly arrivedAt: number }): Translator {
+  const { form, call, arrivedAt } = explaining;
   const done = new Map<string, Translated<Operation, Operation>>();
-  const translateFor: Translator = (lead) => {
-    const { operation, model, target, fitting } = lead;
-    const words = JSON.stringify([operation, model.maxOutputTokens, model.reasons, fitting?.customTools, target.model]);
-    const translated = done.get(words) ?? doNow(inWordsOf(lead, firstPart(lead.way, call), { form, arrivedAt }));
+  return async (lead) => {
+    const { operation, way, model, target, fitting } = lead;
+    const items = operation === "responses" ? [way.length, target.upstream, fitting?.reasoningItems] : [];
+    const { maxOutputTokens, reasons } = model;
+    const words = JSON.stringify([operation, maxOutputTokens, reasons, fitting?.customTools, target.model, ...items]);
+    const translating = () => inWordsOf(lead, firstPart(lead.way, call), { form, arrivedAt });
+    const translated = done.get(words) ?? (await doSoon(translating(), call.request.isLong));
     done.set(words, translated);
     return fitted(lead, translated);
   };
-  return translateFor;
 }
 
-function explainedAt(
+async function explainedAt(
   lead: Lead,
   translateFor: Translator,
   { asked, call }: Explaining & { readonly call: Call },
   { left }: ExplainOptions,
-): ExplainedTarget {
+): Promise<ExplainedTarget> {
   const told = { lead, dropped: [], restMs: lead.state.breaker.restMs(), refusal: undefined, hold: undefined };
   let translated: Translated<Operation, Operation>;
   try {
-    translated = translateFor(lead);
+    translated = await translateFor(lead);
   } catch (error) {
     return { ...told, refusal: refusalOf(error) };
   }
@@ -164,7 +171,7 @@ function heldFor(
     const available = left.available === Number.POSITIVE_INFINITY ? undefined : left.available;
     const outputBound = isShort ? undefined : boundWith(Math.min(wanted, left.available), need);
     return {
-      hold: { wanted, least, available, outputBound },
+      hold: { wanted, least, available, outputBound, rates: need.rates },
       refusal: isShort ? shortOf(least, left) : undefined,
     };
   } catch (error) {

@@ -29,6 +29,8 @@ export interface KnownKeysOptions {
   readonly keys: Pick<KeyStore, "findBySecretHash">;
   readonly tiers: readonly Tier[];
   readonly ledger: Pick<Ledger, "credit" | "writeCallsOf">;
+  /** Whether models that have no price are free for an account. Default: for none. */
+  readonly isFreeUnpriced?: (accountId: string) => boolean;
   /** Another number whenever something was written that callers must see. */
   readonly version: () => number;
 }
@@ -37,7 +39,13 @@ export interface KnownKeysOptions {
 const most = 50_000;
 const mostUnknown = 10_000;
 
-export function createKnownKeys({ keys, tiers, ledger, version }: KnownKeysOptions): KnownKeys {
+export function createKnownKeys({
+  keys,
+  tiers,
+  ledger,
+  isFreeUnpriced = () => false,
+  version,
+}: KnownKeysOptions): KnownKeys {
   const { credit } = ledger;
   const known = new LRUCache<string, KnownKey>({ max: most });
   /** Hashes of no key: who shows the same again costs no look at the database. */
@@ -48,7 +56,8 @@ export function createKnownKeys({ keys, tiers, ledger, version }: KnownKeysOptio
     const { ofBalance, ofLimit } = leftOf(key);
     credit.learn(key.account_id, ofBalance, key.id, key.credit_limit === null ? undefined : ofLimit);
     const tier = tierOf(tiers, key.account_recharged);
-    return { key, tier, caller: callerOf(key, tier, asOf), usedAt: key.last_used_at ?? 0 };
+    const caller = { ...callerOf(key, tier, asOf), isFreeUnpriced: isFreeUnpriced(key.account_id) };
+    return { key, tier, caller, usedAt: key.last_used_at ?? 0 };
   }
 
   return {

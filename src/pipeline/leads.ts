@@ -4,10 +4,8 @@
  * once, and not when its first model fails.
  */
 import type { Call } from "../call.ts";
-import { type Catalog, type Model, mayRelay, type Target } from "../catalog.ts";
+import type { Catalog, Model, Target } from "../catalog.ts";
 import { internal, invalidType, invalidValue, modelNotFound, Refusal } from "../errors.ts";
-import { wayTo } from "../families/index.ts";
-import type { Translation } from "../families/translation.ts";
 import { type Input, type Operation, operations } from "../providers/operations.ts";
 import type { Fitting, Provider, Speak } from "../providers/provider.ts";
 import type { TargetState, Targets } from "../targets/targets.ts";
@@ -16,6 +14,7 @@ import { authorizeModel } from "./authorize.ts";
 import { conversationOf } from "./conversation.ts";
 import { partsOf } from "./each-prompt.ts";
 import { route } from "./route.ts";
+import { type Way, waysTo } from "./ways.ts";
 
 /** A target of a model, and the way to what its upstream speaks. */
 export interface Lead {
@@ -23,7 +22,7 @@ export interface Lead {
   readonly target: Target;
   /** The API that its upstream speaks. */
   readonly kind: string;
-  readonly way: readonly Translation[];
+  readonly way: Way;
   readonly operation: Operation;
   readonly speak: Speak<Operation>;
   /** What its upstream takes; undefined where a request goes as it is. */
@@ -54,7 +53,7 @@ export function createLeadsOf(options: LeadsOptions): LeadsOf {
     const isSticky = model.sticky && model.targets.length > 1;
     const conversation = isSticky ? conversationOf(asked, call as unknown as Call) : undefined;
     for (const target of route(model, { targets, random, conversation })) {
-      const lead = leadAt(asked, model, target);
+      const lead = leadAt(asked, model, target, call);
       if (lead) leads.push(lead);
     }
   }
@@ -77,7 +76,7 @@ export function createLeadsOf(options: LeadsOptions): LeadsOf {
 }
 
 /** Whether an upstream at the end of this way is asked in so many requests; one that cannot be asked at all is not. */
-function asksIn<O extends Operation>(parts: number, way: readonly Translation[], call: Call<Input<O>>): boolean {
+function asksIn<O extends Operation>(parts: number, way: Way, call: Call<Input<O>>): boolean {
   try {
     return partsOf(way, call) === parts;
   } catch {
@@ -124,31 +123,43 @@ export function modelsOf<O extends Operation>(
 }
 
 /** Returns the lead for what is asked; undefined where the target cannot be asked that. */
-type LeadAt = (asked: Operation, model: Model, target: Target) => Lead | undefined;
+type LeadAt = (asked: Operation, model: Model, target: Target, call: Pick<Call, "request">) => Lead | undefined;
 
-/** Neither models nor what upstreams speak ever change: leads are found once, by the first call that asks for them. */
+/** The leads of a target: nearly always one. */
+interface LeadsAt {
+  readonly usual: Lead;
+  readonly other?: { readonly lead: Lead; readonly takes: (request: JsonObject) => boolean } | undefined;
+}
+
+/** What upstreams speak never changes: the leads of a model are found once, by the first call that asks for them. */
 function createLeadAt(options: LeadsOptions): LeadAt {
-  const found = new Map<Model, Map<Operation, Map<Target, Lead>>>();
-  return (asked, model, target) => {
-    const ofModel = found.get(model) ?? new Map<Operation, Map<Target, Lead>>();
+  const found = new WeakMap<Model, Map<Operation, Map<Target, LeadsAt>>>();
+  return (asked, model, target, { request }) => {
+    const ofModel = found.get(model) ?? new Map<Operation, Map<Target, LeadsAt>>();
     const known = ofModel.get(asked);
     const leads = known ?? leadsOfAll(asked, model, options);
     if (!known) found.set(model, ofModel.set(asked, leads));
-    return leads.get(target);
+    const { usual, other } = leads.get(target) ?? {};
+    return other?.takes(request.outline()) ? other.lead : usual;
   };
 }
 
-function leadsOfAll(asked: Operation, model: Model, { providers, targets }: LeadsOptions): Map<Target, Lead> {
-  const leads = new Map<Target, Lead>();
+function leadsOfAll(asked: Operation, model: Model, { providers, targets }: LeadsOptions): Map<Target, LeadsAt> {
+  const leads = new Map<Target, LeadsAt>();
   for (const target of model.targets) {
     const provider = providerOf(target, providers);
     const { speaks, kind, hasQueue = false } = provider;
-    const way = wayTo(asked, (operation) => speaks[operation] !== undefined && mayRelay(model, operation));
-    const operation = way?.at(-1)?.to ?? asked;
-    const speak = speaks[operation] as Speak<Operation>;
     const fitting = provider.fitting?.(target.model, model.reasons);
     const state = targets.of(target);
-    if (way) leads.set(target, { model, target, kind, way, operation, speak, fitting, hasQueue, state });
+    const leadBy = (way: Way): Lead => {
+      const operation = way.at(-1)?.to ?? asked;
+      const speak = speaks[operation] as Speak<Operation>;
+      return { model, target, kind, way, operation, speak, fitting, hasQueue, state };
+    };
+    const ways = waysTo(asked, model, provider, fitting);
+    if (!ways) continue;
+    const { usual, other } = ways;
+    leads.set(target, { usual: leadBy(usual), other: other && { lead: leadBy(other.way), takes: other.takes } });
   }
   return leads;
 }

@@ -5,6 +5,7 @@ import { wouldBeDropped } from "../errors.ts";
 import { type Meant, meantAsChat } from "../families/chat-bodies.ts";
 import { type Soon, whenThere } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
+import { doSoon } from "../work.ts";
 import { droppedHeaders } from "./dropped-headers.ts";
 import { isStrict } from "./strict.ts";
 
@@ -14,7 +15,8 @@ export function withMeant(handle: Handler): Handler {
     const { request } = call;
     if (request.desc !== CreateChatCompletionRequestSchema || request.isMessage()) return handle(call);
     const meant = meantAsChat(request as unknown as Wire<typeof CreateChatCompletionRequestSchema>);
-    return meant ? handleMeant(handle, call, meant) : handle(call);
+    if (!meant) return handle(call);
+    return whenThere(doSoon(meant, request.isLong), (chat) => handleMeant(handle, call, chat));
   };
 }
 

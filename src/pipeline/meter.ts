@@ -5,6 +5,7 @@
  * count is never less than what was told.
  */
 import { type CallUsage, nothingUsed } from "../ledger/price.ts";
+import type { Served } from "../ledger/rates.ts";
 import type { Operation } from "../providers/operations.ts";
 import { type Soon, whenThere } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
@@ -14,8 +15,15 @@ import { Attempted, type AttemptMeter, isUncounted } from "./metered-attempt.ts"
 
 export type { AttemptMeter };
 
+/** What one request to an upstream used, and how it was asked to be served, and was. */
+export interface MeasuredRequest extends Omit<Served, "isRegional"> {
+  readonly used: CallUsage;
+}
+
 export interface Measured {
   readonly used: CallUsage;
+  /** The same by requests to upstreams. */
+  readonly requests: readonly MeasuredRequest[];
   /** Whether any of it was counted here. */
   readonly estimated: boolean;
   /** Whether the model gave up with nothing put out. */
@@ -24,7 +32,13 @@ export interface Measured {
   readonly gaveUp: boolean;
 }
 
-export const nothingMeasured: Measured = { used: nothingUsed, estimated: false, isNothing: true, gaveUp: false };
+export const nothingMeasured: Measured = {
+  used: nothingUsed,
+  requests: [],
+  estimated: false,
+  isNothing: true,
+  gaveUp: false,
+};
 
 export interface CallMeter {
   /** Begins to measure one request to an upstream. */
@@ -120,10 +134,17 @@ function measure(attempted: Attempted, { complete, isLeft }: How, counting: Coun
       const isNothing = hasGivenUp && output === 0 && kept.isEmpty();
       const estimated = isCut || ((usage.input === undefined || output !== toldOutput) && !isUncounted(operation));
       const parts = { input, cacheRead, cacheWrite, cacheWriteHour, output };
-      const used = { ...parts, reasoning: Math.max(reasoning, thought), characters: 0 };
-      return { used, estimated, isNothing, gaveUp: hasGivenUp };
+      const used = { ...parts, reasoning: Math.max(reasoning, thought), characters: 0, ...rareOf(attempted) };
+      const requests = [{ used, asked: attempted.asked, told: attempted.manner }];
+      return { used, requests, estimated, isNothing, gaveUp: hasGivenUp };
     }),
   );
+}
+
+/** Who was asked to search, and does not tell how often, has done so once. */
+function rareOf({ rare, asked }: Attempted): Attempted["rare"] {
+  const { sureSearches } = asked;
+  return sureSearches > 0 && rare?.searches === undefined ? { ...rare, searches: sureSearches } : rare;
 }
 
 /** Returns the reasoning that is estimated beside so much output. */
@@ -136,10 +157,13 @@ async function countOutput(kept: KeptText, counting: Counting): Promise<number> 
 }
 
 function sum(a: Measured, b: Measured): Measured {
-  const used: Record<string, number> = {};
-  for (const [part, count] of Object.entries(a.used)) used[part] = count + b.used[part as keyof CallUsage];
+  const used = new Map<string, number>();
+  for (const [part, count = 0] of [...Object.entries(a.used), ...Object.entries(b.used)]) {
+    used.set(part, (used.get(part) ?? 0) + count);
+  }
   return {
-    used: used as unknown as CallUsage,
+    used: Object.fromEntries(used) as unknown as CallUsage,
+    requests: [...a.requests, ...b.requests],
     estimated: a.estimated || b.estimated,
     isNothing: a.isNothing && b.isNothing,
     gaveUp: a.gaveUp || b.gaveUp,

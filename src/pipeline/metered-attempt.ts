@@ -2,8 +2,9 @@
  * What one request to an upstream has told and put out so far, for the call's meter.
  */
 import { mostTold } from "../providers/count.ts";
+import { type AskedManner, askedManner } from "../providers/manner.ts";
 import type { Operation } from "../providers/operations.ts";
-import type { Meter, ToldUsage, Usage } from "../providers/provider.ts";
+import type { Meter, ToldManner, ToldUsage, Usage } from "../providers/provider.ts";
 import type { Wire } from "../wire/wire.ts";
 import { KeptText } from "./kept-text.ts";
 
@@ -33,6 +34,10 @@ interface Told {
   reasoning: number;
 }
 
+/** What most upstreams never tell. */
+const rareParts = ["inputAudio", "inputImage", "outputAudio", "searches"] as const;
+type Rare = { readonly [part in (typeof rareParts)[number]]?: number };
+
 export class Attempted implements AttemptMeter {
   readonly operation: Operation;
   readonly request: Wire;
@@ -53,6 +58,10 @@ export class Attempted implements AttemptMeter {
   isDropped = false;
   /** Whether more was told than is believed. */
   isCut = false;
+  /** How it is to be served, and what was told of that; and of what is told rarely. */
+  readonly asked: AskedManner;
+  manner: ToldManner | undefined;
+  rare: Rare | undefined;
   /** Whether output was told since there is any: all of it up to then, reasoning too. */
   isOutputTold = false;
   /** Reasoning that is estimated, and the most output with it. */
@@ -62,10 +71,17 @@ export class Attempted implements AttemptMeter {
   constructor(operation: Operation, request: Wire) {
     this.operation = operation;
     this.request = request;
+    this.asked = askedManner(request.outline());
   }
 
-  told({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning }: ToldUsage): void {
+  told(told: ToldUsage): void {
+    const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, manner } = told;
     const { usage } = this;
+    if (manner) this.manner = manner;
+    for (const part of rareParts) {
+      const count = this.#believed(told[part]);
+      if (count !== undefined) this.rare = { ...this.rare, [part]: count };
+    }
     usage.input = this.#believed(input) ?? usage.input;
     usage.cacheRead = this.#believed(cacheRead) ?? usage.cacheRead;
     usage.cacheWrite = this.#believed(cacheWrite) ?? usage.cacheWrite;

@@ -4,19 +4,23 @@
  */
 import type { Call } from "../call.ts";
 import type { Model } from "../catalog.ts";
-import { modelUnpriced } from "../errors.ts";
-import { isFree, outputFor, type Price, worstCost } from "../ledger/price.ts";
+import { modelUnpriced, wayUnpriced } from "../errors.ts";
+import { isFree, outputFor, type Price, type Rates, worstCost } from "../ledger/price.ts";
+import { type Asked, type Holding, heldFees, heldRates, isPlain, unpricedKey } from "../ledger/rates.ts";
 import {
   answersAskedFor,
   defaultCompletionTokens,
   defaultOutputTokens,
+  hasAttachments,
   inputBound,
   leastOutput,
   outputBound,
   promptsOf,
 } from "../ledger/worst-case.ts";
+import { askedManner } from "../providers/manner.ts";
 import type { Operation } from "../providers/operations.ts";
 import type { Wire } from "../wire/wire.ts";
+import { mayCallUnpriced } from "./authorize.ts";
 
 /** A call as it is asked, and as it goes to its upstream. */
 export interface Asking {
@@ -44,7 +48,16 @@ export interface Need {
   readonly fewest: number;
   /** Whether the upstream is told a bound even where all that is wanted is held. */
   readonly isTold: boolean;
-  readonly price: Price;
+  /** The dearest that it may be charged by. */
+  readonly rates: Rates;
+}
+
+/** Throws a Refusal where a request, as its upstream is to get it, asks for a way of being served that has no price. */
+export function refuseUnpriced({ id, price }: Model, request: Wire): Asked {
+  const asked = askedManner(request.outline());
+  const key = price && !isFree(price) ? unpricedKey(price, asked) : undefined;
+  if (key) throw wayUnpriced(id, key);
+  return asked;
 }
 
 /** Returns undefined where nothing is to be reserved. Throws a Refusal where the cost cannot be known and must be. */
@@ -52,10 +65,11 @@ export function needOf(asking: Asking): Need | undefined {
   const { call, model, asked, operation, request } = asking;
   const { price } = model;
   if (!price) {
-    if (call.caller.mustPay) throw modelUnpriced(model.id);
+    if (!mayCallUnpriced(call.caller)) throw modelUnpriced(model.id);
     return undefined;
   }
   if (isFree(price)) return undefined;
+  const manner = refuseUnpriced(model, request);
   const json = call.request.outline();
   const spoken = request.outline();
   const answers = answersAskedFor(asked, json);
@@ -64,18 +78,39 @@ export function needOf(asking: Asking): Need | undefined {
   const output = outputOf(operation, sent, model);
   const fewest = leastOutput(operation, spoken);
   const [input, characters] = [inputOf(asked, call.request, model), charactersOf(asked, call.request)];
-  const wanted = worstCost(price, input, characters, output * answers);
-  const least = isOwn ? wanted : Math.min(wanted, worstCost(price, input, characters, fewest * answers));
-  const ofInput = worstCost(price, input, characters, 0);
-  return { wanted, least, ofInput, answers, output, fewest, isTold: isTold(operation, sent, model), price };
+  const { rates, fees } = dearest(price, manner, input, asking);
+  const costOf = (tokens: number) => fees + worstCost(rates, input, characters, tokens);
+  const wanted = costOf(output * answers);
+  const least = isOwn ? wanted : Math.min(wanted, costOf(fewest * answers));
+  return { wanted, least, ofInput: costOf(0), answers, output, fewest, isTold: isTold(operation, sent, model), rates };
+}
+
+/** Returns the dearest rates that the call may be charged by, and what its searches and requests cost at most. */
+function dearest(price: Price, spoken: Asked, prompt: number, { call, asked, model }: Asking) {
+  if (isPlain(price)) return { rates: price, fees: 0 };
+  // Another target of the model may get what this one's dialect has no word for.
+  const own = askedManner(call.request.outline());
+  const holding: Holding = {
+    asked: {
+      tier: spoken.tier || own.tier,
+      speed: spoken.speed || own.speed,
+      region: spoken.region || own.region,
+      searches: Math.max(spoken.searches, own.searches),
+    },
+    prompt,
+    hasAttachments: hasAttachments(call.request),
+    isRegional: model.targets.some(({ isRegional = false }) => isRegional),
+  };
+  const requests = promptsOf(asked, call.request.outline());
+  return { rates: heldRates(price, holding), fees: heldFees(price, holding) * requests };
 }
 
 /** Returns the bound of each answer's output that is set where so much is held, in tokens; undefined where none is. */
 export function boundWith(held: number, need: Need): number | undefined {
-  const { price, wanted, ofInput, answers, output, fewest } = need;
+  const { rates, wanted, ofInput, answers, output, fewest } = need;
   if (held === wanted && !need.isTold) return undefined;
   // What is held is never less than the fewest cost, which rounding must not take away.
-  const affordable = Math.max(fewest, Math.floor(outputFor(price, held - ofInput) / answers));
+  const affordable = Math.max(fewest, Math.floor(outputFor(rates, held - ofInput) / answers));
   return Math.min(affordable, output);
 }
 

@@ -87,8 +87,8 @@ export function observe(
     abandon: (arrival, caller, error) => tell(endedNow(arrival, caller, newFacts(), clock(), error)),
     handle(asked: Asked): Soon<Answer> {
       const begunAt = clock();
-      const { id, method, header, peer, caller, request, body, signal } = asked;
-      const call: Call = { id, method, header, peer, caller, request, body, signal, facts: newFacts() };
+      const { id, method, header, peer, caller, request, body, remembered, signal } = asked;
+      const call: Call = { id, method, header, peer, caller, request, body, remembered, signal, facts: newFacts() };
       const end = (error?: unknown) => {
         const ended = endedNow(asked, asked.caller, call.facts, begunAt, error);
         const isAlone = seen++ === own;

@@ -15,7 +15,7 @@ import type { Operation } from "../providers/operations.ts";
 import { following, type Soon, whenThere } from "../soon.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { Lead } from "./leads.ts";
-import { type Asking, boundWith, needOf } from "./need.ts";
+import { type Asking, boundWith, needOf, refuseUnpriced } from "./need.ts";
 
 /** Who reserves, for what, and since when: in milliseconds since 1970. */
 interface Reserving {
@@ -68,9 +68,10 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
       if (reserved?.model !== model) {
         const asking = { call, asked, model, operation, request };
         reserved = { model, bound: whenThere(freed(), () => reserve(hold, asking, arrivedAt)) };
-      }
+      } else refuseUnpriced(model, request);
       return whenThere(reserved.bound, (bound) => {
         isMade = true;
+        call.onReserved?.();
         return bound(operation, request, fitting?.outputBound ?? "max_tokens");
       });
     },

@@ -10,13 +10,14 @@ import type { Answer, AnswerHeaders, Call, Caller } from "../call.ts";
 import { formatDecimal } from "../decimal.ts";
 import type { AttemptFacts } from "../facts.ts";
 import type { Charged, Ledger } from "../ledger/ledger.ts";
-import { type CallUsage, costOf } from "../ledger/price.ts";
+import { type CallUsage, costOf, costOfAll, type Price } from "../ledger/price.ts";
+import { chargedRates, isPlain } from "../ledger/rates.ts";
 import type { Operation } from "../providers/operations.ts";
 import { type Soon, whenThere } from "../soon.ts";
 import { type Charge, chargeOnce } from "./charge-once.ts";
 import type { CallStreams } from "./drain.ts";
 import type { Lead } from "./leads.ts";
-import { type CallMeter, type Measured, nothingMeasured } from "./meter.ts";
+import { type CallMeter, type Measured, type MeasuredRequest, nothingMeasured } from "./meter.ts";
 import { charactersOf } from "./need.ts";
 import type { Reservation } from "./reserve.ts";
 import { triedOf } from "./tried.ts";
@@ -90,13 +91,14 @@ interface Ended {
 function chargeFor(running: Running, ended: Ended, measured: Measured, options: SettleOptions): Soon<AnswerHeaders> {
   const { call, asked, arrivedAt } = running;
   const { outcome, endedAt, firstByteAt, hasCost } = ended;
-  const { used, estimated, isNothing, gaveUp } = measured;
+  const { used, requests, estimated, isNothing, gaveUp } = measured;
   const { lead, facts: last } = running.reached();
   const { model, target } = lead;
   const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = used;
   const characters = hasCost ? charactersOf(asked, call.request) : 0;
-  const whole: CallUsage = { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters };
-  const cost = model.price && !isNothing ? costOf(model.price, whole) : 0;
+  const whole: CallUsage = { ...used, characters };
+  const { isRegional = false } = target;
+  const cost = model.price && !isNothing ? costOfCall(model.price, whole, requests, isRegional) : 0;
   const settlement = {
     id: call.id,
     account_id: call.caller.accountId,
@@ -131,6 +133,18 @@ function chargeFor(running: Running, ended: Ended, measured: Measured, options: 
   });
 }
 
+/** Returns the cost in millionths of the unit: each request to an upstream by the rates that it was served at. */
+function costOfCall(price: Price, whole: CallUsage, requests: readonly MeasuredRequest[], isRegional: boolean): number {
+  if (isPlain(price)) return costOf(price, whole);
+  const [first, ...others] = requests;
+  // Speech is paid by what was asked, of which there is one request.
+  const all = first ? [{ ...first, used: { ...first.used, characters: whole.characters } }, ...others] : [];
+  const charged = all.map(({ used, asked, told }) => {
+    return { used, ...chargedRates(price, used, { asked, told, isRegional }) };
+  });
+  return costOfAll(price, charged);
+}
+
 function tokensOf({ input, cacheRead, cacheWrite, cacheWriteHour, output }: CallUsage): number {
   return input + cacheRead + cacheWrite + cacheWriteHour + output;
 }
@@ -147,6 +161,7 @@ function headersOf(used: CallUsage, estimated: boolean, charged: Charged | undef
   tell("output", used.output);
   tell("reasoning", used.reasoning);
   tell("characters", used.characters);
+  tell("searches", used.searches ?? 0);
   if (estimated) words += words === "" ? "estimated" : ", estimated";
   return { "x-gateway-cost": formatDecimal(charged?.cost ?? 0), "x-gateway-usage": words };
 }

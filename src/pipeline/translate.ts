@@ -1,12 +1,11 @@
 /** A call in the words that its upstream speaks, which may be longer ones: they are counted as what was sent. */
 import type { Call } from "../call.ts";
-import { translateAlong } from "../families/index.ts";
+import { callersPath, translateAlong } from "../families/index.ts";
 import type { Translated, Translation } from "../families/translation.ts";
 import type { Form, Operation } from "../providers/operations.ts";
 import { estimatePromptTokens } from "../tokens/prompt.ts";
 import { jsonLength } from "../wire/json-length.ts";
 import { Wire } from "../wire/wire.ts";
-import { jsonBytes } from "../wire/write-json.ts";
 import type { Work } from "../work.ts";
 import type { Lead } from "./leads.ts";
 
@@ -36,22 +35,20 @@ export function fitted(
   translated: Translated<Operation, Operation>,
 ): Translated<Operation, Operation> {
   if (!fitting) return translated;
-  const { request, dropped } = fitting.fit(operation, translated.request, way.length === 0);
+  const { request, dropped } = fitting.fit(operation, translated.request, way.every(isRelay));
   if (request === translated.request && dropped.length === 0) return translated;
-  const further = dropped.flatMap((path) => callersPath(path, way));
+  const further = dropped.map((path) => callersPath(path, way)).filter((path) => path !== undefined);
   return { ...translated, request, dropped: [...translated.dropped, ...further] };
 }
 
-/** Returns a path of what the upstream is asked as the caller knows it, or nothing where it has no such path. */
-function callersPath(path: string, way: readonly Translation[]): string[] {
-  let known: string | undefined = path;
-  for (const translation of way.toReversed()) known = known === undefined ? undefined : translation.callersPath(known);
-  return known === undefined ? [] : [known];
+/** Whether it leaves a request in its caller's own words. */
+function isRelay({ from, to }: Translation): boolean {
+  return from === to;
 }
 
 /** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
 export function* inWordsOf(
-  { way, model, target, fitting }: Pick<Lead, "way" | "model" | "target" | "fitting">,
+  { way, model, target, operation, fitting }: Pick<Lead, "way" | "model" | "target" | "operation" | "fitting">,
   part: Call,
   { form, arrivedAt }: TranslateOptions,
 ): Work<Translated<Operation, Operation>> {
@@ -63,6 +60,8 @@ export function* inWordsOf(
     form,
     maxOutputTokens: model.maxOutputTokens,
     customTools: fitting?.customTools,
+    reasoningItems:
+      operation === "responses" && fitting ? { upstream: target.upstream, ...fitting.reasoningItems } : undefined,
     target: target.model,
     reasons: model.reasons,
     answerId: part.id.replace(/^req_/, ""),
@@ -76,9 +75,7 @@ export function* inWordsOf(
 function* counted(request: TranslatedRequest, { body, request: { isLong } }: Call): Work<TranslatedRequest> {
   const mayBeTooMuch = body.bytes * mostLonger > body.maxBytes;
   if (isLong) {
-    const json = request.json();
-    const bytes = yield* jsonBytes(json, (length) => mayBeTooMuch && body.growTo(length));
-    return Wire.ofRead(request.desc, bytes, json);
+    return yield* Wire.ofLong(request.desc, request.json(), (length) => mayBeTooMuch && body.growTo(length));
   }
   if (mayBeTooMuch) body.growTo(jsonLength(request.json(), body.maxBytes));
   return request;

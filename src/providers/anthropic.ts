@@ -5,9 +5,11 @@
  * version of the API has none, and so is thinking that Claude has not signed. `anthropic-version` and `anthropic-beta` go on as the caller sent them. Errors keep the
  * vendor's wording, which clients read: they switch features off by it.
  */
+
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { wouldBeDropped } from "../errors.ts";
+import type { Body } from "../http1/write.ts";
 import { anthropicFaults } from "./anthropic-faults.ts";
 import { createEventFolder } from "./anthropic-fold.ts";
 import { followEvents } from "./anthropic-follower.ts";
@@ -63,7 +65,7 @@ function leavingOut<O extends Operation>(speak: Speak<O>, isSigned: (model: stri
     const refused =
       versionOf(header) < firstWithoutSampling ? [] : sampling.filter((key) => (given[key] ?? null) !== null);
     const dropped = [...refused, ...signed.dropped];
-    if (dropped.length === 0) return speak(attempt);
+    if (dropped.length === 0) return speak({ ...attempt, request: signed.request });
     if (header("x-gateway-strict")?.trim().toLowerCase() === "true") throw wouldBeDropped(dropped);
     const left = Object.fromEntries(refused.map((key) => [key, undefined]));
     const request = refused.length === 0 ? signed.request : signed.request.with(left);
@@ -96,12 +98,12 @@ function versionOf(header: Attempt["header"]): string {
   return header("anthropic-version") ?? defaultVersion;
 }
 
-function requestBody({ request, form, model }: Attempt): Buffer {
+function requestBody({ request, form, model }: Attempt): Body {
   const json = request.outline();
   const changes: Record<string, JsonValue | undefined> = {};
   if (json.model !== model) changes.model = model;
   if ((json.stream === true) !== (form === "stream")) changes.stream = form === "stream" || undefined;
-  return (Object.keys(changes).length === 0 ? request : request.with(changes)).bytes();
+  return (Object.keys(changes).length === 0 ? request : request.with(changes)).sendable();
 }
 
 /** The status that stands for each of the vendor's error types, where the error itself has none: in a stream. */

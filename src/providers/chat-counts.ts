@@ -8,18 +8,25 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { countOf, greatestOf, membersOf } from "./count.ts";
-import type { ToldUsage } from "./provider.ts";
+import { toldManner } from "./manner.ts";
+import type { ToldManner, ToldUsage } from "./provider.ts";
 
 type InputParts = { readonly input: number; readonly cacheRead: number; readonly cacheWrite: number };
 type OutputParts = { readonly output: number; readonly reasoning: number; readonly hasReasoning: boolean };
+/** What only some vendors tell, and some models use; unset where it was not told, or is none. */
+type RareParts = Pick<ToldUsage, "inputAudio" | "inputImage" | "outputAudio" | "searches">;
 
 export class ChatCounts {
   #input: InputParts | undefined;
   #output: OutputParts | undefined;
+  #rare: RareParts | undefined;
+  #manner: ToldManner | undefined;
 
   /** Takes an answer, or a chunk of one. Returns whether it told any usage. */
   take(json: JsonObject): boolean {
-    const { usage, x_groq, choices } = json;
+    const { usage, x_groq, choices, service_tier } = json;
+    // Each chunk may say it, and that of the usage need not.
+    if (service_tier !== undefined) this.#manner = toldManner(json) ?? this.#manner;
     let hasTold = usage ? this.#takeUsage(usage, json) : false;
     if (x_groq) hasTold = this.#takeUsage(membersOf(x_groq).usage, json) || hasTold;
     if (!Array.isArray(choices)) return hasTold;
@@ -34,7 +41,9 @@ export class ChatCounts {
   get told(): ToldUsage {
     const { input, cacheRead, cacheWrite } = this.#input ?? {};
     const { output, reasoning } = this.#output ?? {};
-    return { input, cacheRead, cacheWrite, output, reasoning };
+    const parts = { input, cacheRead, cacheWrite, output, reasoning };
+    if (!this.#rare && !this.#manner) return parts;
+    return { ...parts, ...(this.#rare && within(this.#rare, input ?? 0, output ?? 0)), manner: this.#manner };
   }
 
   /** Whether anything was told of the reasoning. */
@@ -44,6 +53,8 @@ export class ChatCounts {
 
   #takeUsage(usage: JsonValue | undefined, { choices, timings }: JsonObject): boolean {
     if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
+    this.#manner ??= toldManner(usage);
+    this.#rare = rareParts(usage) ?? this.#rare;
     const sums = sumsOf(usage);
     const isOfInputOnly = choices === undefined && sums.output === undefined;
     const prompt = sums.prompt ?? (isOfInputOnly ? sums.total : undefined);
@@ -100,6 +111,38 @@ function readIn(usage: JsonObject, timings: JsonValue | undefined): number {
     usage.num_cached_tokens,
     usage.cache_read_input_tokens,
     membersOf(timings).cache_n,
+  );
+}
+
+/** Returns the parts, none of which is more than what it is a part of: of the input, what is left beside the cache. */
+function within(
+  { inputAudio = 0, inputImage = 0, outputAudio = 0, searches }: RareParts,
+  input: number,
+  output: number,
+) {
+  const audio = Math.min(inputAudio, input);
+  const ofInput = { inputAudio: audio, inputImage: Math.min(inputImage, input - audio) };
+  return { ...ofInput, outputAudio: Math.min(outputAudio, output), ...(searches === undefined ? {} : { searches }) };
+}
+
+/** By OpenAI's names. Undefined where nothing is told of any. */
+function rareParts(usage: JsonObject): RareParts | undefined {
+  const ofPrompt = membersOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
+  const ofOutput = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details);
+  const inputAudio = countOf(ofPrompt.audio_tokens) ?? 0;
+  const inputImage = countOf(ofPrompt.image_tokens) ?? 0;
+  const outputAudio = countOf(ofOutput.audio_tokens) ?? 0;
+  const searches = searchesIn(usage);
+  if (inputAudio + inputImage + outputAudio === 0 && searches === undefined) return undefined;
+  return { inputAudio, inputImage, outputAudio, searches };
+}
+
+/** By the names of OpenRouter, and of xAI, which also counts sources. */
+function searchesIn({ server_tool_use, server_side_tool_usage_details, num_sources_used }: JsonObject) {
+  return (
+    countOf(membersOf(server_tool_use).web_search_requests) ??
+    countOf(membersOf(server_side_tool_usage_details).web_search_calls) ??
+    countOf(num_sources_used)
   );
 }
 

@@ -9,6 +9,7 @@ import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders } from "../call.ts";
 import { type Refusal, upstreamFailed } from "../errors.ts";
 import { type Fields, writeFields } from "../http1/fields.ts";
+import type { Body } from "../http1/write.ts";
 import { isLater, type Soon, whenThere } from "../soon.ts";
 import { Wire } from "../wire/wire.ts";
 import { begunOf, formOf, maxAnswerBytes, mediaTypeOf } from "./answer-form.ts";
@@ -33,7 +34,7 @@ export interface Dialect {
   /** Those of one request. */
   headers?(attempt: Attempt): Fields;
   /** Writes the request. */
-  body(attempt: Attempt): Buffer;
+  body(attempt: Attempt): Body;
   /** Returns the refusal for an error answer. */
   refusal(error: UpstreamError): Refusal;
   /** Returns the refusal for an error in the place of an answer, or beside it, which some upstreams send with status 200. */

@@ -104,6 +104,13 @@ const statuses: ReadonlyMap<string, number> = new Map([
   ...["invalid_request_error", "context_length_exceeded", "content_policy_violation", "badrequesterror"].map(as(400)),
   ...["invalid_argument", "failed_precondition", "out_of_range", "validationexception", "value_error"].map(as(400)),
   ...["exceed_context_size_error", "prompt_too_long", "content_filter"].map(as(400)),
+  // Of a response that failed.
+  ...["invalid_prompt", "invalid_image", "invalid_image_format", "invalid_base64_image", "invalid_image_url"].map(
+    as(400),
+  ),
+  ...["image_too_large", "image_too_small", "image_parse_error", "image_content_policy_violation"].map(as(400)),
+  ...["invalid_image_mode", "image_file_too_large", "unsupported_image_media_type", "empty_image_file"].map(as(400)),
+  ...["failed_to_download_image", "image_file_not_found", "invalid_encrypted_content"].map(as(400)),
   ...["authentication_error", "invalid_api_key", "unauthenticated", "invalid_authentication_error"].map(as(401)),
   ...["billing_error", "insufficient_quota", "exceeded_current_quota_error"].map(as(402)),
   ...["permission_error", "insufficient_permissions", "permission_denied", "accessdeniedexception"].map(as(403)),
@@ -117,7 +124,7 @@ const statuses: ReadonlyMap<string, number> = new Map([
   ...["rate_limited", "rate_limit_reached_error", "throttlingexception", "ratelimitreached"].map(as(429)),
   ...["overloaded", "overloaded_error", "service_unavailable", "service_unavailable_error", "unavailable"].map(as(503)),
   ...["unavailable_error", "engine_overloaded_error", "serviceunavailableexception"].map(as(503)),
-  ...["timeout", "timeout_error", "deadline_exceeded"].map(as(504)),
+  ...["timeout", "timeout_error", "deadline_exceeded", "vector_store_timeout"].map(as(504)),
 ]);
 
 function as(status: number): (word: string) => readonly [string, number] {

@@ -16,7 +16,7 @@ import type { Later } from "../soon.ts";
 import { type Bound, type Bounds, type Timeouts, timedOut } from "./timeouts.ts";
 import { type Body, type Reader, UpstreamReply } from "./upstream-reply.ts";
 
-const highWaterBytes = 256 * 1024;
+const highWaterBytes = 64 * 1024;
 const releaseTimeoutMs = 1000;
 
 export class Exchange implements Replies, Body {

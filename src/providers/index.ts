@@ -43,6 +43,17 @@ export const embeddedModels: readonly ModelConfig[] = [
   embedded({ id: "tts-1-hd", kind: "speech" }),
 ];
 
+/** Returns the models of a configuration with the embedded ones, where it serves them. */
+export function withEmbedded({
+  models,
+  embeddedModels: isServed,
+}: {
+  readonly models: readonly ModelConfig[];
+  readonly embeddedModels: boolean;
+}): readonly ModelConfig[] {
+  return isServed ? [...models, ...embeddedModels] : models;
+}
+
 function embedded(model: Pick<ModelConfig, "id" | "kind" | "context_window" | "max_output_tokens">): ModelConfig {
   return {
     ...model,

@@ -7,7 +7,8 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { countOf, membersOf } from "./count.ts";
-import type { ToldUsage } from "./provider.ts";
+import { toldManner } from "./manner.ts";
+import type { ToldManner, ToldUsage } from "./provider.ts";
 
 type Written = Pick<ToldUsage, "cacheWrite" | "cacheWriteHour">;
 
@@ -16,11 +17,14 @@ export class MessageCounts {
   #output: number | undefined;
   #reasoning = 0;
   #hasReasoning = false;
+  #searches: number | undefined;
+  #manner: ToldManner | undefined;
 
   /** Takes what stands as `usage`. Returns whether it was any. */
   take(usage: JsonValue | undefined): boolean {
     if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
     this.#takeInput(usage);
+    this.#takeManner(usage);
     const output = countOf(usage.output_tokens);
     const thinking = countOf(membersOf(usage.output_tokens_details).thinking_tokens);
     if (thinking !== undefined) {
@@ -40,11 +44,24 @@ export class MessageCounts {
     if (sumOf(next) > 0 || sumOf(this.#input) === 0) this.#input = { ...this.#input, ...next };
   }
 
+  /** The end of a stream need not say again how it is served: each word stands until there is another. */
+  #takeManner(usage: JsonObject): void {
+    const searches = countOf(membersOf(usage.server_tool_use).web_search_requests);
+    if (searches !== undefined) this.#searches = Math.max(searches, this.#searches ?? 0);
+    const told = toldManner(usage);
+    if (!told) return;
+    const { tier, speed, region } = this.#manner ?? {};
+    this.#manner = { tier: told.tier ?? tier, speed: told.speed ?? speed, region: told.region ?? region };
+  }
+
   /** What was told so far; a part that was not is left out. Reasoning is none where only the output was told. */
   get told(): ToldUsage {
     const output = this.#output;
-    if (output === undefined) return this.#input;
-    return { ...this.#input, output, reasoning: Math.min(output, this.#reasoning) };
+    const told =
+      output === undefined ? this.#input : { ...this.#input, output, reasoning: Math.min(output, this.#reasoning) };
+    if (this.#searches === undefined && !this.#manner) return told;
+    const searches = this.#searches === undefined ? {} : { searches: this.#searches };
+    return { ...told, ...searches, ...(this.#manner && { manner: this.#manner }) };
   }
 
   /** Whether anything was told of the reasoning. */

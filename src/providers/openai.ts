@@ -4,8 +4,10 @@
  * In a request only `model` is replaced and, on streams, the usage asked for: it is hidden again from callers who
  * did not ask. What the upstream refuses reaches the caller as `upstream-error.ts` says.
  */
+
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { credentialOf } from "../config/vendors.ts";
+import type { Body } from "../http1/write.ts";
 import { isObject, longJson } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { ChatCounts } from "./chat-counts.ts";
@@ -17,6 +19,7 @@ import { ChoicesSeen } from "./openai-choices.ts";
 import { openAiFaults } from "./openai-faults.ts";
 import { createChunkFolder } from "./openai-fold.ts";
 import { chunksOfAnswer } from "./openai-frames.ts";
+import { responsesDialect } from "./openai-responses.ts";
 import { speakSpeech } from "./openai-speech.ts";
 import { meterAnswer, meterChoice } from "./openai-usage.ts";
 import { fittingOf } from "./profile/fit.ts";
@@ -46,7 +49,10 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
   const credential = { ...lowerCased(options.headers), ...credentialOf(apiKey, options.credential) };
   const hide = createHide(baseUrl, secretsOf(apiKey, options.headers, query));
   const dialect = openAiDialect(credential, hide, (model) => profile.of(model).stated.include_usage !== false);
+  const errors = openAiErrors(hide);
+  const responding = responsesDialect(dialect, (json, bytes) => refusalOfErrorIn(json, bytes, errors));
   const served = {
+    responses: (path: string) => speakOver(upstream, responding, path),
     chat: (path: string) => speakOver(upstream, dialect, path),
     completions: (path: string) => speakOver(upstream, dialect, path),
     embeddings: (path: string) => speakOver(upstream, dialect, path),
@@ -87,16 +93,18 @@ function openAiDialect(
   };
 }
 
-function requestBody({ request, form, model }: Attempt, tellsUsage: boolean): Buffer {
+function requestBody({ request, form, model }: Attempt, tellsUsage: boolean): Body {
   const json = request.outline();
   const isStream = form === "stream";
   const lacksUsage = isStream && tellsUsage && !wantsUsage(json);
-  if (json.model === model && (json.stream === true) === isStream && !lacksUsage) return request.bytes();
+  if (json.model === model && (json.stream === true) === isStream && !lacksUsage) return request.sendable();
   const changes: Record<string, JsonValue | undefined> = {};
   if (json.model !== model) changes.model = model;
   if ((json.stream === true) !== isStream) changes.stream = isStream || undefined;
-  if (lacksUsage) changes.stream_options = { ...(json.stream_options as JsonObject | null), include_usage: true };
-  return request.with(changes).bytes();
+  // An outline may have other texts in it.
+  const options = lacksUsage && json.stream_options ? request.json().stream_options : undefined;
+  if (lacksUsage) changes.stream_options = { ...(options as JsonObject | undefined), include_usage: true };
+  return request.with(changes).sendable();
 }
 
 function wantsUsage({ stream_options }: JsonObject): boolean {

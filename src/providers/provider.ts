@@ -4,6 +4,7 @@
  * A provider speaks some operations and leaves out the others: what a vendor lacks is absent, not stubbed. It
  * answers or throws a Refusal; it never retries, and it keeps nothing between calls that a caller could notice.
  */
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, Arrival } from "../call.ts";
 import type { AttemptFacts } from "../facts.ts";
 import type { Signal } from "../signal.ts";
@@ -25,10 +26,31 @@ export interface Usage {
   readonly output: number;
   /** Those of the output that were reasoning. */
   readonly reasoning: number;
+  /** Those of `input` that were sound, and pictures; unset: nothing was told of them. */
+  readonly inputAudio?: number | undefined;
+  readonly inputImage?: number | undefined;
+  /** Those of the output that were sound. */
+  readonly outputAudio?: number | undefined;
+  /** Searches of the web that the vendor made, each of which costs. */
+  readonly searches?: number | undefined;
+}
+
+/** How a call is to be served, or was, beyond the ordinary, in the vendor's words; "" is the ordinary way. */
+export interface Manner {
+  /** The service tier, as `priority` or `flex`. */
+  readonly tier: string;
+  /** Anthropic's `speed`, as `fast`. */
+  readonly speed: string;
+  /** Where it is computed, as `us`. */
+  readonly region: string;
 }
 
 /** So much of it as is told. */
-export type ToldUsage = { readonly [part in keyof Usage]?: number | undefined };
+export type ToldManner = { readonly [part in keyof Manner]?: string | undefined };
+export type ToldUsage = { readonly [part in keyof Usage]?: number | undefined } & {
+  /** How the upstream says that it serves the call. */
+  readonly manner?: ToldManner | undefined;
+};
 
 /** What a provider tells of an attempt while it answers. It is read below any translation, where nothing is lost yet. */
 export interface Meter {
@@ -95,6 +117,14 @@ export interface Fitting {
   readonly outputBound: "max_tokens" | "max_completion_tokens";
   /** Whether chat requests may have custom tools, which take free text. */
   readonly customTools: boolean;
+  /** Which calls go to the upstream's `/responses`, where it speaks that (`config/schema-profile.ts`). */
+  readonly responses: "when_asked" | "tools" | "always" | "never";
+  /** Whether requests for responses may have all that agents send, or functions only. */
+  readonly takesAnyItem: boolean;
+  /** Whether answers to them are asked to tell reasoning encrypted, and which is taken back. */
+  readonly reasoningItems: { readonly areAskedFor: boolean; readonly taken: "encrypted" | "plain" | "either" };
+  /** Whether the model reasons where it is asked for so much: a word of effort, or nothing. */
+  reasonsBy(effort: JsonValue | undefined): boolean;
   /** Returns the request as the upstream takes it. `isOwn` says that its caller wrote it in the words of this operation. */
   fit<W extends Wire>(operation: Operation, request: W, isOwn: boolean): Fitted<W>;
 }

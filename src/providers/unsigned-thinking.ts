@@ -2,13 +2,16 @@
  * Thinking that Claude has not signed, on its way to Claude: left out, and named.
  *
  * A conversation may change its model. What another model thought has no signature, or an empty one where this gateway
- * put it into a message, and Claude's vendor refuses the whole request for it. A turn that was nothing but such thinking
- * goes with it. Where the model is to go on with a turn that now begins without thinking, it cannot think within a budget.
+ * put it into a message, or another vendor's, and Claude's refuses the whole request for it. A turn that was nothing but such
+ * thinking goes with it. So do signatures of texts that another vendor made, which nobody misses: they are not named. Where the
+ * model is to go on with a turn that now begins without thinking, it cannot think within a budget.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Soon, whenThere } from "../soon.ts";
 import { isObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
+import { isSealedReasoning } from "./reasoning-seal.ts";
+import { isSealedSignature } from "./sealed-signature.ts";
 
 /** Whether thinking in a request for this model has to be signed by its vendor. Other vendors speak the same API. */
 export function provesThinking(model: string, baseUrl: string): boolean {
@@ -23,8 +26,9 @@ export interface Narrowed<D extends DescMessage> {
 
 /** Returns the request without unsigned thinking; the very request where it has none. */
 export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): Soon<Narrowed<D>> {
-  const paths = unsignedIn(request.outline().messages);
-  if (paths.length === 0) return { request, dropped: paths };
+  const { messages: outlined } = request.outline();
+  const paths = unsignedIn(outlined);
+  if (paths.length === 0 && !hasSealed(outlined)) return { request, dropped: paths };
   const json = request.json();
   const messages = signedMessages(json.messages as JsonValue[]);
   const lost = resumesWithoutThinking(messages) ? budgetIn(json) : [];
@@ -48,8 +52,8 @@ function unsignedIn(messages: JsonValue | undefined): string[] {
 function signedMessages(messages: readonly JsonValue[]): JsonValue[] {
   return messages.flatMap((message) => {
     const blocks = blocksIn(message);
-    if (!blocks.some(isUnsigned)) return [message];
-    const content = blocks.filter((block) => !isUnsigned(block));
+    if (!blocks.some(isForeign)) return [message];
+    const content = blocks.filter((block) => !isForeign(block));
     return content.length > 0 ? [{ ...(message as JsonObject), content }] : [];
   });
 }
@@ -60,8 +64,21 @@ function blocksIn(message: JsonValue): readonly JsonValue[] {
 
 function isUnsigned(block: JsonValue): boolean {
   if (!isObject(block)) return false;
-  if (block.type === "thinking") return (block.signature ?? "") === "";
-  return block.type === "redacted_thinking" && (block.data ?? "") === "";
+  const proof = block.type === "thinking" ? block.signature : block.data;
+  if (block.type !== "thinking" && block.type !== "redacted_thinking") return false;
+  return (proof ?? "") === "" || isSealedReasoning(proof);
+}
+
+function isForeign(block: JsonValue): boolean {
+  return isUnsigned(block) || isSealed(block);
+}
+
+function isSealed(block: JsonValue): boolean {
+  return isObject(block) && block.type === "redacted_thinking" && isSealedSignature(block.data);
+}
+
+function hasSealed(messages: JsonValue | undefined): boolean {
+  return Array.isArray(messages) && messages.some((message) => blocksIn(message).some(isSealed));
 }
 
 /** Whether the answer goes on with a turn of the assistant's, after results of its tools or as it stands. */

@@ -22,6 +22,7 @@ import { type OverflowWords, overflowWords } from "./context-overflow.ts";
 import { type Meaning, meaningOf, statusMeant } from "./error-meaning.ts";
 import { type ErrorWords, readErrorBody, readErrorJson } from "./error-words.ts";
 import type { Hide } from "./hidden-words.ts";
+import { retryDelayIn } from "./retry-delay.ts";
 
 export interface UpstreamError {
   /** Undefined where the error came in the place of an answer. */
@@ -69,7 +70,7 @@ export function refusalOfErrorIn(json: JsonObject, body: Buffer, dialect: ErrorD
 }
 
 function refusalOfWords(words: ErrorWords, error: UpstreamError, dialect: ErrorDialect): Refusal {
-  const { retryAfter, model } = error;
+  const { retryAfter = retryDelayIn(words.error), model } = error;
   const status = dialect.statusOf(words) ?? error.status ?? statusMeant(words.codes) ?? 500;
   const meaning = meaningOf(words, status);
   const overflow = meaning === "credit" ? undefined : overflowWords(words);

@@ -64,9 +64,9 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
       throw internal(new Error(`a redeem code could not be recorded: ${claimed.kind}`));
     },
     async listCatalog({ caller }) {
-      const postpaid = own(accounts, caller).postpaid === 1;
+      const mayCallUnpriced = own(accounts, caller).postpaid === 1 || caller.isFreeUnpriced === true;
       return whole(ListCatalogResponseSchema, {
-        models: catalog.list().map((model) => catalogMessage(model, postpaid)),
+        models: catalog.list().map((model) => catalogMessage(model, mayCallUnpriced)),
       });
     },
     async listLedger({ request, caller, signal }) {

@@ -2,6 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type CatalogModelSchema, ModelKind, type ModelPriceSchema } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Model } from "../catalog.ts";
+import { modes, type Price, type RateCard, type Rates } from "../ledger/price.ts";
 
 const kinds: Readonly<Record<Model["kind"], ModelKind>> = {
   chat: ModelKind.CHAT,
@@ -9,24 +10,48 @@ const kinds: Readonly<Record<Model["kind"], ModelKind>> = {
   speech: ModelKind.SPEECH,
 };
 
-/** `postpaid` says whether the account pays afterwards. */
-export function catalogMessage(model: Model, postpaid: boolean): MessageInitShape<typeof CatalogModelSchema> {
+/** `mayCallUnpriced` says whether the account may call a model that has no price. */
+export function catalogMessage(model: Model, mayCallUnpriced: boolean): MessageInitShape<typeof CatalogModelSchema> {
   const { id, aliases, family, vendor, contextWindow, maxOutputTokens, price } = model;
   return {
     ...{ id, aliases: [...aliases], family, vendor, kind: kinds[model.kind] },
     ...(contextWindow === undefined ? {} : { contextWindow }),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(price ? { price: priceMessage(price) } : {}),
-    callable: price !== undefined || postpaid,
+    callable: price !== undefined || mayCallUnpriced,
   };
 }
 
-function priceMessage(price: NonNullable<Model["price"]>): MessageInitShape<typeof ModelPriceSchema> {
+function priceMessage(price: Price): MessageInitShape<typeof ModelPriceSchema> {
+  const { characters, search, request, regional, long, modes: others = {} } = price;
   return {
-    input: BigInt(price.input),
-    cacheRead: BigInt(price.cacheRead),
-    cacheWrite: BigInt(price.cacheWrite),
-    output: BigInt(price.output),
-    characters: BigInt(price.characters),
+    ...ratesMessage(price),
+    characters: BigInt(characters),
+    ...(search === undefined ? {} : { webSearch: BigInt(search) }),
+    ...(request === undefined ? {} : { request: BigInt(request) }),
+    ...(regional === undefined ? {} : { regional: BigInt(regional) }),
+    long: longMessages(long),
+    modes: modes.flatMap((mode) => {
+      const card = others[mode];
+      return card ? [{ mode, rates: ratesMessage(card), long: longMessages(card.long) }] : [];
+    }),
+  };
+}
+
+function longMessages(bands: RateCard["long"] = []) {
+  return bands.map(({ above, ...rates }) => ({ above, rates: ratesMessage(rates) }));
+}
+
+export function ratesMessage(rates: Rates) {
+  const { inputAudio, inputImage, outputAudio } = rates;
+  return {
+    input: BigInt(rates.input),
+    cacheRead: BigInt(rates.cacheRead),
+    cacheWrite: BigInt(rates.cacheWrite),
+    cacheWriteHour: BigInt(rates.cacheWriteHour),
+    output: BigInt(rates.output),
+    ...(inputAudio === undefined ? {} : { inputAudio: BigInt(inputAudio) }),
+    ...(inputImage === undefined ? {} : { inputImage: BigInt(inputImage) }),
+    ...(outputAudio === undefined ? {} : { outputAudio: BigInt(outputAudio) }),
   };
 }

@@ -10,11 +10,12 @@ type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
 
 const trigger = { type: "compaction_trigger" };
 
-export function compactionOf(request: CreateRequest): CreateRequest {
+export async function compactionOf(request: CreateRequest): Promise<CreateRequest> {
   const items = itemsOf(request.json().input);
   const last = items.at(-1);
   const input = isObject(last) && last.type === trigger.type ? [...items] : [...items, trigger];
-  return request.with({ input, previous_response_id: undefined, stream: undefined });
+  const changes = { input, previous_response_id: undefined, stream: undefined, background: undefined };
+  return request.isLong ? request.rebuiltWith(changes).written() : request.with(changes);
 }
 
 /** What the user has said stays as it was said. */

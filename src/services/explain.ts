@@ -14,6 +14,7 @@ import type { Explain, ExplainedHold, ExplainedModel, ExplainedTarget, Prepare }
 import type { AccountRate } from "../pipeline/limit.ts";
 import { valueText } from "../wire/splice.ts";
 import { Wire } from "../wire/wire.ts";
+import { ratesMessage } from "./catalog-message.ts";
 import { whole } from "./whole.ts";
 
 export interface ExplainParts {
@@ -32,9 +33,9 @@ export function explainMethod({ explain, standing, queued }: ExplainParts, prepa
     const endpoint = endpointAt(path);
     if (!endpoint) throw resourceNotFound("model endpoint", path, "path");
     const { asked, method } = endpoint;
-    const request = Wire.ofBytes(method.input, textOf(call.request));
+    const request = await Wire.ofBytes(method.input, textOf(call.request)).prepared();
     const asIfSent = { ...call, method, request, header: headerWith(call.header, strict) };
-    const explaining = { asked, form: endpoint.formOf(request.json()) };
+    const explaining = { asked, form: endpoint.formOf(request.outline()) };
     const { models, cache, refusal } = await explain(explaining, asIfSent, prepare);
     const { tier, requestsRemaining } = await standing(call.caller);
     return whole(ExplainCallResponseSchema, {
@@ -87,12 +88,13 @@ function targetMessage(
   };
 }
 
-function holdMessage({ wanted, least, available, outputBound }: ExplainedHold) {
+function holdMessage({ wanted, least, available, outputBound, rates }: ExplainedHold) {
   return {
     wanted: BigInt(wanted),
     least: BigInt(least),
     ...(available === undefined ? {} : { available: BigInt(available) }),
     ...(outputBound === undefined ? {} : { outputBound }),
+    rates: ratesMessage(rates),
   };
 }
 

@@ -10,10 +10,11 @@ import type { Complete } from "../pipeline/complete.ts";
 import { Wire } from "../wire/wire.ts";
 import { type ExplainParts, explainMethod } from "./explain.ts";
 import { getModel, listModels } from "./models.ts";
-import { prepareResponse, type ResponsesParts, responseMethods } from "./responses.ts";
+import type { ResponsesParts } from "./responses/parts.ts";
+import { prepareResponse, responseMethods } from "./responses.ts";
 
 export interface InferenceParts {
-  readonly responses: Omit<ResponsesParts, "complete">;
+  readonly responses: Omit<ResponsesParts, "complete" | "catalog">;
   readonly catalog: Catalog;
   readonly complete: Complete;
   readonly explain: ExplainParts;
@@ -24,8 +25,8 @@ export interface InferenceParts {
 export function inferenceService(parts: InferenceParts): ServiceImplementation<typeof InferenceService> {
   const { catalog, complete, defaultModels, responses } = parts;
   const defaults: Defaults = {
-    completions: { model: defaultModels.completion ?? firstOf(catalog, "chat"), prompt: "" },
-    embeddings: { model: defaultModels.embedding ?? firstOf(catalog, "embedding"), input: "" },
+    completions: () => ({ model: defaultModels.completion ?? firstOf(catalog, "chat"), prompt: "" }),
+    embeddings: () => ({ model: defaultModels.embedding ?? firstOf(catalog, "embedding"), input: "" }),
   };
   return {
     createChatCompletion: (call) => complete("chat", "whole", call),
@@ -47,7 +48,7 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
       if (answer.kind !== "whole") return answer;
       return { ...answer, body: encodeVectors(answer.body, formatAskedFor(call.request)) };
     },
-    ...responseMethods({ ...responses, complete }),
+    ...responseMethods({ ...responses, complete, catalog }),
     createSpeech: (call) => complete("speech", "whole", call),
     async streamSpeech(call) {
       return named(await complete("speech", "stream", call));
@@ -66,16 +67,17 @@ function firstOf(catalog: Catalog, kind: Model["kind"]): string {
   return catalog.list().find((model) => model.kind === kind)?.id ?? "";
 }
 
-/** By the operation: what stands for what its request lacks. */
-type Defaults = Readonly<Record<"completions" | "embeddings", Readonly<Record<string, string>>>>;
+/** By the operation: what stands at this moment for what its request lacks. */
+type Defaults = Readonly<Record<"completions" | "embeddings", () => Readonly<Record<string, string>>>>;
 
 /** What SPEC calls optional is never refused for being absent: these values stand for it. */
 function withDefaults<I extends DescMessage>(
   catalog: Catalog,
   call: Call<I>,
-  values: Readonly<Record<string, string>>,
+  valuesNow: Defaults["completions"],
 ): Call<I> {
   const json = call.request.outline();
+  const values = valuesNow();
   const missing = Object.entries(values).filter(([key]) => (json[key] ?? null) === null);
   const model = missing.find(([key]) => key === "model")?.[1];
   // Who named none is not told which it is.

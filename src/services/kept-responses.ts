@@ -59,6 +59,43 @@ export function outputOf({ response }: StoredResponse): JsonObject[] {
   return (JSON.parse(response) as { output: JsonObject[] }).output;
 }
 
+/** An item that was new in a request, as it was sent, and the id that it has or is given. */
+export interface InputItem {
+  readonly id: string;
+  readonly item: JsonObject;
+}
+
+/** Returns the items that were new in its request; undefined where they were too many to keep. */
+export function inputItemsOf({ id, input }: StoredResponse): InputItem[] | undefined {
+  if (input === null) return undefined;
+  return (JSON.parse(input) as JsonObject[]).map((item, place) => ({
+    id: typeof item.id === "string" ? item.id : inputItemId(item, id, place),
+    item,
+  }));
+}
+
+/** What ids of items begin with, by the items' types. */
+const prefixes: ReadonlyMap<string, string> = new Map([
+  ["message", "msg"],
+  ["function_call", "fc"],
+  ["function_call_output", "fco"],
+  ["custom_tool_call", "ctc"],
+  ["custom_tool_call_output", "ctco"],
+  ["reasoning", "rs"],
+  ["compaction", "cmp"],
+]);
+
+/** An item's id holds its response's: `msg_<response>_<place>` in the output, `msg_<response>_in<place>` in the input. */
+function inputItemId({ type }: JsonObject, responseId: string, place: number): string {
+  const prefix = prefixes.get(typeof type === "string" ? type : "message") ?? "item";
+  return `${prefix}_${responseId.replace(/^resp_/, "")}_in${place}`;
+}
+
+/** Returns the id that an item in the output would have at the place of one in the input; any other as it is. */
+export function asOutputItemId(itemId: string): string {
+  return itemId.replace(/_in(?=\d+$)/, "_");
+}
+
 export function bytesOf(items: JsonObject | readonly JsonObject[]): number {
   return Buffer.byteLength(JSON.stringify(items));
 }

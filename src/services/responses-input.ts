@@ -7,33 +7,76 @@
  * What is put in counts as if it had been sent: a request that would grow beyond what a body may have is refused before it does.
  */
 import type { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
-import type { BodyRoom } from "../call.ts";
+import type { BodyRoom, Remembered } from "../call.ts";
 import { invalidValue, itemNotFound, missingField, previousResponseNotFound } from "../errors.ts";
+import { answerIdOf } from "../families/relayed-ids.ts";
 import type { Link, StoredResponse } from "../storage/responses.ts";
-import type { JsonObject, JsonValue } from "../wire/json.ts";
+import { type JsonObject, type JsonValue, longJson, readAnswer } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
-import { bytesOf, type KeptResponses, outputOf, readKept } from "./kept-responses.ts";
+import { jsonBytes } from "../wire/write-json.ts";
+import { doInTurns } from "../work.ts";
+import { asOutputItemId, bytesOf, inputItemsOf, type KeptResponses, outputOf, readKept } from "./kept-responses.ts";
 
 type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
 
 export interface Resolved {
   /** Refers to nothing any more. */
   readonly request: CreateRequest;
-  /** The items that are new in this request. */
+  /** The items that are new in this request. Where what it goes on from is not kept, all are. */
   readonly items: readonly JsonObject[];
+  /** The kept response that it goes on from. */
   readonly previousId: string | null;
+  /** For who remembers it: the conversation with this request, as lists in JSON. */
+  readonly conversation: readonly string[];
 }
 
 /** Throws a Refusal. */
-export async function resolve(request: CreateRequest, kept: KeptResponses, body: BodyRoom): Promise<Resolved> {
+export async function resolve(
+  request: CreateRequest,
+  kept: KeptResponses,
+  body: BodyRoom,
+  remembered?: Remembered,
+): Promise<Resolved> {
   const { previousResponseId: previousId } = request.message();
   const asked = itemsOf(request.json().input ?? null);
   const items = asked.some(isReference) ? await dereferenced(asked, kept, body) : asked;
+  const withInput = (input: JsonObject[]) =>
+    body.bytes < longJson ? request.with({ input }) : request.rebuiltWith({ input }).written();
   if (previousId === undefined) {
-    return { request: items === asked ? request : request.with({ input: [...items] }), items, previousId: null };
+    const resolved = items === asked ? request : await withInput([...items]);
+    return { request: resolved, items, previousId: null, conversation: remembered ? [await textOf(items, body)] : [] };
+  }
+  const known = remembered?.find(previousId);
+  if (known) {
+    const all = [...(await readPieces(known.pieces, body)), ...items];
+    const goesOn = known.isKept ? { items, previousId } : { items: all, previousId: null };
+    const told = [...known.pieces, await textOf(items, body)];
+    return { request: await withInput(all), ...goesOn, conversation: told };
   }
   const earlier = await conversationTo(previousId, kept, body);
-  return { request: request.with({ input: [...earlier, ...items] }), items, previousId };
+  const conversation = remembered ? [await textOf(earlier, body), await textOf(items, body)] : [];
+  return { request: await withInput([...earlier, ...items]), items, previousId, conversation };
+}
+
+/** Reads a conversation piece by piece. */
+async function readPieces(pieces: readonly string[], body: BodyRoom): Promise<JsonObject[]> {
+  const items: JsonObject[] = [];
+  for (const piece of pieces) {
+    body.grow(Buffer.byteLength(piece), "previous_response_id");
+    for (const item of await itemsIn(piece)) items.push(item);
+  }
+  return items;
+}
+
+/** Reads items that were kept, in turns where they are long. */
+async function itemsIn(text: string): Promise<readonly JsonObject[]> {
+  const isLong = text.length >= longJson;
+  return (isLong ? await doInTurns(readAnswer(Buffer.from(text))) : JSON.parse(text)) as JsonObject[];
+}
+
+async function textOf(items: readonly JsonObject[], body: BodyRoom): Promise<string> {
+  if (body.bytes < longJson) return JSON.stringify(items);
+  return (await doInTurns(jsonBytes([...items]))).toString();
 }
 
 function itemsOf(input: JsonValue): readonly JsonObject[] {
@@ -48,7 +91,7 @@ function isReference({ type = null, role, id }: JsonObject): boolean {
 
 /** An item's id holds its response's: `msg_<response>_<place>`. */
 function responseIdOf(itemId: string): string {
-  return `resp_${/^[a-z]+_(.+)_\d+$/.exec(itemId)?.[1] ?? ""}`;
+  return `resp_${answerIdOf(itemId)}`;
 }
 
 async function dereferenced(
@@ -83,14 +126,15 @@ async function itemsNamed(
   body: BodyRoom,
 ): Promise<Map<string, JsonObject>> {
   const { store, accountId, now } = kept;
-  const ids = new Set([...times.keys()].map(responseIdOf));
+  const ids = new Set([...times.keys()].map((id) => responseIdOf(asOutputItemId(id))));
   const found = new Map<string, JsonObject>();
   for await (const response of readKept(kept, await store.sizes(accountId, [...ids], now), "input")) {
-    for (const item of outputOf(response)) {
-      const count = times.get(item.id as string);
+    const answered = outputOf(response).map((item) => ({ id: item.id as string, item }));
+    for (const { id, item } of [...(inputItemsOf(response) ?? []), ...answered]) {
+      const count = times.get(id);
       if (count === undefined) continue;
       body.grow(count * bytesOf(item), "input");
-      found.set(item.id as string, item);
+      found.set(id, item);
     }
   }
   return found;
@@ -106,9 +150,9 @@ async function conversationTo(id: string, kept: KeptResponses, body: BodyRoom): 
     // One was deleted meanwhile.
     if (expected !== undefined && response.id !== expected) throw previousResponseNotFound(expected);
     const output = outputOf(response);
-    const input = keptInputOf(response);
+    const input = inputTextOf(response);
     body.grow(Buffer.byteLength(input) + bytesOf(output), "previous_response_id");
-    for (const item of JSON.parse(input) as JsonObject[]) items.push(item);
+    for (const item of await itemsIn(input)) items.push(item);
     for (const item of output) items.push(item);
   }
   const missing = line[next]?.id;
@@ -125,7 +169,7 @@ async function lineTo(id: string, { store, accountId, now }: KeptResponses): Pro
   return line;
 }
 
-function keptInputOf({ id, input }: StoredResponse): string {
+function inputTextOf({ id, input }: StoredResponse): string {
   if (input !== null) return input;
   const why = `the input of the response '${id}' was too large to keep; send the conversation as input`;
   throw invalidValue("previous_response_id", why);

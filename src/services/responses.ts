@@ -1,5 +1,6 @@
 /**
- * Responses: answered by the pipeline like any model call, with what is kept put in before and kept after.
+ * Responses: answered by the pipeline like any model call, with what is kept put in before and kept after, while their caller
+ * waits or in the background.
  *
  * An answer is kept when it is complete, before its caller has the last of it, so that a request that goes on from it
  * finds it; one that fails or breaks off is not kept. An answer larger than the bound is given and not kept, and says so
@@ -7,47 +8,44 @@
  */
 
 import type { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
-import type { CreateResponseRequestSchema, ResponseStreamEventSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
 import {
   CompactedResponseSchema,
+  type CountResponseTokensRequestSchema,
+  CreateResponseRequestSchema,
   DeletedResponseSchema,
   ModelResponseSchema,
+  type ResponseStreamEventSchema,
+  ResponseTokenCountSchema,
 } from "../../gen/modelgateway/v1/responses_pb.ts";
 import type { Answer, Call, Frames, ServiceImplementation } from "../call.ts";
-import { invalidValue, responseNotFound } from "../errors.ts";
-import type { Complete } from "../pipeline/complete.ts";
-import type { ResponseStore } from "../storage/responses.ts";
+import { invalidValue } from "../errors.ts";
+import { countResponseTokens } from "../pipeline/count-tokens.ts";
+import { modelsOf } from "../pipeline/leads.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { doInTurns } from "../work.ts";
 import { compactedJson, compactionOf } from "./compacted-responses.ts";
+import { beginInBackground } from "./responses/begin-background.ts";
+import { cancelled, deleted, followed, found } from "./responses/by-id.ts";
+import { listInputItems } from "./responses/input-items.ts";
+import { rowsOf } from "./responses/kept-row.ts";
+import type { CreateCall, ResponsesParts } from "./responses/parts.ts";
+import { toldResponse } from "./responses/response-ends.ts";
+import { isWarmup, warmedUp } from "./responses/warmup.ts";
 import { type Resolved, resolve } from "./responses-input.ts";
 
-export interface ResponsesParts {
-  readonly complete: Complete;
-  readonly store: ResponseStore;
-  /** Milliseconds since 1970. */
-  readonly clock: () => number;
-  readonly limits: ResponseLimits;
-}
-
-export interface ResponseLimits {
-  readonly keepMs: number;
-  readonly maxPerAccount: number;
-  /** The largest response, and the largest input, in bytes of JSON. */
-  readonly maxBytes: number;
-}
-
-type Implemented = "createResponseCompaction" | "createResponse" | "streamResponse" | "getResponse" | "deleteResponse";
-type CreateCall = Call<typeof CreateResponseRequestSchema>;
+type Implemented =
+  | ("createResponseCompaction" | "createResponse" | "streamResponse" | "getResponse" | "deleteResponse")
+  | ("followResponse" | "cancelResponse" | "countResponseTokens" | "listResponseInputItems");
 
 export function responseMethods(
   parts: ResponsesParts,
 ): Pick<ServiceImplementation<typeof InferenceService>, Implemented> {
-  const { complete, store, clock } = parts;
+  const { complete } = parts;
   return {
     async createResponse(call) {
       const resolved = await prepared(call, parts);
+      if (isBackground(call)) return toldResponse((await beginInBackground(call, resolved, parts, false)).response);
       const keep = keeperOf(call, resolved, parts);
       const answer = await complete("responses", "whole", { ...call, request: resolved.request });
       if (answer.kind !== "whole") return answer;
@@ -58,22 +56,27 @@ export function responseMethods(
     },
     async streamResponse(call) {
       const resolved = await prepared(call, parts);
-      const keep = keeperOf(call, resolved, parts);
-      const answer = await complete("responses", "stream", { ...call, request: resolved.request });
+      if (isBackground(call)) return followed(await beginInBackground(call, resolved, parts, true), 0, call.signal);
+      if (isWarmup(call)) return warmedUp(call, resolved, parts);
+      const keep = remembering(call, resolved, keeperOf(call, resolved, parts));
+      const request = call.remembered ? resolved.request.with({ generate: undefined }) : resolved.request;
+      const answer = await complete("responses", "stream", { ...call, request });
       if (answer.kind !== "stream") return answer;
       return { ...answer, frames: keeping(answer.frames, keep) };
     },
     createResponseCompaction: (call) => compacted(call, parts),
-    async getResponse({ request, caller }) {
-      const { id = "", stream } = request.message();
-      if (stream) throw invalidValue("stream", "a kept response is told whole");
-      const [kept] = await store.find(caller.accountId, [id], clock());
-      if (!kept) throw responseNotFound(id);
-      return { kind: "whole", body: Wire.ofBytes(ModelResponseSchema, Buffer.from(kept.response)) };
+    countResponseTokens: (call) => countedTokens(call, parts),
+    getResponse: ({ request, caller }) => found(caller, request.message().id ?? "", parts),
+    async followResponse({ request, caller, signal }) {
+      const { id = "", startingAfter } = request.message();
+      const run = parts.background.find(caller.accountId, id) ?? (await found(caller, id, parts));
+      return followed(run, startingAfter === undefined ? 0 : startingAfter + 1, signal, id);
     },
+    listResponseInputItems: (call) => listInputItems(call, parts),
+    cancelResponse: ({ request, caller }) => cancelled(caller, request.message().id ?? "", parts),
     async deleteResponse({ request, caller }) {
       const { id = "" } = request.message();
-      if (!(await store.delete(caller.accountId, id, clock()))) throw responseNotFound(id);
+      await deleted(caller, id, parts);
       return { kind: "whole", body: Wire.ofJson(DeletedResponseSchema, { id, object: "response", deleted: true }) };
     },
   };
@@ -82,25 +85,43 @@ export function responseMethods(
 /** Sums a conversation up, and keeps nothing. */
 async function compacted(call: CreateCall, parts: ResponsesParts): Promise<Answer<typeof CompactedResponseSchema>> {
   const { request } = await prepared(call, parts);
-  const asked = compactionOf(request);
+  const asked = await compactionOf(request);
   const answer = await parts.complete("responses", "whole", { ...call, request: asked });
   if (answer.kind !== "whole") return answer as never;
   const body = Wire.ofJson(CompactedResponseSchema, compactedJson(answer.body.json(), asked.json().input));
   return { ...answer, body };
 }
 
+function isBackground({ request }: CreateCall): boolean {
+  return request.message().background === true;
+}
+
+/** Counts what a request would have as input. No model is asked. */
+async function countedTokens(
+  call: Call<typeof CountResponseTokensRequestSchema>,
+  parts: ResponsesParts,
+): Promise<Answer<typeof ResponseTokenCountSchema>> {
+  const { caller, body, signal } = call;
+  // Which fields it has is no matter: it is read as the request that would be sent.
+  const asked = await Wire.ofBytes(CreateResponseRequestSchema, call.request.bytes()).prepared();
+  if (asked.outline().model !== undefined) modelsOf("responses", { caller, request: asked }, parts.catalog);
+  const { request } = await prepared({ ...call, request: asked, body }, parts);
+  const input_tokens = await countResponseTokens(request, signal);
+  const counted = { object: "response.input_tokens", input_tokens };
+  return { kind: "whole", body: Wire.ofJson(ResponseTokenCountSchema, counted) };
+}
+
 /** Refuses what the gateway does not do, and resolves what refers to kept responses. */
 async function prepared(
-  { request, caller, body }: CreateCall,
+  { request, caller, body, remembered }: CreateCall,
   { store, clock }: Pick<ResponsesParts, "store" | "clock">,
 ): Promise<Resolved> {
   if (request.isLong) await doInTurns(request.understand());
-  const { conversation, background } = request.message();
+  const { conversation } = request.message();
   if (conversation.case !== undefined) {
     throw invalidValue("conversation", "the gateway keeps no conversations; use previous_response_id");
   }
-  if (background) throw invalidValue("background", "every response is answered in the foreground");
-  return resolve(request, { store, accountId: caller.accountId, now: clock() }, body);
+  return resolve(request, { store, accountId: caller.accountId, now: clock() }, body, remembered);
 }
 
 /** Returns a call for a response as it goes to the model: it refers to nothing any more. Throws a Refusal. */
@@ -129,41 +150,26 @@ async function* keeping(
 /** Keeps a response if its caller wants it. Returns it as it is answered. */
 type Keep = (response: JsonObject) => Promise<JsonObject>;
 
-/** Returns what keeps the response to a call. It holds no more of the call's items than are kept: streams last for hours. */
-function keeperOf(
-  { request, caller: { accountId } }: CreateCall,
-  { items, previousId }: Resolved,
-  { store, clock, limits }: ResponsesParts,
-): Keep {
-  if (request.message().store === false) return async (response) => response;
-  const input = textWithin(items, limits.maxBytes);
+/** Has the connection remember the conversation with what is answered, however it is kept. */
+function remembering({ remembered }: CreateCall, { conversation }: Resolved, keep: Keep): Keep {
+  if (!remembered) return keep;
   return async (response) => {
-    const text = JSON.stringify(response);
-    if (Buffer.byteLength(text) > limits.maxBytes) return { ...response, store: false };
-    const now = clock();
-    const row = {
-      id: response.id as string,
-      account_id: accountId,
-      previous_id: previousId,
-      created_at: now,
-      expires_at: now + limits.keepMs,
-      input,
-      response: text,
-    };
-    await store.insert(row, limits.maxPerAccount);
-    return response;
+    const told = await keep(response);
+    const pieces = [...conversation, JSON.stringify(response.output ?? [])];
+    remembered.keep(response.id as string, { pieces, isKept: told.store !== false });
+    return told;
   };
 }
 
-/** Writes a list as JSON; null where that has more bytes. */
-function textWithin(items: readonly JsonObject[], maxBytes: number): string | null {
-  const texts: string[] = [];
-  let bytes = 1;
-  for (const item of items) {
-    const text = JSON.stringify(item);
-    bytes += 1 + Buffer.byteLength(text);
-    if (bytes > maxBytes) return null;
-    texts.push(text);
-  }
-  return `[${texts.join(",")}]`;
+/** Returns what keeps the response to a call. It holds no more of the call's items than are kept: streams last for hours. */
+function keeperOf(call: CreateCall, resolved: Resolved, parts: ResponsesParts): Keep {
+  if (call.request.message().store === false) return async (response) => response;
+  const rowOf = rowsOf(call, resolved, parts);
+  const { store, limits } = parts;
+  return async (response) => {
+    const text = JSON.stringify(response);
+    if (Buffer.byteLength(text) > limits.maxBytes) return { ...response, store: false };
+    await store.insert(rowOf(response.id as string, text), limits.maxPerAccount);
+    return response;
+  };
 }

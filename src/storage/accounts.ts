@@ -30,6 +30,11 @@ export interface AccountStore {
   find(idOrName: string): Account | undefined;
   /** Lists all accounts, oldest first. */
   list(): Account[];
+  /**
+   * Returns the id of the operator's own first account: the oldest that has an operator among its users, or no user at all,
+   * as those that the command line makes. Who has registered is not the operator.
+   */
+  first(): string | undefined;
   /** Lists some accounts, oldest first. */
   page(filter: AccountFilter): Account[];
   /** Changes an account. Where the name is taken, nothing is changed. */
@@ -39,6 +44,12 @@ export interface AccountStore {
 export function accountStore(db: Database, engine: Engine): AccountStore {
   const find = engine.prepare<[string, string, string], Account>(
     "SELECT * FROM accounts WHERE id = ? OR name = ? ORDER BY id = ? DESC LIMIT 1",
+  );
+  const first = engine.prepare<[], { readonly id: string }>(
+    `SELECT a.id FROM accounts a
+     WHERE NOT EXISTS (SELECT 1 FROM users WHERE account_id = a.id)
+       OR EXISTS (SELECT 1 FROM users WHERE account_id = a.id AND is_operator = 1)
+     ORDER BY a.id LIMIT 1`,
   );
   const byId = db.selectFrom("accounts").selectAll().orderBy("id");
 
@@ -67,6 +78,7 @@ export function accountStore(db: Database, engine: Engine): AccountStore {
       ) === 1,
     find: (idOrName) => find.get(idOrName, idOrName, idOrName),
     list: () => engine.all(byId),
+    first: () => first.get()?.id,
     page: ({ search, after, limit }) =>
       engine.all(
         byId

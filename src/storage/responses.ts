@@ -7,7 +7,7 @@
  */
 import { type Selectable, sql } from "kysely";
 import type { Database, Engine } from "./database.ts";
-import type { ResponseTable } from "./schema.ts";
+import type { ResponseTable } from "./schema-answers.ts";
 
 export type StoredResponse = Selectable<ResponseTable>;
 
@@ -48,14 +48,7 @@ export function responseStore(db: Database, engine: Engine): ResponseStore {
   const { whenFree } = engine.patience;
   return {
     insert: (response, maxPerAccount) =>
-      whenFree(() =>
-        engine.transact(() => {
-          engine.run(db.insertInto("responses").values(response));
-          keepEarlier(db, engine, response);
-          engine.run(expired(db, response.created_at));
-          engine.run(surplus(db, response, maxPerAccount));
-        }),
-      ),
+      whenFree(() => engine.transact(() => addResponse(db, engine, response, maxPerAccount))),
     async find(accountId, ids, now) {
       if (ids.length === 0) return [];
       const found = db
@@ -89,6 +82,14 @@ export function responseStore(db: Database, engine: Engine): ResponseStore {
       return whenFree(() => engine.run(deleted) === 1);
     },
   };
+}
+
+/** Adds a response as `insert` does, in a transaction of the caller's. */
+export function addResponse(db: Database, engine: Engine, response: StoredResponse, maxPerAccount: number): void {
+  engine.run(db.insertInto("responses").values(response));
+  keepEarlier(db, engine, response);
+  engine.run(expired(db, response.created_at));
+  engine.run(surplus(db, response, maxPerAccount));
 }
 
 function lineOf(db: Database, engine: Engine, accountId: string, id: string, now: number): Link[] {

@@ -1,5 +1,6 @@
 /** The tables, as Kysely sees them. Times are milliseconds since 1970; booleans are 0 and 1; money is in millionths. */
 import type { ColumnType, Generated } from "kysely";
+import type { BackgroundResponseTable, ReplaySizeTable, ReplayTable, ResponseTable } from "./schema-answers.ts";
 import type { ActTable, LinkTable, SessionTable, UserTable } from "./schema-people.ts";
 
 /** Written once, never changed. */
@@ -10,6 +11,7 @@ export interface Tables {
   users: UserTable;
   api_keys: ApiKeyTable;
   responses: ResponseTable;
+  background_responses: BackgroundResponseTable;
   replays: ReplayTable;
   replay_sizes: ReplaySizeTable;
   holds: HoldTable;
@@ -189,45 +191,4 @@ export interface IdempotencyKeyTable {
   /** What was made. */
   result_id: Fixed<string>;
   created_at: Fixed<number>;
-}
-
-/** An answer that is kept for later requests to go on from. */
-export interface ResponseTable {
-  id: Fixed<string>;
-  account_id: Fixed<string>;
-  /** The response that it went on from. */
-  previous_id: Fixed<string | null>;
-  created_at: Fixed<number>;
-  expires_at: number;
-  /** The items that were new in its request, as JSON; null where they were too large to keep. */
-  input: Fixed<string | null>;
-  /** The response as it was answered, as JSON. */
-  response: Fixed<string>;
-}
-
-/** What was answered under an Idempotency-Key, or is about to be. */
-export interface ReplayTable {
-  account_id: Fixed<string>;
-  /** SHA-256 of the key and what it is for, in hex. */
-  key_hash: Fixed<string>;
-  /** SHA-256 of the key and the request, in hex. */
-  request_hash: string;
-  /** The call that is, or was, made. */
-  request_id: string;
-  /** The process that makes it, and that moves its deadline on while the call runs. */
-  node: string;
-  created_at: number;
-  expires_at: number;
-  /** 0: the call runs. 1: its answer is kept. 2: it was answered, and the answer was too long to be kept. */
-  state: number;
-  /** How long the answer is, in bytes. */
-  size: number;
-  /** The answer, encrypted with what only a repetition of the request brings. */
-  answer: Buffer | null;
-}
-
-/** How long all answers together are that are kept of an account, in bytes: the sum of `size` of its replays. */
-export interface ReplaySizeTable {
-  account_id: Fixed<string>;
-  size: number;
 }

@@ -1,6 +1,7 @@
 /** All stores over one database. */
 import { type AccountStore, accountStore } from "./accounts.ts";
 import { type ActStore, actStore } from "./acts.ts";
+import { type BackgroundStore, backgroundStore } from "./background-responses.ts";
 import { type Durability, openDatabase } from "./database.ts";
 import { type EntryStore, entryStore } from "./entries.ts";
 import { type HoldStore, holdStore } from "./holds.ts";
@@ -33,6 +34,7 @@ export interface Storage {
   readonly redeemCodes: RedeemCodeStore;
   readonly requests: RequestStore;
   readonly responses: ResponseStore;
+  readonly backgroundResponses: BackgroundStore;
   readonly replays: ReplayStore;
   readonly acts: ActStore;
   readonly retention: RetentionStore;
@@ -74,6 +76,7 @@ export async function openStorage(path: string, durability?: Durability): Promis
     redeemCodes: redeemCodeStore(db, engine, entries),
     requests,
     responses: responseStore(db, engine),
+    backgroundResponses: backgroundStore(db, engine),
     replays: replayStore(engine),
     acts: actStore(db, engine),
     retention: retentionStore(engine),

@@ -32,9 +32,9 @@ export interface Targets {
   passesChecks(upstream: string): boolean | undefined;
 }
 
-/** Targets are known by themselves: the catalogue makes each once. */
+/** Targets are known by themselves: the catalogue makes each once, and lets go of those that are served no more. */
 export function createTargets({ retryShare, onResting = () => {}, ...options }: TargetsOptions): Targets {
-  const states = new Map<Target, TargetState>();
+  const states = new WeakMap<Target, TargetState>();
   const checks = new Map<string, boolean>();
   const of = (target: Target) => {
     let state = states.get(target);

@@ -8,9 +8,12 @@ import { units } from "./quantities.ts";
 export interface GaugeParts {
   readonly version: string;
   readonly upstreams: readonly UpstreamGauges[];
-  readonly targets: readonly TargetGauges[];
+  /** Those of the models that are served at this moment. */
+  readonly targets: () => readonly TargetGauges[];
   /** How many streams are read on after their callers have left. */
   readonly drains?: () => number;
+  /** How many responses are made in the background. */
+  readonly background?: () => number;
   /** How many reservations there are, and what they come to in millionths of the unit. */
   readonly holds: () => { readonly count: number; readonly amount: number };
   /** What is open on the port, and what was cut there so far. */
@@ -24,6 +27,7 @@ export interface GaugeParts {
 
 export interface OpenConnections {
   readonly undecided: number;
+  readonly websocket: number;
   readonly http1: number;
   readonly http2: number;
   readonly streams: number;
@@ -57,7 +61,7 @@ export interface TargetGauges {
 }
 
 export function registerGauges(registry: Registry, parts: GaugeParts): void {
-  const { version, upstreams, targets, drains = () => 0, holds, cache } = parts;
+  const { version, upstreams, targets, drains = () => 0, background = () => 0, holds, cache } = parts;
   const perUpstream = (name: string, help: string, read: (upstream: UpstreamGauges) => number | undefined) =>
     registerGauge(registry, { name, help, labelNames: ["upstream"] }, (set) => {
       for (const upstream of upstreams) set(read(upstream), { upstream: upstream.name });
@@ -96,7 +100,7 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
       labelNames: ["upstream", "model"],
     },
     (set) => {
-      for (const { upstream, model, isResting } of targets) set(bit(isResting()), { upstream, model });
+      for (const { upstream, model, isResting } of targets()) set(bit(isResting()), { upstream, model });
     },
   );
   registerGauge(
@@ -106,6 +110,11 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
       help: "Streams whose callers have left, and that are read on to their usage.",
     },
     (set) => set(drains()),
+  );
+  registerGauge(
+    registry,
+    { name: "model_gateway_background_responses", help: "Responses that are made in the background." },
+    (set) => set(background()),
   );
   registerHolds(registry, holds);
   registerConnections(registry, parts);
@@ -130,7 +139,7 @@ function registerConnections(registry: Registry, { open, bodyBytes }: GaugeParts
     },
     (set) => {
       const counts = open();
-      for (const protocol of ["undecided", "http1", "http2"] as const) set(counts[protocol], { protocol });
+      for (const protocol of ["undecided", "http1", "http2", "websocket"] as const) set(counts[protocol], { protocol });
     },
   );
   registerGauge(registry, { name: "model_gateway_http2_streams", help: "Open streams of HTTP/2." }, (set) =>

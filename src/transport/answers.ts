@@ -182,7 +182,7 @@ function writeTrailers(res: HttpAnswer, { trailers }: Answer & { readonly kind: 
 }
 
 /** Waits until a slow reader has caught up, or is gone. */
-export function drained(res: HttpAnswer, gone: Signal): Promise<void> {
+export function drained(res: Pick<HttpAnswer, "once" | "off">, gone: Signal): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
       res.off("drain", settle);

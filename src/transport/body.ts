@@ -8,6 +8,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { BodyRoom } from "../call.ts";
 import { cancelled, formTooLarge, internal, requestTimeout, requestTooLarge, unsupportedMediaType } from "../errors.ts";
 import { ComingBody } from "../http1/coming-body.ts";
+import { readInTurns } from "../http1/read-turns.ts";
 import type { PlainRequest } from "../http1/served-request.ts";
 import type { Soon } from "../soon.ts";
 import { join } from "../wire/join.ts";
@@ -99,8 +100,9 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
       try {
         share.add(chunk.length);
       } catch (refusal) {
-        stop(refusal);
+        return stop(refusal);
       }
+      if (bytes >= longJson) readInTurns(req, chunk.length, () => req.resume());
     };
     const onEnd = () => {
       leave();

@@ -9,7 +9,7 @@ import { connectionReader, type StalledReaders } from "./stalled-readers.ts";
 /** An open connection, and what is known of it. */
 export interface OpenConnection {
   /** `undecided`: its first bytes have not told yet. */
-  protocol: "undecided" | "http1" | "http2";
+  protocol: "undecided" | "http1" | "http2" | "websocket";
   /** Whether it may be closed without a loss: nothing runs on it. */
   isIdle: () => boolean;
 }
@@ -19,6 +19,7 @@ export interface ConnectionCounts {
   readonly undecided: number;
   readonly http1: number;
   readonly http2: number;
+  readonly websocket: number;
   /** Streams of HTTP/2. */
   readonly streams: number;
   /** How many peers have been cut so far because they stopped reading. */
@@ -33,6 +34,7 @@ export const nothingOpen: ConnectionCounts = {
   undecided: 0,
   http1: 0,
   http2: 0,
+  websocket: 0,
   streams: 0,
   stalled: 0,
   shed: 0,

@@ -18,6 +18,7 @@ import { discard, type HttpRequest } from "./body.ts";
 import type { Cors } from "./cors.ts";
 import type { Readiness } from "./health.ts";
 import { pathOf, plainPath } from "./request-path.ts";
+import type { Upgrades } from "./responses-sockets.ts";
 import type { RestDoor } from "./rest.ts";
 import type { Found, Routes } from "./routes.ts";
 import type { RpcDoor } from "./rpc.ts";
@@ -31,11 +32,14 @@ export interface DispatchOptions {
   readonly addresses: Addresses;
   readonly assets: Assets;
   readonly cors: Cors;
+  readonly upgrades?: Upgrades | undefined;
   readonly newRequestId: () => string;
   readonly log: Logger;
 }
 
 export interface Dispatch {
+  /** Takes connections over for responses; undefined where that is not served. */
+  readonly upgrades: Upgrades | undefined;
   readonly handle: (req: IncomingMessage, res: ServerResponse) => void;
   /** Returns what answers a plain request for a REST route; undefined for all others. */
   readonly handlePlain: (req: PlainRequest) => ((res: PlainAnswer) => void) | undefined;
@@ -89,7 +93,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       refuse(req, { res, id, family: familyNear() }, methodNotAllowed(httpMethod, match.allowed));
     else refuse(req, { res, id, family: familyNear() }, unknownPath(httpMethod, came));
   };
-  return { handle, handlePlain };
+  return { handle, handlePlain, upgrades: options.upgrades };
 }
 
 /** Who opens the address in a browser wants the dashboard; every other client is told the addresses. */

@@ -1,8 +1,8 @@
 /**
  * Whether the gateway takes calls: `grpc.health.v1.Health` for gRPC clients, `/healthz` and `/readyz` for probes.
  *
- * Healthy as long as the process answers. Ready until it drains, which is for ever: the process ends after it. And not ready
- * while what it writes does not arrive: calls whose credit is scarce would be refused, and no charge would be written.
+ * Healthy as long as the process answers. Ready once all of its start is done, and until it drains, which is for ever: the
+ * process ends after it. And not ready while what it writes does not arrive: calls whose credit is scarce would be refused, and no charge would be written.
  */
 import { once } from "node:events";
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -24,7 +24,7 @@ export interface Written {
 
 /** As `/readyz` tells it. */
 export type Standing =
-  | { readonly status: "ok" | "draining" }
+  | { readonly status: "ok" | "starting" | "draining" }
   | { readonly status: "storage_unavailable"; readonly message: string };
 
 export interface Readiness {
@@ -33,6 +33,8 @@ export interface Readiness {
   standing(): Standing;
   /** Calls this whenever it may have become ready, or no longer be. Returns what ends that. */
   onChange(listener: () => void): () => void;
+  /** Says that all of the start is done. */
+  prepared(): void;
   /** Says that no further call should come. */
   drain(): void;
   /** Fires when draining begins. */
@@ -42,11 +44,15 @@ export interface Readiness {
 /** For what writes nothing. */
 const arrives: Written = { trouble: () => undefined, onChange: () => () => {} };
 
-export function createReadiness({ trouble, onChange }: Written = arrives): Readiness {
+/** `isPreparing`: it is not ready until it is told that it is prepared. */
+export function createReadiness({ trouble, onChange }: Written = arrives, isPreparing = false): Readiness {
   const draining = new AbortController();
   const { signal } = draining;
+  const prepared = new AbortController();
+  if (!isPreparing) prepared.abort();
   const standing = (): Standing => {
     if (signal.aborted) return { status: "draining" };
+    if (!prepared.signal.aborted) return { status: "starting" };
     const message = trouble();
     return message === undefined ? { status: "ok" } : { status: "storage_unavailable", message };
   };
@@ -55,13 +61,15 @@ export function createReadiness({ trouble, onChange }: Written = arrives): Readi
     isDraining: () => signal.aborted,
     standing,
     onChange(listener) {
-      signal.addEventListener("abort", listener, { once: true });
+      const once = [signal, prepared.signal];
+      for (const moment of once) moment.addEventListener("abort", listener, { once: true });
       const forget = onChange(listener);
       return () => {
-        signal.removeEventListener("abort", listener);
+        for (const moment of once) moment.removeEventListener("abort", listener);
         forget();
       };
     },
+    prepared: () => prepared.abort(),
     drain: () => draining.abort(),
     draining: signal,
   };

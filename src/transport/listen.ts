@@ -21,11 +21,12 @@ import { createDeadlines } from "../http1/deadlines.ts";
 import type { ServeOptions } from "../http1/serve-options.ts";
 import { createKeepAlive } from "../http1/served-answer.ts";
 import { ServedConnection } from "../http1/served-connection.ts";
-import { type ConnectionCounts, createConnections } from "./connections.ts";
+import { type ConnectionCounts, createConnections, type OpenConnection } from "./connections.ts";
 import type { Http2FloodOptions } from "./http2-floods.ts";
 import { createHttp2Sessions, maxConcurrentStreams, streamResets } from "./http2-sessions.ts";
 import { rejectConnect, rejectHeadless, rejectPreface, rejectRaw } from "./raw-answers.ts";
 import { createRequestTurns } from "./request-turns.ts";
+import type { Upgraded, Upgrades } from "./responses-sockets.ts";
 import { sniff } from "./sniff.ts";
 import { createStalledReaders } from "./stalled-readers.ts";
 
@@ -36,6 +37,8 @@ export interface ListenOptions {
   readonly handle: RequestListener;
   /** Returns what answers a plain request (`http1/`), past Node's own server; undefined where that is to. */
   readonly handlePlain?: ServeOptions["serve"];
+  /** Takes over the connections of requests that want another protocol; undefined where none are. */
+  readonly upgrades?: Upgrades | undefined;
   /** Writes the body for a request that never became one: bad syntax, headers too large or too slow. */
   readonly rejectionBody: (status: number) => Buffer;
   readonly sniffTimeoutMs?: number;
@@ -98,6 +101,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       headersTimeout: headersTimeoutMs,
       connectionsCheckingInterval: headersTimeoutMs / 2,
       requireHostHeader: false, // Node's own refusal has no body.
+      shouldUpgradeCallback: (req) => options.upgrades?.wants(req) ?? false,
     },
     handle,
   );
@@ -111,6 +115,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const sessions = createHttp2Sessions(http2, { idleMs, deadlines, readers, floods: options.floods });
   const connections = createConnections(options.maxConnections, readers);
   const plain = new Set<ServedConnection>();
+  const known = new WeakMap<Socket, OpenConnection>();
+  const upgraded = createUpgraded();
   const [serveHttp1] = http1.listeners("connection") as ((socket: Socket) => void)[];
   http1.removeAllListeners("connection");
   const handOver = (socket: Socket) => serveHttp1?.call(http1, socket);
@@ -126,6 +132,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     // A client's address is remembered by whoever asks for it now; once the client has cut the connection, nobody knows it.
     if (socket.remoteAddress === undefined) return void socket.destroy();
     const connection = connections.add(socket);
+    known.set(socket, connection);
     sniff(socket, sniffTimeoutMs, (told) => {
       if (told === "broken preface") return rejectPreface(socket, options);
       if (told === "http2") {
@@ -144,6 +151,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
   // What is expected beyond `100-continue` is nothing that an answer would wait for; Node's own refusal has no body.
   http1.on("checkExpectation", handle);
+  http1.on("upgrade", (req, socket: Socket, head) => {
+    options.upgrades?.take(req, socket, head, (taken) => upgraded.add(taken, socket, known.get(socket)));
+  });
   http1.on("connect", (_, socket: Socket) => rejectConnect(socket, options));
   http1.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     rejectRaw(error, socket, answers.get(socket), options);
@@ -162,6 +172,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
           http1.closeAllConnections();
           sessions.cut();
           for (const connection of plain) connection.cut();
+          upgraded.cut();
         }, graceMs);
         http1.close(() => {
           clearTimeout(cut);
@@ -170,7 +181,32 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         });
         sessions.close();
         for (const connection of plain) connection.close();
+        upgraded.close();
         connections.endUndecided();
       }),
+  };
+}
+
+/** The connections that were taken over: Node's server knows nothing of them any more. */
+function createUpgraded() {
+  const open = new Set<Upgraded>();
+  let isClosing = false;
+  return {
+    add(taken: Upgraded, socket: Socket, connection: OpenConnection | undefined): void {
+      open.add(taken);
+      socket.once("close", () => open.delete(taken));
+      if (connection) {
+        connection.protocol = "websocket";
+        connection.isIdle = () => taken.isIdle;
+      }
+      if (isClosing) taken.close();
+    },
+    close(): void {
+      isClosing = true;
+      for (const taken of open) taken.close();
+    },
+    cut(): void {
+      for (const taken of open) taken.cut();
+    },
   };
 }

@@ -41,6 +41,22 @@ export function problemFrame(family: Family, refusal: Refusal, id: string, sent:
   return openaiBody(refusal, code === null || refusal.status >= 500 ? String(refusal.status) : code);
 }
 
+/** Writes a refusal as a message of a WebSocket: what its answer would be, with its status and headers. */
+export function socketProblem(refusal: Refusal, id: string): Buffer {
+  const { status, headers, body } = problem(Family.RESPONSES, refusal, id);
+  const { error = errorOf(refusal) } = readObject(body);
+  return Buffer.from(JSON.stringify({ type: "error", status, error, headers: { ...headers, "x-request-id": id } }));
+}
+
+/** An upstream's own words may be of any shape. */
+function readObject(body: Buffer): { readonly error?: unknown } {
+  try {
+    return (JSON.parse(body.toString()) as object | null) ?? {};
+  } catch {
+    return {};
+  }
+}
+
 function upstreamWords(family: Family, { upstream }: Refusal): Buffer | undefined {
   const spoken = family === Family.RESPONSES ? Family.OPENAI : family;
   return upstream?.family === spoken ? upstream.body : undefined;
@@ -54,8 +70,11 @@ function responsesEvent(refusal: Refusal, sent: number): Buffer {
 }
 
 function openaiBody(refusal: Refusal, code: string | null): Buffer {
-  const error = { message: refusal.message, type: openaiType(refusal), param: refusal.param ?? null, code };
-  return Buffer.from(JSON.stringify({ error }));
+  return Buffer.from(JSON.stringify({ error: errorOf(refusal, code) }));
+}
+
+function errorOf(refusal: Refusal, code = codeOf(refusal)): object {
+  return { message: refusal.message, type: openaiType(refusal), param: refusal.param ?? null, code };
 }
 
 function openaiType({ reason, status }: Refusal): string {

@@ -48,7 +48,8 @@ export function rejectPreface(socket: Socket, { rejectionBody }: RejectionOption
   endRaw(socket, 400, rejectionHeaders(body), body);
 }
 
-function endRaw(socket: Socket, status: number, headers: Record<string, string>, body: Buffer): void {
+/** Writes an answer on a bare socket, and ends the connection. */
+export function endRaw(socket: Socket, status: number, headers: Record<string, string>, body: Buffer): void {
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`);
   const cut = setTimeout(() => socket.destroy(), lingerMs);

@@ -19,7 +19,6 @@ import { jsonLength } from "../wire/json-length.ts";
 import { readBinary } from "../wire/read-binary.ts";
 import { readProtoJson } from "../wire/read-proto-json.ts";
 import { Wire } from "../wire/wire.ts";
-import { jsonBytes } from "../wire/write-json.ts";
 import { writeLongMessage } from "../wire/write-long.ts";
 import type { Work } from "../work.ts";
 
@@ -41,7 +40,7 @@ export function requestOfMessage({ input }: DescMethod, message: MessageShape<De
 export function* longRequest({ input }: DescMethod, bytes: Buffer, isBinary: boolean, body: BodyRoom): Work<Wire> {
   const message = yield* isBinary ? binaryMessage(input, bytes) : jsonMessage(input, bytes);
   const json = yield* writeLongMessage(input, message);
-  return Wire.ofRead(input, yield* jsonBytes(json, (length) => body.growTo(length)), json);
+  return yield* Wire.ofLong(input, json, (length) => body.growTo(length));
 }
 
 function* binaryMessage(input: DescMessage, bytes: Buffer): Work<Message> {

@@ -9,9 +9,11 @@ import { isUtf8 } from "node:buffer";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { doNow, type Work } from "../work.ts";
 import { maxDepth } from "./bounds.ts";
+import { build, type LeftOut } from "./build.ts";
 import { WireFault } from "./fault.ts";
-import { build, type LeftOut, Pieces } from "./pieces.ts";
+import { Pieces } from "./pieces.ts";
 import { Scan } from "./scan.ts";
+import type { Members } from "./splice.ts";
 import type { Steps } from "./steps.ts";
 import { parsed } from "./texts.ts";
 
@@ -54,11 +56,35 @@ const scanSteps = 50_000;
  * then. Throws a WireFault.
  */
 export function* readLong(bytes: Buffer, leftOut: LeftOut[] | undefined, steps?: Steps): Work<JsonValue> {
+  const { value } = yield* readMembers(bytes, leftOut, steps);
+  return value;
+}
+
+export interface ReadMembers {
+  readonly value: JsonValue;
+  /** Undefined where it is no object. */
+  readonly members: Members | undefined;
+}
+
+/** As `readLong`, and finds where the members of the object stand. */
+export function* readMembers(bytes: Buffer, leftOut: LeftOut[] | undefined, steps?: Steps): Work<ReadMembers> {
   if (!isUtf8(bytes)) throw notUtf8();
   const pieces = new Pieces();
-  const scan = new Scan(pieces).begin(bytes);
+  yield* scanInTurns(new Scan(pieces), bytes);
+  const value = pieces.whole ? yield* build(pieces.whole, { bytes, leftOut, steps }) : parsed(bytes.toString());
+  return { value, members: isObject(value) ? yield* pieces.members(bytes) : undefined };
+}
+
+/** Finds where the members of an object stand in a text that has been written here. */
+export function* findMembers(bytes: Buffer): Work<Members | undefined> {
+  const pieces = new Pieces();
+  yield* scanInTurns(new Scan(pieces, true), bytes);
+  return yield* pieces.members(bytes);
+}
+
+function* scanInTurns(scan: Scan, bytes: Buffer): Work<void> {
+  scan.begin(bytes);
   while (!scan.advance(scanSteps)) yield;
-  return pieces.whole ? yield* build(pieces.whole, { bytes, leftOut, steps }) : parsed(bytes.toString());
 }
 
 /**
@@ -69,8 +95,7 @@ export function* readAnswer(bytes: Buffer): Work<JsonValue> {
   if (!isUtf8(bytes)) throw notUtf8();
   if (bytes.length < longJson) return parsed(bytes.toString());
   const pieces = new Pieces();
-  const scan = new Scan(pieces, true).begin(bytes);
-  while (!scan.advance(scanSteps)) yield;
+  yield* scanInTurns(new Scan(pieces, true), bytes);
   return pieces.whole ? yield* build(pieces.whole, { bytes, leftOut: undefined }) : parsed(bytes.toString());
 }
 

@@ -7,11 +7,9 @@
 
 import { maxNameBytes } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
+import { backslash, quote } from "./signs.ts";
 import { endOfText, TextEnds } from "./text-ends.ts";
 import { notJson, readText } from "./texts.ts";
-
-const quote = 0x22;
-const backslash = 0x5c;
 
 /** Of an object with more members the names are put into a Set: to compare each with all costs the square of their number. */
 const fewNames = 24;

@@ -1,35 +1,34 @@
 /**
- * Cuts a long JSON text, while it is scanned, into pieces that `JSON.parse` reads in a moment each, and puts the value together
- * from them. What comes of it is what `JSON.parse` makes of the whole.
+ * Cuts a long JSON text, while it is scanned, into pieces that `JSON.parse` reads in a moment each (`build.ts`), and finds where
+ * the members of the whole stand.
  *
  * A list or object is cut at its commas. One that is long itself, and so is a long text, is a piece of its own.
  */
 import type { Work } from "../work.ts";
-import type { JsonObject, JsonValue } from "./json.ts";
-import type { Steps } from "./steps.ts";
-import { filler, isPlain, parsed } from "./texts.ts";
+import { colon } from "./signs.ts";
+import type { Member, Members } from "./splice.ts";
+import { parsed } from "./texts.ts";
 
 /** In bytes: what is as long is read by itself. A piece is less than twice as long. */
 const pieceBytes = 32 * 1024;
-/** A long text is read in parts of so many bytes. */
-const partBytes = 256 * 1024;
+const membersATurn = 512;
 
 /** Items or members that stand behind one another, with commas between them. */
-interface Range {
+export interface Range {
   readonly kind: "range";
   readonly from: number;
   readonly to: number;
 }
 
 /** A text, with its quotes. */
-interface Text {
+export interface Text {
   readonly kind: "text";
   readonly from: number;
   readonly to: number;
   name: Name | undefined;
 }
 
-interface Holder {
+export interface Holder {
   readonly kind: "holder";
   readonly isObject: boolean;
   readonly pieces: readonly Piece[];
@@ -39,7 +38,7 @@ interface Holder {
 type Piece = Range | Text | Holder;
 
 /** Where the name of a member stands, with its quotes. */
-interface Name {
+export interface Name {
   readonly from: number;
   readonly to: number;
 }
@@ -57,10 +56,16 @@ class Open {
   pieces: Piece[] | undefined;
 }
 
+/** A member of the whole: where its name stands, and where it ends. */
+interface Named extends Name {
+  readonly end: number;
+}
+
 export class Pieces {
   /** The whole of it, once it is scanned: undefined where it is no list and no object. */
   whole: Holder | undefined;
   readonly #open: Open[] = [];
+  readonly #named: Named[] = [];
 
   open(depth: number, isObject: boolean, at: number): void {
     let open = this.#open[depth];
@@ -83,6 +88,7 @@ export class Pieces {
   /** A comma stands here. */
   next(depth: number, at: number): void {
     const open = this.#open[depth] as Open;
+    if (depth === 1) this.#memberEnds(open, at);
     if (open.from === -1) open.from = at + 1;
     else if (at - open.from >= pieceBytes) {
       open.pieces ??= [];
@@ -97,12 +103,31 @@ export class Pieces {
   }
 
   close(depth: number, at: number): void {
-    const { isObject, start, from, pieces = [] } = this.#open[depth] as Open;
+    const open = this.#open[depth] as Open;
+    const { isObject, start, from, pieces = [] } = open;
+    if (depth === 1 && at > open.itemFrom) this.#memberEnds(open, at);
     if (depth > 1 && at - start < pieceBytes) return;
     if (from !== -1) pieces.push({ kind: "range", from, to: at });
     const holder: Holder = { kind: "holder", isObject, pieces, name: undefined };
     if (depth === 1) this.whole = holder;
     else this.#add(depth - 1, holder);
+  }
+
+  #memberEnds({ isObject, nameFrom, nameTo }: Open, at: number): void {
+    if (isObject && nameTo > 0) this.#named.push({ from: nameFrom, to: nameTo, end: at });
+  }
+
+  /** Finds the members of the whole, which is an object. Their values are taken with the white space around them. */
+  *members(bytes: Buffer): Work<Members | undefined> {
+    const members = new Map<string, Member>();
+    for (const [i, named] of this.#named.entries()) {
+      if (i % membersATurn === 0) yield;
+      const key = nameIn(bytes, named);
+      if (members.has(key)) return undefined;
+      const { end } = named;
+      members.set(key, { valueStart: bytes.indexOf(colon, named.to) + 1, valueEnd: end, to: end });
+    }
+    return members;
   }
 
   #add(depth: number, piece: Text | Holder): void {
@@ -115,117 +140,7 @@ export class Pieces {
   }
 }
 
-/** A long plain text that was left out of a value: where it stands, and what stands in its place. */
-export interface LeftOut {
-  readonly holder: JsonObject | JsonValue[];
-  readonly key: string | number;
-  readonly from: number;
-  readonly to: number;
-}
-
-/** `leftOut` takes up the long plain texts that are not read; without it all are. */
-export interface BuildOptions {
-  readonly bytes: Buffer;
-  readonly leftOut: LeftOut[] | undefined;
-  readonly steps?: Steps | undefined;
-}
-
-/** Makes the value. Throws a WireFault. */
-export function* build(piece: Holder, options: BuildOptions): Work<JsonObject | JsonValue[]> {
-  const made: JsonObject | JsonValue[] = piece.isObject ? {} : [];
-  for (const part of piece.pieces) {
-    if (part.kind === "range") addRange(made, options, part);
-    else {
-      const key = Array.isArray(made) ? made.length : nameOf(part, options.bytes);
-      const value = part.kind === "text" ? yield* textOf(part, key, made, options) : yield* build(part, options);
-      put(made as Record<string | number, JsonValue>, key, value);
-    }
-    yield;
-  }
-  return made;
-}
-
-function nameOf({ name }: Text | Holder, bytes: Buffer): string {
-  return parsed(bytes.toString("utf8", name?.from, name?.to)) as string;
-}
-
-function addRange(made: JsonObject | JsonValue[], { bytes, steps }: BuildOptions, { from, to }: Range): void {
-  if (steps) steps.count += to - from;
-  const text = bytes.toString("utf8", from, to);
-  if (Array.isArray(made)) {
-    for (const item of parsed(`[${text}]`) as JsonValue[]) made.push(item);
-    return;
-  }
-  const members = parsed(`{${text}}`) as JsonObject;
-  for (const key of Object.keys(members)) put(made, key, members[key] as JsonValue);
-}
-
-/** As the parser does: what is only set under this name becomes the prototype. */
-function put(made: Record<string | number, JsonValue>, key: string | number, value: JsonValue): void {
-  if (key !== "__proto__") made[key] = value;
-  else Object.defineProperty(made, key, { value, configurable: true, enumerable: true, writable: true });
-}
-
-function* textOf(
-  { from, to }: Text,
-  key: string | number,
-  holder: JsonObject | JsonValue[],
-  { bytes, leftOut, steps = { count: 0 } }: BuildOptions,
-): Work<string> {
-  const text = bytes.subarray(from + 1, to - 1);
-  if (yield* isPlainText(text, steps)) {
-    if (!leftOut) return text.toString("latin1");
-    leftOut.push({ holder, key, from: from + 1, to: to - 1 });
-    return filler(text.length);
-  }
-  let read = "";
-  for (let at = 0; at < text.length; ) {
-    const end = endOfPart(text, at, steps);
-    steps.count += end - at;
-    read += parsed(`"${text.toString("utf8", at, end)}"`) as string;
-    at = end;
-    yield;
-  }
-  return read;
-}
-
-function* isPlainText(text: Buffer, steps: Steps): Work<boolean> {
-  for (let at = 0; at < text.length; at += partBytes) {
-    steps.count += Math.min(partBytes, text.length - at);
-    if (!isPlain(text.subarray(at, at + partBytes))) return false;
-    yield;
-  }
-  return true;
-}
-
-const backslash = 0x5c;
-
-/** Returns where a part of a text ends that begins here: within no character and no escape. */
-function endOfPart(text: Buffer, from: number, steps: Steps): number {
-  let end = from + partBytes;
-  if (end >= text.length) return text.length;
-  while (((text[end] as number) & 0xc0) === 0x80) end--;
-  return behindEscape(text, from, end, steps);
-}
-
-/** Of an escape the longest has six bytes. */
-function behindEscape(text: Buffer, from: number, end: number, steps: Steps): number {
-  for (let at = Math.max(from, end - 6); at < end; at++) {
-    if (text[at] !== backslash) continue;
-    let slashes = 1;
-    while (at - slashes >= from && text[at - slashes] === backslash) slashes++;
-    steps.count += slashes;
-    // Whether this one begins an escape: those before it are pairs.
-    if (slashes % 2 === 0) continue;
-    const length = text[at + 1] === 0x75 ? 6 : 2;
-    if (at + length > end) return at > from ? at : Math.min(text.length, at + length);
-  }
-  return end;
-}
-
-/** Puts the texts into their places. */
-export function putIn(bytes: Buffer, leftOut: readonly LeftOut[]): void {
-  for (const { holder, key, from, to } of leftOut) {
-    (holder as Record<string | number, JsonValue>)[key] = bytes.toString("latin1", from, to);
-  }
+/** Returns the name that stands there. */
+export function nameIn(bytes: Buffer, { from, to }: Name): string {
+  return parsed(bytes.toString("utf8", from, to)) as string;
 }

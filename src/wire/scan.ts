@@ -11,6 +11,7 @@ import { Counts, deepest, maxDepth, maxWordBytes } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
 import { MemberNames } from "./member-names.ts";
 import type { Pieces } from "./pieces.ts";
+import { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from "./signs.ts";
 import { endOfText, TextEnds } from "./text-ends.ts";
 import { notJson } from "./texts.ts";
 
@@ -21,14 +22,7 @@ const aName = 2;
 const aNameOrEnd = 3;
 const aCommaOrEnd = 4;
 const theRestOfAText = 5;
-
-const quote = 0x22;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
+const aColon = 6;
 
 const nothing = new Uint8Array();
 
@@ -101,6 +95,7 @@ export class Scan {
       }
       if (expects === aCommaOrEnd) at = byte === comma ? this.#next(at) : this.#close(byte, at);
       else if (expects === theRestOfAText) at = this.#text(at);
+      else if (expects === aColon) at = this.#colon(byte, at);
       else if (expects >= aName)
         at = byte === closeBrace && expects === aNameOrEnd ? this.#close(byte, at) : this.#name(at);
       else if (byte === closeBracket && expects === aValueOrEnd) at = this.#close(byte, at);
@@ -208,14 +203,16 @@ export class Scan {
     if (bytes[from] !== quote) throw notJson();
     this.#counts.part();
     const end = this.#lenient ? this.#endOfAnyName(from) : this.#endOfName(from);
-    let separator = end;
-    while (bytes[separator] !== colon) {
-      const byte = bytes[separator++];
-      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) throw notJson();
-    }
-    this.#expects = aValue;
     this.#pieces?.name(this.#depth, from, end);
-    return separator + 1;
+    const isThere = bytes[end] === colon;
+    this.#expects = isThere ? aValue : aColon;
+    return isThere ? end + 1 : end;
+  }
+
+  #colon(byte: number | undefined, at: number): number {
+    if (byte !== colon) throw notJson();
+    this.#expects = aValue;
+    return at + 1;
   }
 
   #endOfAnyName(from: number): number {

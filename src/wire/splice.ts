@@ -3,28 +3,25 @@
  * length, key order, white space and signatures over the text survive. And takes one out, as it came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./signs.ts";
 import type { Steps } from "./steps.ts";
 import { endOfText, TextEnds } from "./text-ends.ts";
 
-const quote = 0x22;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const comma = 0x2c;
+/** Values of members, by their names; undefined leaves one out. */
+export type Changes = Readonly<Record<string, JsonValue | undefined>>;
 
 /**
  * Returns the text with these members set; a member of value undefined is left out. The bytes must be a valid JSON
  * object. Returns undefined where a key is written twice or with escapes: the caller then rebuilds the text from
  * the parsed value, so that no reader downstream can see another member than we saw.
  */
-export function spliceMembers(
-  bytes: Buffer,
-  changes: Readonly<Record<string, JsonValue | undefined>>,
-  steps?: Steps,
-): Buffer | undefined {
+export function spliceMembers(bytes: Buffer, changes: Changes, steps?: Steps): Buffer | undefined {
   const written = membersOf(bytes, steps);
-  if (!written) return undefined;
+  return written && Buffer.concat(splice(bytes, changes, written));
+}
+
+/** As `spliceMembers`, of a text whose members are known. Returns the text in pieces, which are parts of it or new. */
+export function splice(bytes: Buffer, changes: Changes, written: Members): Buffer[] {
   const pieces: Buffer[] = [];
   /** From here on the bytes stay as they are, up to the `end` of the last member that was looked at. */
   let kept = 0;
@@ -52,11 +49,11 @@ export function spliceMembers(
     isFirst = false;
   }
   pieces.push(bytes.subarray(end));
-  return Buffer.concat(pieces);
+  return pieces;
 }
 
 /** Returns a copy of the parsed object with these members set; a member of value undefined is left out. */
-export function withMembers(json: JsonObject, changes: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+export function withMembers(json: JsonObject, changes: Changes): JsonObject {
   const copy: JsonObject = { ...json };
   for (const [key, value] of Object.entries(changes)) {
     if (value === undefined) delete copy[key];
@@ -74,8 +71,23 @@ export function valueText(bytes: Buffer, wanted: string): Buffer | undefined {
   return found && bytes.subarray(found.valueStart, found.valueEnd);
 }
 
+/** The members of an object by their names, in the order in which they stand in its text. */
+export type Members = ReadonlyMap<string, Member>;
+
+/** A text of which it is known where its members stand, and what they are to be now. */
+export interface Changed {
+  readonly bytes: Buffer;
+  readonly members: Members;
+  readonly changes: Changes;
+}
+
+/** Returns undefined where it is not known. */
+export function changedNowhere(bytes: Buffer, members: Members | undefined): Changed | undefined {
+  return members && { bytes, members, changes: {} };
+}
+
 /** Where a member's value stands, and where the member ends: before the next comma, white space included. */
-interface Member {
+export interface Member {
   readonly valueStart: number;
   readonly valueEnd: number;
   readonly to: number;

@@ -1,7 +1,5 @@
 /** Finds where texts of JSON end: their quotes that are escaped may be many, and plain text between them long. */
-
-const quote = 0x22;
-const backslash = 0x5c;
+import { backslash, quote } from "./signs.ts";
 
 /** A Buffer's are many times faster than those of other lists of bytes. */
 const { indexOf, latin1Slice } = Buffer.prototype;

@@ -2,8 +2,8 @@
 import { isAscii } from "node:buffer";
 import { WireFault } from "./fault.ts";
 import type { JsonValue } from "./json.ts";
+import { backslash } from "./signs.ts";
 
-const backslash = 0x5c;
 const spaces = 0x20202020;
 
 const { utf8Slice } = Buffer.prototype;

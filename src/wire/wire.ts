@@ -6,32 +6,19 @@
  * as JSON and goes on as JSON is never rebuilt, and an RPC call pays for JSON only if its upstream speaks it.
  * What a Wire says is never changed: `with` makes another.
  */
-import {
-  type DescMessage,
-  fromBinary,
-  type JsonObject,
-  type JsonValue,
-  type MessageShape,
-  toBinary,
-} from "@bufbuild/protobuf";
+import type { DescMessage, JsonObject, MessageShape } from "@bufbuild/protobuf";
 import type { Soon } from "../soon.ts";
 import { doInTurns, doNow, type Work } from "../work.ts";
 import type { PlainText } from "./around.ts";
-import { asObject, binaryOptions, longJson, parseJson, readAnswer, readLong } from "./json.ts";
+import { type LeftOut, putIn } from "./build.ts";
+import { asObject, findMembers, longJson, parseJson, readAnswer, readMembers } from "./json.ts";
 import { readOutline } from "./outline.ts";
-import { type LeftOut, putIn } from "./pieces.ts";
 import { readMessage } from "./read.ts";
 import { readLongMessage } from "./read-long.ts";
-import { spliceMembers, withMembers } from "./splice.ts";
+import { type Changed, type Changes, changedNowhere, splice, spliceMembers, withMembers } from "./splice.ts";
 import { dataOf } from "./sse.ts";
 import { writeMessage } from "./write.ts";
 import { jsonBytes } from "./write-json.ts";
-
-/** One form of a payload in bytes: JSON text, or protobuf of one that was a message and never became JSON. */
-export interface Encoded {
-  readonly isJson: boolean;
-  readonly bytes: Uint8Array;
-}
 
 export class Wire<D extends DescMessage = DescMessage> {
   readonly desc: D;
@@ -48,7 +35,11 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** What a request's outline lacks, and the text that has it. */
   #leftOut: readonly LeftOut[] = [];
   #leftOutOf: Buffer | undefined;
-  #plainText: PlainText | undefined;
+  /** A long request's text, and what has been changed in it since: it is put together only where it has to be one piece. */
+  #changed: Changed | undefined;
+  #pieces: readonly Buffer[] | undefined;
+  /** The text by which alone it differs from others of its stream, where whoever reads the stream has found that out. */
+  plainText: PlainText | undefined;
 
   private constructor(desc: D, lenient: boolean) {
     this.desc = desc;
@@ -69,11 +60,10 @@ export class Wire<D extends DescMessage = DescMessage> {
     return wire;
   }
 
-  /** Takes JSON text, and what it says. */
-  static ofRead<D extends DescMessage>(desc: D, bytes: Buffer, json: JsonObject): Wire<D> {
-    const wire = new Wire(desc, false);
-    wire.#bytes = bytes;
-    wire.#json = json;
+  /** Takes a long request's JSON and writes it, in turns. `count` is told how many bytes it has, as they come to be. */
+  static *ofLong<D extends DescMessage>(desc: D, json: JsonObject, count?: (bytes: number) => void): Work<Wire<D>> {
+    const wire = Wire.ofJson(desc, json);
+    yield* wire.#write(count);
     return wire;
   }
 
@@ -92,28 +82,10 @@ export class Wire<D extends DescMessage = DescMessage> {
     return wire;
   }
 
-  /** Says that it differs from others of its stream in this text alone, which whoever reads the stream has found out. */
+  /** Says by which text alone it differs. */
   differingIn(plainText: PlainText): this {
-    this.#plainText = plainText;
+    this.plainText = plainText;
     return this;
-  }
-
-  /** The text by which alone it differs from others of its stream, where that is known. */
-  get plainText(): PlainText | undefined {
-    return this.#plainText;
-  }
-
-  /** Takes an answer as it was encoded. */
-  static ofEncoded<D extends DescMessage>(desc: D, { isJson, bytes }: Encoded): Wire<D> {
-    if (!isJson) return Wire.ofMessage(desc, fromBinary(desc, bytes, binaryOptions));
-    return Wire.ofBytes(desc, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), true);
-  }
-
-  /** Returns it in bytes, by the shortest way. */
-  encoded(): Encoded {
-    return !this.isMessage() || !this.#message
-      ? { isJson: true, bytes: this.bytes() }
-      : { isJson: false, bytes: toBinary(this.desc, this.#message) };
   }
 
   /** Returns the JSON text. */
@@ -122,8 +94,23 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#bytes;
   }
 
+  /** Returns the JSON text; of a long one that has been changed, the pieces of which it consists. */
+  sendable(): Buffer | readonly Buffer[] {
+    if (!this.#changed || this.#bytes) return this.bytes();
+    const { bytes, members, changes } = this.#changed;
+    this.#pieces ??= splice(bytes, changes, members);
+    return this.#pieces;
+  }
+
+  /** How long the JSON text is, in bytes. */
+  get byteLength(): number {
+    const text = this.sendable();
+    return Buffer.isBuffer(text) ? text.length : text.reduce((sum, { length }) => sum + length, 0);
+  }
+
   /** The JSON text, where it came as text or was written since. */
   #text(): Buffer | undefined {
+    if (this.#changed && !this.#bytes) this.#bytes = Buffer.concat(this.sendable() as readonly Buffer[]);
     if (this.#frame) this.#bytes ??= dataOf(this.#frame);
     return this.#bytes;
   }
@@ -131,21 +118,24 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** Writes the JSON text in turns, where it is not there: it is for what is known to be long. */
   written(): Soon<this> {
     if (this.#text() !== undefined) return this;
-    return doInTurns(jsonBytes(this.json())).then((bytes) => {
-      this.#bytes = bytes;
-      return this;
-    });
+    return doInTurns(this.#write()).then(() => this);
+  }
+
+  *#write(count?: (bytes: number) => void): Work<void> {
+    const bytes = yield* jsonBytes(this.json(), count);
+    this.#bytes = bytes;
+    if (!this.#lenient && bytes.length >= longJson) this.#changed = changedNowhere(bytes, yield* findMembers(bytes));
   }
 
   /** Whether so much came, or was written, that it is worked on in turns. */
   get isLong(): boolean {
-    return (this.#text()?.length ?? 0) >= longJson;
+    return (this.#changed ? this.byteLength : (this.#text()?.length ?? 0)) >= longJson;
   }
 
   /** Lets go of the JSON text where it is kept parsed as well. Who still asks for it gets it written anew, not as it came. */
   letGoOfText(): void {
     if (!this.#json) return;
-    this.#bytes = undefined;
+    this.#bytes = this.#changed = this.#pieces = undefined;
     this.#frame = undefined;
   }
 
@@ -189,7 +179,9 @@ export class Wire<D extends DescMessage = DescMessage> {
 
   *#read(text: Buffer): Work<void> {
     const leftOut: LeftOut[] = [];
-    const read = asObject(yield* readLong(text, leftOut));
+    const { value, members } = yield* readMembers(text, leftOut);
+    const read = asObject(value);
+    this.#changed = changedNowhere(text, members);
     if (leftOut.length === 0) this.#json = read;
     else {
       this.#outline = read;
@@ -234,16 +226,22 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /**
-   * Returns a copy with these top-level members set, or left out where undefined. Throws a WireFault where the bytes
-   * are no JSON object.
+   * Returns a copy with these top-level members set, or left out where undefined. What is taken out of an outline, and can be
+   * long, is no value for them. Throws a WireFault where the bytes are no JSON object.
    */
-  with(changes: Readonly<Record<string, JsonValue | undefined>>): Wire<D> {
+  with(changes: Changes): Wire<D> {
     const copy = new Wire(this.desc, this.#lenient);
     // Read first: only what is known to be an object can be spliced.
     const outline = this.outline();
-    copy.#bytes = this.#bytes && spliceMembers(this.#bytes, changes);
-    if (copy.#bytes && outline !== this.#json) copy.#outline = withMembers(outline, changes);
+    if (this.#changed) copy.#changed = { ...this.#changed, changes: { ...this.#changed.changes, ...changes } };
+    else copy.#bytes = this.#bytes && spliceMembers(this.#bytes, changes);
+    if ((copy.#bytes || copy.#changed) && outline !== this.#json) copy.#outline = withMembers(outline, changes);
     else copy.#json = withMembers(this.json(), changes);
     return copy;
+  }
+
+  /** As `with`, of what is or becomes long: its text is left to be written in turns (`written`). */
+  rebuiltWith(changes: Changes): Wire<D> {
+    return Wire.ofJson(this.desc, withMembers(this.json(), changes), this.#lenient);
   }
 }

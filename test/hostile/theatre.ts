@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Canary, startCanary } from "./canary.ts";
 import { type GatewayProcess, startGateway } from "./gateway.ts";
 import { heldBy } from "./measure.ts";
-import type { Row } from "./row.ts";
+import { chat, chatPath, type Row } from "./row.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
 export interface TheatreOptions {
@@ -55,12 +55,30 @@ export async function readyGateway({ openFiles }: Row, theatre: Theatre): Promis
   const { calm, wild, canary } = theatre;
   const gateway = await startGateway({ calm: calm.port, wild: wild.port, openFiles });
   [theatre.gateway, theatre.openFiles, theatre.quiet] = [gateway, openFiles, nothingSeen()];
-  // What a new process does once is not an attack's: it compiles, and its heap grows.
+  await serveSome(gateway);
   await canary.call(gateway.port, calm.port, gateway.keys.canary);
   await delay(warmMs);
   await canary.pause();
   theatre.normal = heldBy(gateway.pid).rss;
   return gateway;
+}
+
+const [served, atOnce, servedBytes] = [600, 16, 200_000];
+
+/** What a new process does once is not an attack's: it compiles what it does often, and fills the room for what is young. */
+async function serveSome({ port, keys }: GatewayProcess): Promise<void> {
+  let left = served;
+  const one = async () => {
+    while (left-- > 0) {
+      const answer = await fetch(`http://127.0.0.1:${port}${chatPath}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${keys.rich}`, "content-type": "application/json" },
+        body: chat("calm", "x".repeat(servedBytes), left % 2 === 0 ? {} : { stream: true }),
+      });
+      await answer.arrayBuffer();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, one));
 }
 
 export async function dropGateway(theatre: Theatre): Promise<void> {

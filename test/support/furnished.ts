@@ -12,7 +12,11 @@ import { startTestGateway, type TestGateway } from "./gateway.ts";
 
 /** What the embedded models cost, in millionths of the unit for a million. */
 const prices: Readonly<Record<ModelConfig["kind"], ModelConfig["price"]>> = {
-  chat: { input: 500_000, output: 2_000_000 },
+  chat: {
+    ...{ input: 500_000, output: 2_000_000, regional: 1_100_000, web_search: 10_000 },
+    long: [{ above: 100_000, input: 1_000_000, output: 3_000_000 }],
+    priority: { input: 1_250_000, output: 5_000_000 },
+  },
   embedding: { input: 100_000 },
   speech: { characters: 15_000_000 },
 };

@@ -29,6 +29,7 @@ export interface TestGateway {
   readonly databasePath: string;
   /** What is open and under way. */
   readonly counts: () => Counts;
+  readonly serveModels: Gateway["serveModels"];
   /** What was logged so far, one JSON line each. */
   readonly logged: () => string;
   /**
@@ -43,12 +44,13 @@ export const now = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 /**
  * One attempt a call, and no target is left alone: what an upstream does is what its caller sees. Metrics are at a free port,
- * for who wants to read them.
+ * for who wants to read them. The test's account, which is the first, pays as any other does.
  */
-const once: Pick<Config, "retries" | "breaker" | "metrics"> = {
+const once: Pick<Config, "retries" | "breaker" | "metrics" | "unpriced"> = {
   retries: { attempts: 1, share: 0 },
   breaker: { failures: Number.MAX_SAFE_INTEGER, openMs: 1 },
   metrics: { host: "127.0.0.1", port: 0, isAsked: true },
+  unpriced: { isFreeForFirst: false, price: undefined },
 };
 
 /** How the test's account stands. Unless a test says otherwise it is of the fastest tier, and billed afterwards. */
@@ -97,6 +99,7 @@ export async function startTestGateway(
     storage,
     databasePath,
     counts: gateway.counts,
+    serveModels: gateway.serveModels,
     logged: () => lines.join(""),
     async close(what) {
       if (what === undefined) await expectNothingRunning(gateway);
@@ -154,6 +157,21 @@ function record({ entries }: Storage, accountId: string, kind: 1 | 3, amount: nu
 /** Configuration that serves `embedded-chat` of another gateway, under the same name. */
 export function behind(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): Partial<Config> {
   return upstreamAt(upstream.baseUrl, upstream.apiKey);
+}
+
+/** The same, of a gateway that is asked for responses alone. */
+export function behindResponses(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): Partial<Config> {
+  const { upstreams = [], ...config } = behind(upstream);
+  const profile: UpstreamConfig["profile"] = {
+    operations: { responses: "/responses" },
+    responses_items: "any",
+    reasoning_items: "either",
+    tools: ["function", "custom"],
+    developer: "kept",
+    system: "anywhere",
+    efforts: ["low", "medium", "high"],
+  };
+  return { ...config, upstreams: upstreams.map((one) => ({ ...one, profile })) };
 }
 
 /** Configuration that serves `embedded-chat` from an OpenAI-compatible address, by the name that it has there. */

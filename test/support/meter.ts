@@ -22,7 +22,7 @@ export function recordingMeter(): RecordingMeter {
   const kept: RecordingMeter["kept"] = { used: {}, text: "", hasGivenUp: false, hasEnded: false };
   return {
     kept,
-    told(usage) {
+    told({ manner, ...usage }) {
       const told = Object.entries(usage).filter(([, count]) => count !== undefined);
       kept.used = { ...kept.used, ...Object.fromEntries(told) };
     },

@@ -1,12 +1,19 @@
 /**
- * Three gateways for a test file: one with the embedded models, and two that have the first as their upstream, by
- * either family's API.
+ * Four gateways for a test file: one with the embedded models, and three that have the first as their upstream, by
+ * either family's API, or asked for responses alone.
  *
  *   const gateways = nearAndFar();
  *   test("…", () => fetch(gateways.near.rootUrl));
  */
 import { afterAll, beforeAll } from "vitest";
-import { behind, behindAnthropic, startTestGateway, type TestGateway, withEmbeddings } from "./gateway.ts";
+import {
+  behind,
+  behindAnthropic,
+  behindResponses,
+  startTestGateway,
+  type TestGateway,
+  withEmbeddings,
+} from "./gateway.ts";
 
 export interface NearAndFar {
   readonly near: TestGateway;
@@ -14,6 +21,7 @@ export interface NearAndFar {
   readonly overChat: TestGateway;
   /** Over Anthropic's API. */
   readonly overMessages: TestGateway;
+  readonly overResponses: TestGateway;
 }
 
 /** Starts them before the tests of the file, and closes them after. They are there inside of tests and hooks only. */
@@ -23,8 +31,10 @@ export function nearAndFar(): NearAndFar {
     gateways.near = await startTestGateway();
     gateways.overChat = await startTestGateway(withEmbeddings(behind(gateways.near)));
     gateways.overMessages = await startTestGateway(behindAnthropic(gateways.near));
+    gateways.overResponses = await startTestGateway(behindResponses(gateways.near));
   });
   afterAll(async () => {
+    await gateways.overResponses.close();
     await gateways.overMessages.close();
     await gateways.overChat.close();
     await gateways.near.close();

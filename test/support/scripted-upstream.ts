@@ -60,7 +60,10 @@ export interface ScriptedUpstream {
   close(): Promise<void>;
 }
 
-export async function startScriptedUpstream(script?: ScriptedUpstream["script"]): Promise<ScriptedUpstream> {
+export async function startScriptedUpstream(
+  script?: ScriptedUpstream["script"],
+  atPort = 0,
+): Promise<ScriptedUpstream> {
   const sockets = new Set<Socket>();
   const received: ScriptedExchange[] = [];
   const untaken: ScriptedExchange[] = [];
@@ -83,7 +86,7 @@ export async function startScriptedUpstream(script?: ScriptedUpstream["script"])
     sockets.add(socket.setNoDelay());
     socket.once("close", () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(atPort, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const upstream: ScriptedUpstream = {
     baseUrl: `http://127.0.0.1:${port}/v1`,

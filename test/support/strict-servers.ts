@@ -2,6 +2,16 @@
  * Doubles of the servers that the catalogue has a profile of: what each refuses of a chat request, by its public documentation,
  * its source, or what its users have met. Written apart from the profiles, so that each holds the other to it.
  */
+import {
+  groqResponses,
+  openAiResponses,
+  openRouterResponses,
+  type ResponseRequest,
+  type ResponseRule,
+  vllmResponses,
+  xaiResponses,
+} from "./strict-responders.ts";
+
 type Json = Readonly<Record<string, unknown>>;
 
 export interface ChatRequest extends Json {
@@ -86,8 +96,19 @@ export interface StrictServer {
   readonly vendor: string;
   /** A model of its. */
   readonly model: string;
-  readonly rules: readonly Rule[];
+  /** Of chat requests; none is taken where there are none. */
+  readonly rules?: readonly Rule[];
+  /** Of requests for responses (`strict-responders.ts`); none is taken where there are none. */
+  readonly responses?: readonly ResponseRule[];
 }
+
+/** OpenAI's models from gpt-5.4 on: no tools in chat while they reason, so much unless they are told. */
+const noToolsWhileReasoning =
+  (unasked: string): Rule =>
+  ({ tools, reasoning_effort: effort = unasked, model }) =>
+    Array.isArray(tools) && tools.length > 0 && effort !== "none"
+      ? `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions.`
+      : undefined;
 
 export const strictServers: readonly StrictServer[] = [
   {
@@ -98,7 +119,8 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "azure",
     model: "gpt-5.6-sol",
-    rules: [reasoner("medium"), efforts("none", "low", "medium", "high", "xhigh")],
+    rules: [reasoner("medium"), efforts("none", "low", "medium", "high", "xhigh"), noToolsWhileReasoning("medium")],
+    responses: openAiResponses("medium", ["none", "low", "medium", "high", "xhigh"]),
   },
   {
     vendor: "deepseek",
@@ -128,6 +150,7 @@ export const strictServers: readonly StrictServer[] = [
       noDeveloper,
       without("logprobs", "top_logprobs", "logit_bias", "reasoning_effort", "store", "metadata", "top_k"),
     ],
+    responses: groqResponses,
   },
   { vendor: "llamacpp", model: "any.gguf", rules: [noDeveloper, systemFirst] },
   { vendor: "lmstudio", model: "any", rules: [noDeveloper, systemFirst, without("reasoning_effort")] },
@@ -164,17 +187,51 @@ export const strictServers: readonly StrictServer[] = [
     model: "llama3",
     rules: [noDeveloper, without("max_completion_tokens"), efforts("none", "low", "medium", "high")],
   },
-  { vendor: "openai", model: "gpt-5.1", rules: [reasoner("none"), efforts("none", "low", "medium", "high")] },
-  { vendor: "openai", model: "gpt-4.1", rules: [without("reasoning_effort", "top_k", "client_metadata")] },
-  { vendor: "openai", model: "o3", rules: [reasoner("medium"), efforts("low", "medium", "high")] },
+  {
+    vendor: "openai",
+    model: "gpt-5.1",
+    rules: [reasoner("none"), efforts("none", "low", "medium", "high")],
+    responses: openAiResponses("none", ["none", "low", "medium", "high"]),
+  },
+  {
+    vendor: "openai",
+    model: "gpt-4.1",
+    rules: [without("reasoning_effort", "top_k", "client_metadata")],
+    responses: openAiResponses(undefined, []),
+  },
+  {
+    vendor: "openai",
+    model: "o3",
+    rules: [reasoner("medium"), efforts("low", "medium", "high")],
+    responses: openAiResponses("medium", ["low", "medium", "high"]),
+  },
+  {
+    vendor: "openai",
+    model: "gpt-5.4-mini",
+    rules: [reasoner("none"), efforts("none", "low", "medium", "high", "xhigh"), noToolsWhileReasoning("none")],
+    responses: openAiResponses("none", ["none", "low", "medium", "high", "xhigh"]),
+  },
+  {
+    vendor: "openai",
+    model: "gpt-6-sol",
+    rules: [reasoner("medium"), efforts("none", "low", "medium", "high", "xhigh"), noToolsWhileReasoning("medium")],
+    responses: openAiResponses("medium", ["none", "low", "medium", "high", "xhigh"]),
+  },
+  {
+    vendor: "openai",
+    model: "gpt-5.3-codex",
+    responses: openAiResponses("none", ["none", "low", "medium", "high", "xhigh"]),
+  },
+  { vendor: "openai", model: "gpt-5-pro", responses: openAiResponses("medium", ["low", "medium", "high"]) },
   {
     vendor: "openrouter",
     model: "openai/gpt-5.6-sol",
     rules: [efforts("none", "minimal", "low", "medium", "high", "xhigh", "max")],
+    responses: openRouterResponses,
   },
   { vendor: "sglang", model: "any", rules: [noDeveloper, systemFirst, noEmptyTools, efforts("low", "medium", "high")] },
   { vendor: "together", model: "meta-llama/Llama-4", rules: [noDeveloper, systemFirst, without("reasoning_effort")] },
-  { vendor: "vllm", model: "any", rules: [noDeveloper, systemFirst, noEmptyTools] },
+  { vendor: "vllm", model: "any", rules: [noDeveloper, systemFirst, noEmptyTools], responses: vllmResponses },
   {
     vendor: "xai",
     model: "grok-4.5",
@@ -183,6 +240,7 @@ export const strictServers: readonly StrictServer[] = [
       without("store", "logit_bias", "top_k", "presence_penalty", "frequency_penalty", "stop"),
       efforts("low", "medium", "high"),
     ],
+    responses: xaiResponses,
   },
   {
     vendor: "zai",
@@ -206,9 +264,24 @@ export const strictServers: readonly StrictServer[] = [
 
 /** Returns what the server answers to what it refuses; undefined where it takes the request. */
 export function refusedBy({ rules }: StrictServer, request: ChatRequest): Json | undefined {
+  if (!rules) return refusal("This model is only supported in v1/responses and not in v1/chat/completions.");
   for (const rule of rules) {
     const message = rule(request);
-    if (message) return { error: { message, type: "invalid_request_error", param: null, code: null } };
+    if (message) return refusal(message);
   }
   return undefined;
+}
+
+/** The same of a request for a response. */
+export function refusesResponse({ responses }: StrictServer, request: ResponseRequest): Json | undefined {
+  if (!responses) return refusal("Unknown request URL: POST /v1/responses.");
+  for (const rule of responses) {
+    const message = rule(request);
+    if (message) return refusal(message);
+  }
+  return undefined;
+}
+
+function refusal(message: string): Json {
+  return { error: { message, type: "invalid_request_error", param: null, code: null } };
 }

@@ -72,9 +72,114 @@ const vectors: Json = {
   usage: { prompt_tokens: 1, total_tokens: 1 },
 };
 
+// OpenAI's responses.
+
+const responseUsage = {
+  input_tokens: 9,
+  input_tokens_details: { cached_tokens: 4 },
+  output_tokens: 5,
+  output_tokens_details: { reasoning_tokens: 3 },
+  total_tokens: 14,
+};
+
+export function responseAnswer(output: readonly Json[], more: Json = {}): Json {
+  return {
+    ...{ id: "resp_v1", object: "response", created_at: 1, status: "completed", background: false, error: null },
+    ...{ incomplete_details: null, instructions: null, max_output_tokens: null, model: "v-response", output },
+    ...{ parallel_tool_calls: true, previous_response_id: null, reasoning: { effort: null, summary: null } },
+    ...{ service_tier: "default", store: false, temperature: 1, text: { format: { type: "text" } } },
+    ...{ tool_choice: "auto", tools: [], top_p: 1, truncation: "disabled", usage: responseUsage, metadata: {} },
+    ...more,
+  };
+}
+
+export function outputMessage(text: string, more: Json = {}): Json {
+  const content = [{ type: "output_text", text, annotations: [], logprobs: [] }];
+  return { id: "msg_v1", type: "message", status: "completed", role: "assistant", content, ...more };
+}
+
+/** The events of a response of these items, each told in two pieces where it is told in pieces. */
+export function responseEvents(response: Json): Json[] {
+  const { output, status } = response as { output: readonly Json[]; status: string };
+  const begun = { ...response, status: "in_progress", output: [], usage: null };
+  const events = [
+    { type: "response.created", response: begun },
+    { type: "response.in_progress", response: begun },
+    ...output.flatMap(itemEvents),
+    { type: `response.${status}`, response },
+  ];
+  return events.map((event, sequence_number) => ({ ...event, sequence_number }));
+}
+
+function itemEvents(item: Json, output_index: number): Json[] {
+  const at = { item_id: item.id, output_index };
+  return [
+    { type: "response.output_item.added", output_index, item: emptied(item) },
+    ...pieceEvents(item, at),
+    { type: "response.output_item.done", output_index, item },
+  ];
+}
+
+function emptied(item: Json): Json {
+  if (item.type === "message") return { ...item, status: "in_progress", content: [] };
+  if (item.type === "function_call") return { ...item, status: "in_progress", arguments: "" };
+  if (item.type === "custom_tool_call") return { ...item, status: "in_progress", input: "" };
+  return item.type === "reasoning" ? { ...item, summary: [] } : item;
+}
+
+function pieceEvents(item: Json, at: Json): Json[] {
+  const parts = (item.content ?? []) as readonly Json[];
+  const summary = (item.summary ?? []) as readonly Json[];
+  if (item.type === "function_call") return halves("response.function_call_arguments", "arguments", item, at);
+  if (item.type === "custom_tool_call") return halves("response.custom_tool_call_input", "input", item, at);
+  if (item.type === "reasoning")
+    return summary.flatMap((part, summary_index) => [
+      { type: "response.reasoning_summary_part.added", ...at, summary_index, part: { ...part, text: "" } },
+      ...halves("response.reasoning_summary_text", "text", part, { ...at, summary_index }),
+      { type: "response.reasoning_summary_part.done", ...at, summary_index, part },
+    ]);
+  if (item.type !== "message") return [];
+  return parts.flatMap((part, content_index) => {
+    const isRefusal = part.type === "refusal";
+    const about = isRefusal ? "response.refusal" : "response.output_text";
+    const [key, begun] = isRefusal ? ["refusal", { refusal: "" }] : ["text", { text: "" }];
+    const here = { ...at, content_index };
+    return [
+      { type: "response.content_part.added", ...here, part: { ...part, ...begun } },
+      ...halves(about, key, part, isRefusal ? here : { ...here, logprobs: [] }),
+      { type: "response.content_part.done", ...here, part },
+    ];
+  });
+}
+
+function halves(about: string, key: string, of: Json, at: Json): Json[] {
+  const whole = of[key] as string;
+  const middle = Math.ceil(whole.length / 2);
+  return [
+    { type: `${about}.delta`, ...at, delta: whole.slice(0, middle) },
+    { type: `${about}.delta`, ...at, delta: whole.slice(middle) },
+    { type: `${about}.done`, ...at, [key]: whole },
+  ];
+}
+
+/** Answers with a response, whole or as a stream without any other end. */
+export function respond(exchange: ScriptedExchange, response: Json): void {
+  const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+  if (!stream) {
+    exchange.json(200, response);
+    return;
+  }
+  exchange.head(200, eventStream);
+  exchange.end(anthropicFrames(...responseEvents(response)));
+}
+
 /** Says hello to whatever is asked. */
 export function answerAsOpenAi(exchange: ScriptedExchange): void {
   const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+  if (exchange.path === "/v1/responses") {
+    respond(exchange, responseAnswer([outputMessage("Hello")]));
+    return;
+  }
   const isCompletion = exchange.path === "/v1/completions";
   if (exchange.path === "/v1/embeddings") exchange.json(200, vectors);
   else if (!stream && isCompletion) exchange.json(200, completionPiece("Hello", "stop", { usage: chatUsage }));

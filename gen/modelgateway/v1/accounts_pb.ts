@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/accounts.proto.
  */
 export const file_modelgateway_v1_accounts: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tb2RlbGdhdGV3YXkvdjEvYWNjb3VudHMucHJvdG8SD21vZGVsZ2F0ZXdheS52MSLOAgoHQWNjb3VudBISCgJpZBgBIAEoCUIGirUYAggBEhQKBG5hbWUYAiABKAlCBoq1GAIIARIZCgdiYWxhbmNlGAMgASgDQgiKtRgECAEoBhIWCgRoZWxkGAQgASgDQgiKtRgECAEoBhIbCglyZWNoYXJnZWQYBSABKANCCIq1GAQIASgGEiMKBHRpZXIYBiABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIoCgluZXh0X3RpZXIYByABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIYCghwb3N0cGFpZBgIIAEoCEIGirUYAggBEjAKDHN1c3BlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAikwEKBFRpZXISFAoEbmFtZRgBIAEoCUIGirUYAggBEhoKCHJlY2hhcmdlGAIgASgDQgiKtRgECAEoBhIjChNyZXF1ZXN0c19wZXJfbWludXRlGAMgASgNQgaKtRgCCAESHgoRdG9rZW5zX3Blcl9taW51dGUYBCABKA1IAIgBAUIUChJfdG9rZW5zX3Blcl9taW51dGUinQIKC0xlZGdlckVudHJ5EhIKAmlkGAEgASgJQgaKtRgCCAESGgoKYWNjb3VudF9pZBgCIAEoCUIGirUYAggBEjAKBGtpbmQYAyABKA4yGi5tb2RlbGdhdGV3YXkudjEuRW50cnlLaW5kQgaKtRgCCAESGAoGYW1vdW50GAQgASgDQgiKtRgECAEoBhIXCgpyZXF1ZXN0X2lkGAUgASgJSACIAQESEwoGa2V5X2lkGAYgASgJSAGIAQESEQoEbm90ZRgHIAEoCUgCiAEBEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg0KC19yZXF1ZXN0X2lkQgkKB19rZXlfaWRCBwoFX25vdGUiEwoRR2V0QWNjb3VudFJlcXVlc3QinwEKEkdldEFjY291bnRSZXNwb25zZRIpCgdhY2NvdW50GAEgASgLMhgubW9kZWxnYXRld2F5LnYxLkFjY291bnQSJAoFdGllcnMYAiADKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIUCgR1bml0GAMgASgJQgaKtRgCCAESIgoScmVxdWVzdHNfcmVtYWluaW5nGAQgASgNQgaKtRgCCAEiOwoRUmVkZWVtQ29kZVJlcXVlc3QSHQoEY29kZRgBIAEoCUIKukgHyAEBcgIYZEgAiAEBQgcKBV9jb2RlImwKElJlZGVlbUNvZGVSZXNwb25zZRIrCgVlbnRyeRgBIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5MZWRnZXJFbnRyeRIpCgdhY2NvdW50GAIgASgLMhgubW9kZWxnYXRld2F5LnYxLkFjY291bnQirAEKEUxpc3RMZWRnZXJSZXF1ZXN0EiIKCXBhZ2Vfc2l6ZRgBIAEoDUIKukgHKgUY6AcoAUgAiAEBEiEKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGMgBSAGIAQESMwoFa2luZHMYAyADKA4yGi5tb2RlbGdhdGV3YXkudjEuRW50cnlLaW5kQgi6SAWSAQIQCkIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuInUKEkxpc3RMZWRnZXJSZXNwb25zZRItCgdlbnRyaWVzGAEgAygLMhwubW9kZWxnYXRld2F5LnYxLkxlZGdlckVudHJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iFAoSTGlzdENhdGFsb2dSZXF1ZXN0IkQKE0xpc3RDYXRhbG9nUmVzcG9uc2USLQoGbW9kZWxzGAEgAygLMh0ubW9kZWxnYXRld2F5LnYxLkNhdGFsb2dNb2RlbCLBAgoMQ2F0YWxvZ01vZGVsEhIKAmlkGAEgASgJQgaKtRgCCAESDwoHYWxpYXNlcxgCIAMoCRIWCgZmYW1pbHkYAyABKAlCBoq1GAIIARIwCgRraW5kGAQgASgOMhoubW9kZWxnYXRld2F5LnYxLk1vZGVsS2luZEIGirUYAggBEhYKBnZlbmRvchgFIAEoCUIGirUYAggBEhsKDmNvbnRleHRfd2luZG93GAYgASgNSACIAQESHgoRbWF4X291dHB1dF90b2tlbnMYByABKA1IAYgBARIqCgVwcmljZRgIIAEoCzIbLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFByaWNlEhgKCGNhbGxhYmxlGAkgASgIQgaKtRgCCAFCEQoPX2NvbnRleHRfd2luZG93QhQKEl9tYXhfb3V0cHV0X3Rva2VucyKaAQoKTW9kZWxQcmljZRIXCgVpbnB1dBgBIAEoA0IIirUYBAgBKAYSHAoKY2FjaGVfcmVhZBgCIAEoA0IIirUYBAgBKAYSHQoLY2FjaGVfd3JpdGUYAyABKANCCIq1GAQIASgGEhgKBm91dHB1dBgEIAEoA0IIirUYBAgBKAYSHAoKY2hhcmFjdGVycxgFIAEoA0IIirUYBAgBKAYqtQEKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASJQoTRU5UUllfS0lORF9SRUNIQVJHRRABGgyitRgIcmVjaGFyZ2USIQoRRU5UUllfS0lORF9SRUZVTkQQAhoKorUYBnJlZnVuZBIfChBFTlRSWV9LSU5EX0dSQU5UEAMaCaK1GAVncmFudBIhChFFTlRSWV9LSU5EX0NIQVJHRRAEGgqitRgGY2hhcmdlKpIBCglNb2RlbEtpbmQSGgoWTU9ERUxfS0lORF9VTlNQRUNJRklFRBAAEh0KD01PREVMX0tJTkRfQ0hBVBABGgiitRgEY2hhdBInChRNT0RFTF9LSU5EX0VNQkVERElORxACGg2itRgJZW1iZWRkaW5nEiEKEU1PREVMX0tJTkRfU1BFRUNIEAMaCqK1GAZzcGVlY2gynQMKDkFjY291bnRTZXJ2aWNlEl0KCkdldEFjY291bnQSIi5tb2RlbGdhdGV3YXkudjEuR2V0QWNjb3VudFJlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuR2V0QWNjb3VudFJlc3BvbnNlIgbatRgCEAISawoKUmVkZWVtQ29kZRIiLm1vZGVsZ2F0ZXdheS52MS5SZWRlZW1Db2RlUmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5SZWRlZW1Db2RlUmVzcG9uc2UiFNq1GBAQAjAFSgoKCGVudHJ5LmlkEmAKC0xpc3RDYXRhbG9nEiMubW9kZWxnYXRld2F5LnYxLkxpc3RDYXRhbG9nUmVxdWVzdBokLm1vZGVsZ2F0ZXdheS52MS5MaXN0Q2F0YWxvZ1Jlc3BvbnNlIgbatRgCEAISXQoKTGlzdExlZGdlchIiLm1vZGVsZ2F0ZXdheS52MS5MaXN0TGVkZ2VyUmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5MaXN0TGVkZ2VyUmVzcG9uc2UiBtq1GAIQAmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
+  fileDesc("Ch5tb2RlbGdhdGV3YXkvdjEvYWNjb3VudHMucHJvdG8SD21vZGVsZ2F0ZXdheS52MSLOAgoHQWNjb3VudBISCgJpZBgBIAEoCUIGirUYAggBEhQKBG5hbWUYAiABKAlCBoq1GAIIARIZCgdiYWxhbmNlGAMgASgDQgiKtRgECAEoBhIWCgRoZWxkGAQgASgDQgiKtRgECAEoBhIbCglyZWNoYXJnZWQYBSABKANCCIq1GAQIASgGEiMKBHRpZXIYBiABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIoCgluZXh0X3RpZXIYByABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIYCghwb3N0cGFpZBgIIAEoCEIGirUYAggBEjAKDHN1c3BlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAikwEKBFRpZXISFAoEbmFtZRgBIAEoCUIGirUYAggBEhoKCHJlY2hhcmdlGAIgASgDQgiKtRgECAEoBhIjChNyZXF1ZXN0c19wZXJfbWludXRlGAMgASgNQgaKtRgCCAESHgoRdG9rZW5zX3Blcl9taW51dGUYBCABKA1IAIgBAUIUChJfdG9rZW5zX3Blcl9taW51dGUinQIKC0xlZGdlckVudHJ5EhIKAmlkGAEgASgJQgaKtRgCCAESGgoKYWNjb3VudF9pZBgCIAEoCUIGirUYAggBEjAKBGtpbmQYAyABKA4yGi5tb2RlbGdhdGV3YXkudjEuRW50cnlLaW5kQgaKtRgCCAESGAoGYW1vdW50GAQgASgDQgiKtRgECAEoBhIXCgpyZXF1ZXN0X2lkGAUgASgJSACIAQESEwoGa2V5X2lkGAYgASgJSAGIAQESEQoEbm90ZRgHIAEoCUgCiAEBEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg0KC19yZXF1ZXN0X2lkQgkKB19rZXlfaWRCBwoFX25vdGUiEwoRR2V0QWNjb3VudFJlcXVlc3QinwEKEkdldEFjY291bnRSZXNwb25zZRIpCgdhY2NvdW50GAEgASgLMhgubW9kZWxnYXRld2F5LnYxLkFjY291bnQSJAoFdGllcnMYAiADKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIUCgR1bml0GAMgASgJQgaKtRgCCAESIgoScmVxdWVzdHNfcmVtYWluaW5nGAQgASgNQgaKtRgCCAEiOwoRUmVkZWVtQ29kZVJlcXVlc3QSHQoEY29kZRgBIAEoCUIKukgHyAEBcgIYZEgAiAEBQgcKBV9jb2RlImwKElJlZGVlbUNvZGVSZXNwb25zZRIrCgVlbnRyeRgBIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5MZWRnZXJFbnRyeRIpCgdhY2NvdW50GAIgASgLMhgubW9kZWxnYXRld2F5LnYxLkFjY291bnQirAEKEUxpc3RMZWRnZXJSZXF1ZXN0EiIKCXBhZ2Vfc2l6ZRgBIAEoDUIKukgHKgUY6AcoAUgAiAEBEiEKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGMgBSAGIAQESMwoFa2luZHMYAyADKA4yGi5tb2RlbGdhdGV3YXkudjEuRW50cnlLaW5kQgi6SAWSAQIQCkIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuInUKEkxpc3RMZWRnZXJSZXNwb25zZRItCgdlbnRyaWVzGAEgAygLMhwubW9kZWxnYXRld2F5LnYxLkxlZGdlckVudHJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iFAoSTGlzdENhdGFsb2dSZXF1ZXN0IkQKE0xpc3RDYXRhbG9nUmVzcG9uc2USLQoGbW9kZWxzGAEgAygLMh0ubW9kZWxnYXRld2F5LnYxLkNhdGFsb2dNb2RlbCLBAgoMQ2F0YWxvZ01vZGVsEhIKAmlkGAEgASgJQgaKtRgCCAESDwoHYWxpYXNlcxgCIAMoCRIWCgZmYW1pbHkYAyABKAlCBoq1GAIIARIwCgRraW5kGAQgASgOMhoubW9kZWxnYXRld2F5LnYxLk1vZGVsS2luZEIGirUYAggBEhYKBnZlbmRvchgFIAEoCUIGirUYAggBEhsKDmNvbnRleHRfd2luZG93GAYgASgNSACIAQESHgoRbWF4X291dHB1dF90b2tlbnMYByABKA1IAYgBARIqCgVwcmljZRgIIAEoCzIbLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFByaWNlEhgKCGNhbGxhYmxlGAkgASgIQgaKtRgCCAFCEQoPX2NvbnRleHRfd2luZG93QhQKEl9tYXhfb3V0cHV0X3Rva2VucyKxBAoKTW9kZWxQcmljZRIXCgVpbnB1dBgBIAEoA0IIirUYBAgBKAYSHAoKY2FjaGVfcmVhZBgCIAEoA0IIirUYBAgBKAYSHQoLY2FjaGVfd3JpdGUYAyABKANCCIq1GAQIASgGEhgKBm91dHB1dBgEIAEoA0IIirUYBAgBKAYSHAoKY2hhcmFjdGVycxgFIAEoA0IIirUYBAgBKAYSIgoQY2FjaGVfd3JpdGVfaG91chgGIAEoA0IIirUYBAgBKAYSIAoLaW5wdXRfYXVkaW8YByABKANCBoq1GAIoBkgAiAEBEiAKC2lucHV0X2ltYWdlGAggASgDQgaKtRgCKAZIAYgBARIhCgxvdXRwdXRfYXVkaW8YCSABKANCBoq1GAIoBkgCiAEBEh8KCndlYl9zZWFyY2gYCiABKANCBoq1GAIoBkgDiAEBEhwKB3JlcXVlc3QYCyABKANCBoq1GAIoBkgEiAEBEh0KCHJlZ2lvbmFsGAwgASgDQgaKtRgCKAZIBYgBARIoCgRsb25nGA0gAygLMhoubW9kZWxnYXRld2F5LnYxLkxvbmdQcmljZRIpCgVtb2RlcxgOIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5Nb2RlUHJpY2VCDgoMX2lucHV0X2F1ZGlvQg4KDF9pbnB1dF9pbWFnZUIPCg1fb3V0cHV0X2F1ZGlvQg0KC193ZWJfc2VhcmNoQgoKCF9yZXF1ZXN0QgsKCV9yZWdpb25hbCK4AgoKVG9rZW5SYXRlcxIXCgVpbnB1dBgBIAEoA0IIirUYBAgBKAYSHAoKY2FjaGVfcmVhZBgCIAEoA0IIirUYBAgBKAYSHQoLY2FjaGVfd3JpdGUYAyABKANCCIq1GAQIASgGEiIKEGNhY2hlX3dyaXRlX2hvdXIYBCABKANCCIq1GAQIASgGEhgKBm91dHB1dBgFIAEoA0IIirUYBAgBKAYSIAoLaW5wdXRfYXVkaW8YBiABKANCBoq1GAIoBkgAiAEBEiAKC2lucHV0X2ltYWdlGAcgASgDQgaKtRgCKAZIAYgBARIhCgxvdXRwdXRfYXVkaW8YCCABKANCBoq1GAIoBkgCiAEBQg4KDF9pbnB1dF9hdWRpb0IOCgxfaW5wdXRfaW1hZ2VCDwoNX291dHB1dF9hdWRpbyJOCglMb25nUHJpY2USFQoFYWJvdmUYASABKA1CBoq1GAIIARIqCgVyYXRlcxgCIAEoCzIbLm1vZGVsZ2F0ZXdheS52MS5Ub2tlblJhdGVzIncKCU1vZGVQcmljZRIUCgRtb2RlGAEgASgJQgaKtRgCCAESKgoFcmF0ZXMYAiABKAsyGy5tb2RlbGdhdGV3YXkudjEuVG9rZW5SYXRlcxIoCgRsb25nGAMgAygLMhoubW9kZWxnYXRld2F5LnYxLkxvbmdQcmljZSq1AQoJRW50cnlLaW5kEhoKFkVOVFJZX0tJTkRfVU5TUEVDSUZJRUQQABIlChNFTlRSWV9LSU5EX1JFQ0hBUkdFEAEaDKK1GAhyZWNoYXJnZRIhChFFTlRSWV9LSU5EX1JFRlVORBACGgqitRgGcmVmdW5kEh8KEEVOVFJZX0tJTkRfR1JBTlQQAxoJorUYBWdyYW50EiEKEUVOVFJZX0tJTkRfQ0hBUkdFEAQaCqK1GAZjaGFyZ2UqkgEKCU1vZGVsS2luZBIaChZNT0RFTF9LSU5EX1VOU1BFQ0lGSUVEEAASHQoPTU9ERUxfS0lORF9DSEFUEAEaCKK1GARjaGF0EicKFE1PREVMX0tJTkRfRU1CRURESU5HEAIaDaK1GAllbWJlZGRpbmcSIQoRTU9ERUxfS0lORF9TUEVFQ0gQAxoKorUYBnNwZWVjaDKdAwoOQWNjb3VudFNlcnZpY2USXQoKR2V0QWNjb3VudBIiLm1vZGVsZ2F0ZXdheS52MS5HZXRBY2NvdW50UmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5HZXRBY2NvdW50UmVzcG9uc2UiBtq1GAIQAhJrCgpSZWRlZW1Db2RlEiIubW9kZWxnYXRld2F5LnYxLlJlZGVlbUNvZGVSZXF1ZXN0GiMubW9kZWxnYXRld2F5LnYxLlJlZGVlbUNvZGVSZXNwb25zZSIU2rUYEBACMAVKCgoIZW50cnkuaWQSYAoLTGlzdENhdGFsb2cSIy5tb2RlbGdhdGV3YXkudjEuTGlzdENhdGFsb2dSZXF1ZXN0GiQubW9kZWxnYXRld2F5LnYxLkxpc3RDYXRhbG9nUmVzcG9uc2UiBtq1GAIQAhJdCgpMaXN0TGVkZ2VyEiIubW9kZWxnYXRld2F5LnYxLkxpc3RMZWRnZXJSZXF1ZXN0GiMubW9kZWxnYXRld2F5LnYxLkxpc3RMZWRnZXJSZXNwb25zZSIG2rUYAhACYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
 
 /**
  * Account is who pays, and how it stands.
@@ -479,14 +479,15 @@ export type CatalogModel = Message<"modelgateway.v1.CatalogModel"> & {
   maxOutputTokens?: number | undefined;
 
   /**
-   * Is what it costs. Unset: it has no price, and only keys that pay afterwards may call it.
+   * Is what it costs. Unset: it has no price, and only keys that pay afterwards may call it, and those of the account for which
+   * the configuration makes such models free.
    *
    * @generated from field: modelgateway.v1.ModelPrice price = 8;
    */
   price?: ModelPrice | undefined;
 
   /**
-   * Says whether the account may call it: it has a price, or the account pays afterwards. A key's own permissions and limit
+   * Says whether the account may call it: it has a price, or the account pays afterwards, or nothing for it. A key's own permissions and limit
    * may forbid it still.
    *
    * @generated from field: bool callable = 9;
@@ -502,7 +503,8 @@ export const CatalogModelSchema: GenMessage<CatalogModel> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_accounts, 11);
 
 /**
- * ModelPrice is what a model costs, each part in millionths of the unit for a million tokens, or characters.
+ * ModelPrice is what a model costs: its rates for a million tokens, or characters, each in millionths of the unit; those that
+ * long prompts and other ways of being served have in their place; and what is paid besides.
  *
  * @generated from message modelgateway.v1.ModelPrice
  */
@@ -522,7 +524,7 @@ export type ModelPrice = Message<"modelgateway.v1.ModelPrice"> & {
   cacheRead: bigint;
 
   /**
-   * Is the price of a million input tokens written to a prompt cache.
+   * Is the price of a million input tokens written to a prompt cache for its shortest lifetime.
    *
    * @generated from field: int64 cache_write = 3;
    */
@@ -541,6 +543,70 @@ export type ModelPrice = Message<"modelgateway.v1.ModelPrice"> & {
    * @generated from field: int64 characters = 5;
    */
   characters: bigint;
+
+  /**
+   * Is the price of a million input tokens written to a prompt cache for an hour.
+   *
+   * @generated from field: int64 cache_write_hour = 6;
+   */
+  cacheWriteHour: bigint;
+
+  /**
+   * Is the price of a million input tokens that are sound. Unset: what `input` is.
+   *
+   * @generated from field: optional int64 input_audio = 7;
+   */
+  inputAudio?: bigint | undefined;
+
+  /**
+   * Is the price of a million input tokens that are pictures. Unset: what `input` is.
+   *
+   * @generated from field: optional int64 input_image = 8;
+   */
+  inputImage?: bigint | undefined;
+
+  /**
+   * Is the price of a million output tokens that are sound. Unset: what `output` is.
+   *
+   * @generated from field: optional int64 output_audio = 9;
+   */
+  outputAudio?: bigint | undefined;
+
+  /**
+   * Is the price of one search of the web. Unset: it has none, and requests that may search are refused.
+   *
+   * @generated from field: optional int64 web_search = 10;
+   */
+  webSearch?: bigint | undefined;
+
+  /**
+   * Is the price of a request, beside what it uses. Unset: none.
+   *
+   * @generated from field: optional int64 request = 11;
+   */
+  request?: bigint | undefined;
+
+  /**
+   * Is what all of it is multiplied by where a call is computed in a region, in millionths: 1100000 is a tenth more. Unset: that
+   * has no price, and requests that ask for it are refused.
+   *
+   * @generated from field: optional int64 regional = 12;
+   */
+  regional?: bigint | undefined;
+
+  /**
+   * Are the rates of long prompts, by their bounds, ascending. Empty: a prompt of any length has the same.
+   *
+   * @generated from field: repeated modelgateway.v1.LongPrice long = 13;
+   */
+  long: LongPrice[];
+
+  /**
+   * Are the rates of other ways of being served. Requests that ask for one that is not among them are refused.
+   *
+   * @generated from field: repeated modelgateway.v1.ModePrice modes = 14;
+   */
+  modes: ModePrice[];
 };
 
 /**
@@ -549,6 +615,140 @@ export type ModelPrice = Message<"modelgateway.v1.ModelPrice"> & {
  */
 export const ModelPriceSchema: GenMessage<ModelPrice> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_accounts, 12);
+
+/**
+ * TokenRates are the prices of a million tokens of each kind, in millionths of the unit.
+ *
+ * @generated from message modelgateway.v1.TokenRates
+ */
+export type TokenRates = Message<"modelgateway.v1.TokenRates"> & {
+  /**
+   * Is the price of a million input tokens.
+   *
+   * @generated from field: int64 input = 1;
+   */
+  input: bigint;
+
+  /**
+   * Is the price of a million input tokens read from a prompt cache.
+   *
+   * @generated from field: int64 cache_read = 2;
+   */
+  cacheRead: bigint;
+
+  /**
+   * Is the price of a million input tokens written to a prompt cache for its shortest lifetime.
+   *
+   * @generated from field: int64 cache_write = 3;
+   */
+  cacheWrite: bigint;
+
+  /**
+   * Is the price of a million input tokens written to a prompt cache for an hour.
+   *
+   * @generated from field: int64 cache_write_hour = 4;
+   */
+  cacheWriteHour: bigint;
+
+  /**
+   * Is the price of a million output tokens.
+   *
+   * @generated from field: int64 output = 5;
+   */
+  output: bigint;
+
+  /**
+   * Is the price of a million input tokens that are sound. Unset: what `input` is.
+   *
+   * @generated from field: optional int64 input_audio = 6;
+   */
+  inputAudio?: bigint | undefined;
+
+  /**
+   * Is the price of a million input tokens that are pictures. Unset: what `input` is.
+   *
+   * @generated from field: optional int64 input_image = 7;
+   */
+  inputImage?: bigint | undefined;
+
+  /**
+   * Is the price of a million output tokens that are sound. Unset: what `output` is.
+   *
+   * @generated from field: optional int64 output_audio = 8;
+   */
+  outputAudio?: bigint | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.TokenRates.
+ * Use `create(TokenRatesSchema)` to create a new message.
+ */
+export const TokenRatesSchema: GenMessage<TokenRates> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_accounts, 13);
+
+/**
+ * LongPrice is what a call costs, all of it, whose prompt is longer than its bound.
+ *
+ * @generated from message modelgateway.v1.LongPrice
+ */
+export type LongPrice = Message<"modelgateway.v1.LongPrice"> & {
+  /**
+   * Is the bound, in tokens of the prompt, those of its cache among them: one of so many has not these rates yet.
+   *
+   * @generated from field: uint32 above = 1;
+   */
+  above: number;
+
+  /**
+   * Are the rates.
+   *
+   * @generated from field: modelgateway.v1.TokenRates rates = 2;
+   */
+  rates?: TokenRates | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.LongPrice.
+ * Use `create(LongPriceSchema)` to create a new message.
+ */
+export const LongPriceSchema: GenMessage<LongPrice> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_accounts, 14);
+
+/**
+ * ModePrice is what a call costs that is served in a way of its own.
+ *
+ * @generated from message modelgateway.v1.ModePrice
+ */
+export type ModePrice = Message<"modelgateway.v1.ModePrice"> & {
+  /**
+   * Names the way: priority, flex and batch are service tiers, fast is Anthropic's speed, or a tier elsewhere.
+   *
+   * @generated from field: string mode = 1;
+   */
+  mode: string;
+
+  /**
+   * Are the rates.
+   *
+   * @generated from field: modelgateway.v1.TokenRates rates = 2;
+   */
+  rates?: TokenRates | undefined;
+
+  /**
+   * Are the rates of long prompts, by their bounds, ascending. Empty: the dearer of these rates and the ordinary ones for long
+   * prompts.
+   *
+   * @generated from field: repeated modelgateway.v1.LongPrice long = 3;
+   */
+  long: LongPrice[];
+};
+
+/**
+ * Describes the message modelgateway.v1.ModePrice.
+ * Use `create(ModePriceSchema)` to create a new message.
+ */
+export const ModePriceSchema: GenMessage<ModePrice> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_accounts, 15);
 
 /**
  * EntryKind is what moved money.

@@ -227,7 +227,8 @@ export const Reason = {
   MODEL_NOT_PERMITTED: 21,
 
   /**
-   * The model has no price, and the call's cost must be known before it is made (403).
+   * The model has no price, and the call's cost must be known before it is made; or what the request asks for besides has none: a
+   * service tier, a speed, a region, a search of the web (403).
    *
    * @generated from enum value: REASON_MODEL_UNPRICED = 22;
    */

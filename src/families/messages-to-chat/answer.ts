@@ -9,8 +9,9 @@ import { upstreamFailed } from "../../errors.ts";
 import { WireFault } from "../../wire/fault.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import { sealedSignature } from "../call-signature.ts";
 import { CountedChat } from "../counted.ts";
-import { textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
+import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 import { endingOf } from "./ending.ts";
 import { inputOf } from "./input.ts";
 import { ToolIds, type ToolNames } from "./names.ts";
@@ -62,12 +63,19 @@ export function headOf(model: string, origin: Origin): JsonObject {
   };
 }
 
-function contentOf({ reasoning, text, refusal, calls }: Spoken, { answerId, names, target }: Origin): JsonObject[] {
+function contentOf(
+  { reasoning, sealed, text, refusal, calls, signature }: Spoken,
+  { answerId, names, target }: Origin,
+): JsonObject[] {
   const ids = new ToolIds(answerId, target);
   const said = text + refusal;
+  const thoughts = sealed.map(({ thinking, seal }) =>
+    thinking === "" ? redactedBlock(seal) : thinkingBlock(thinking, seal),
+  );
   return [
-    ...(reasoning ? [thinkingBlock(reasoning)] : []),
+    ...(sealed.length === 0 && reasoning ? [thinkingBlock(reasoning)] : thoughts),
     ...(said ? [textBlock(said)] : []),
+    ...(signature ? [signatureBlock(sealedSignature(signature, target))] : []),
     ...calls.map((call) => toolUseBlock(call, inputOf(call.input), ids, names)),
   ];
 }

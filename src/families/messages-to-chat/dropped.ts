@@ -88,6 +88,7 @@ const blockOfType: ReadonlyMap<string, Shape> = new Map(
     document: keys({ type: said, source, title: said, context: said, citations }),
     search_result: keys({ type: said, source: said, title: said, content: blocks, citations }),
     thinking: keys({ type: said, thinking: said, signature: said }),
+    redacted_thinking: keys({ type: said, data: said }),
     tool_use: keys({ type: said, id: said, name: said, input: said, caller }),
     tool_result: keys({ type: said, tool_use_id: said, content: result, is_error: said }),
     tool_reference: keys({ type: said, tool_name: said }),

@@ -9,12 +9,19 @@
  */
 import { upstreamFailed } from "../../errors.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import { textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
+import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 import { GrowingInput } from "./input.ts";
 import type { ToolIds, ToolNames } from "./names.ts";
-import type { SpokenCall } from "./spoken.ts";
+import type { SealedThought, SpokenCall } from "./spoken.ts";
 
-type Prose = { readonly kind: "text" | "thinking"; waiting: string };
+type Prose = { readonly kind: "text" | "thinking"; waiting: string; seal: string };
+
+/** Reasoning of which nothing is shown. */
+type Hidden = { readonly kind: "redacted_thinking"; readonly waiting: ""; readonly seal: string };
+
+/** It is whole from its beginning. */
+type Signature = { readonly kind: "signature"; readonly sealed: string; readonly waiting: "" };
+type Block = Prose | Hidden | Call | Signature;
 
 interface Call {
   readonly kind: "tool_use";
@@ -35,7 +42,7 @@ export class BlockQueue {
   readonly #names: ToolNames;
   readonly #calls = new Map<number | string, Call>();
   #lastCall: Call | undefined;
-  readonly #queue: (Prose | Call)[] = [];
+  readonly #queue: Block[] = [];
   /** The index of the first block of the queue. */
   #index = 0;
   #open = false;
@@ -52,8 +59,21 @@ export class BlockQueue {
   say(kind: Prose["kind"], piece: string): void {
     if (piece === "") return;
     const last = this.#queue.at(-1);
-    if (last?.kind === kind) last.waiting += piece;
-    else this.#queue.push({ kind, waiting: piece });
+    if (last?.kind === kind && (last as Prose).seal === "") (last as Prose).waiting += piece;
+    else this.#queue.push({ kind, waiting: piece, seal: "" });
+  }
+
+  /** Seals the reasoning that has just been told, or tells what is sealed where none of it was shown. */
+  seal({ thinking, seal }: SealedThought): void {
+    const last = this.#queue.at(-1);
+    if (thinking === "") this.#queue.push({ kind: "redacted_thinking", waiting: "", seal });
+    else if (last?.kind === "thinking" && last.seal === "") last.seal = seal;
+    else this.#queue.push({ kind: "thinking", waiting: thinking, seal });
+  }
+
+  /** Puts a signature behind what was said so far. */
+  sign(sealed: string): void {
+    this.#queue.push({ kind: "signature", sealed, waiting: "" });
   }
 
   /** Throws a Refusal where the call has ended. */
@@ -89,26 +109,30 @@ export class BlockQueue {
         events.push({ type: "content_block_start", index: this.#index, content_block: this.#startOf(first) });
         this.#open = true;
       }
-      if (first.waiting !== "") events.push({ type: "content_block_delta", index: this.#index, delta: take(first) });
+      if (first.kind !== "redacted_thinking" && first.kind !== "signature" && first.waiting !== "")
+        events.push({ type: "content_block_delta", index: this.#index, delta: take(first) });
       if (!atEnd && (this.#queue.length === 1 || !isWhole(first))) break;
       events.push(...this.#stop(first));
     }
     return events;
   }
 
-  #startOf(block: Prose | Call): JsonObject {
+  #startOf(block: Block): JsonObject {
     if (block.kind === "tool_use") return toolUseBlock(block, {}, this.#ids, this.#names);
+    if (block.kind === "signature") return signatureBlock(block.sealed);
+    if (block.kind === "redacted_thinking") return redactedBlock(block.seal);
     return block.kind === "text" ? textBlock("") : thinkingBlock("");
   }
 
-  #stop(block: Prose | Call): JsonObject[] {
+  #stop(block: Block): JsonObject[] {
     const index = this.#index;
     this.#queue.shift();
     this.#index += 1;
     this.#open = false;
     if (block.kind === "tool_use") block.ended = true;
-    const signature = { type: "content_block_delta", index, delta: { type: "signature_delta", signature: "" } };
-    return [...(block.kind === "thinking" ? [signature] : []), { type: "content_block_stop", index }];
+    const signed = block.kind === "thinking" ? [{ type: "signature_delta", signature: block.seal }] : [];
+    const signature = signed.map((delta) => ({ type: "content_block_delta", index, delta }));
+    return [...signature, { type: "content_block_stop", index }];
   }
 }
 
@@ -122,16 +146,16 @@ function beginsAnother(call: Call, { index, id, name }: SpokenCall): boolean {
   return index === undefined && call.input.isWhole;
 }
 
-function isNamed(block: Prose | Call): boolean {
+function isNamed(block: Block): boolean {
   return block.kind !== "tool_use" || (block.id !== "" && block.name !== "");
 }
 
 /** Whether nothing can be added to a block that is not the last. */
-function isWhole(block: Prose | Call): boolean {
+function isWhole(block: Block): boolean {
   return block.kind !== "tool_use" || block.input.isWhole;
 }
 
-function take(block: Prose | Call): JsonObject {
+function take(block: Exclude<Prose | Hidden | Call, Hidden>): JsonObject {
   const piece = block.waiting;
   block.waiting = "";
   if (block.kind === "tool_use") return { type: "input_json_delta", partial_json: piece };

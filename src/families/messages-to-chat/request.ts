@@ -34,7 +34,12 @@ export function* chatRequestOf(
   const streamed = context.form === "stream";
   return fieldsSet({
     model: request.model,
-    messages: yield* conversationOf(request, { names, target: context.target, unsaid }),
+    messages: yield* conversationOf(request, {
+      names,
+      target: context.target,
+      readsSeals: context.reasoningItems !== undefined,
+      unsaid,
+    }),
     max_tokens: maxTokensOf(request, context),
     temperature: request.temperature,
     top_p: request.topP,

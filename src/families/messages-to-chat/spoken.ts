@@ -6,14 +6,26 @@
  * counts none, its id and name are empty where they are not told.
  */
 import type { AssistantMessage, ToolCall } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { isSealedReasoning } from "../../providers/reasoning-seal.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { signatureOf } from "../call-signature.ts";
 
 export interface Spoken {
   readonly reasoning: string;
+  /** What has been sealed of it, block by block. */
+  readonly sealed: readonly SealedThought[];
   readonly text: string;
   readonly refusal: string;
   readonly calls: readonly SpokenCall[];
+  /** The vendor's signature of the text; empty where there is none. */
+  readonly signature: string;
+}
+
+/** Reasoning that has been sealed (`providers/reasoning-seal.ts`). */
+export interface SealedThought {
+  /** What of it is shown; empty where nothing is. */
+  readonly thinking: string;
+  readonly seal: string;
 }
 
 export interface SpokenCall {
@@ -26,7 +38,7 @@ export interface SpokenCall {
   readonly signature: string;
 }
 
-const nothing: Spoken = { reasoning: "", text: "", refusal: "", calls: [] };
+const nothing: Spoken = { reasoning: "", sealed: [], text: "", refusal: "", calls: [], signature: "" };
 
 export function spokenIn(message: AssistantMessage | undefined): Spoken {
   if (!message) return nothing;
@@ -36,10 +48,26 @@ export function spokenIn(message: AssistantMessage | undefined): Spoken {
   const parts = Array.isArray(extra?.content) ? extra.content : [];
   return {
     reasoning: message.reasoningContent ?? asText(extra?.reasoning) + thinkingIn(parts),
+    sealed: sealedIn(extra?.thinking_blocks),
     text: content ?? textIn(parts),
     refusal,
     calls,
+    signature: signatureOf(extra) || signatureIn(parts),
   };
+}
+
+/** Of several parts the last one's: it is made of all that was said. */
+function signatureIn(parts: readonly JsonValue[]): string {
+  const signatures = parts.map((part) => signatureOf(part as JsonObject | undefined));
+  return signatures.findLast((signature) => signature !== "") ?? "";
+}
+
+function sealedIn(blocks: JsonValue | undefined): SealedThought[] {
+  if (!Array.isArray(blocks)) return [];
+  return blocks.filter(isObject).flatMap(({ thinking, signature, data }) => {
+    const seal = isSealedReasoning(signature) ? signature : data;
+    return isSealedReasoning(seal) ? [{ thinking: asText(thinking), seal }] : [];
+  });
 }
 
 function callOf(call: Pick<ToolCall, "index" | "function"> & Partial<ToolCall>): SpokenCall {

@@ -22,6 +22,7 @@ import { asEvent } from "../../wire/frame.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { alike } from "../alike.ts";
+import { sealedSignature } from "../call-signature.ts";
 import { CountedChat } from "../counted.ts";
 import { translated } from "../translated.ts";
 import { headOf, type Origin, readable } from "./answer.ts";
@@ -82,9 +83,11 @@ class MessageStream {
   }
 
   #choice({ delta, finishReason, extra }: ChunkChoice): JsonObject[] {
-    const { reasoning, text, refusal, calls } = spokenIn(delta);
+    const { reasoning, sealed, text, refusal, calls, signature } = spokenIn(delta);
     this.#blocks.say("thinking", reasoning);
+    for (const thought of sealed) this.#blocks.seal(thought);
     this.#blocks.say("text", text + refusal);
+    if (signature !== "") this.#blocks.sign(sealedSignature(signature, this.#origin.target));
     for (const call of calls) this.#blocks.call(call);
     this.#refusal += refusal;
     const finish = finishReason ?? (extra?.finish_reason ? FinishReason.UNSPECIFIED : undefined);

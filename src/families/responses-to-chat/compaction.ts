@@ -20,12 +20,15 @@ as they are; what is left to do, and the next step. Leave out what no longer mat
 
 const summaryFollows = "The conversation so far, in a summary that was made of it:";
 
+/** The types of the item that stands for a conversation. */
+export const compactionTypes: ReadonlySet<string> = new Set(["compaction", "compaction_summary", "context_compaction"]);
+
 export function isTrigger({ extra }: ResponseItem): boolean {
   return extra?.type === "compaction_trigger";
 }
 
 export function isCompacted({ extra }: ResponseItem): boolean {
-  return extra?.type === "compaction" || extra?.type === "compaction_summary" || extra?.type === "context_compaction";
+  return typeof extra?.type === "string" && compactionTypes.has(extra.type);
 }
 
 /** Whether a request asks for the item that stands for its conversation. */
@@ -40,8 +43,13 @@ export function summaryWish(): JsonObject {
 
 /** Returns what a model is told of a conversation that was summed up; undefined of what another server made of one. */
 export function summaryMessage({ encryptedContent = "" }: ResponseItem): JsonObject | undefined {
-  if (!encryptedContent.startsWith(mark)) return undefined;
-  const summary = Buffer.from(encryptedContent.slice(mark.length), "base64url").toString();
+  return summaryOf(encryptedContent);
+}
+
+/** The same, of what the item hides. */
+export function summaryOf(hidden: string): JsonObject | undefined {
+  if (!hidden.startsWith(mark)) return undefined;
+  const summary = Buffer.from(hidden.slice(mark.length), "base64url").toString();
   return { role: "user", content: `${summaryFollows}\n\n${summary}` };
 }
 

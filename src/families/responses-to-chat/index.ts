@@ -1,6 +1,6 @@
 /**
- * From responses to chat completions: served by every chat model, also where its upstream has responses of its own, so
- * that what is kept is the gateway's and outlives a change of upstream.
+ * From responses to chat completions: for models whose upstream has no responses of its own, or does not know all that the
+ * request says.
  *
  * It knows nothing of what is kept: references to earlier responses and items have been resolved before. What a chat
  * model cannot be told is left out and named; what it must not do without is refused with its path.

@@ -18,10 +18,16 @@ export class MessageItem implements Item {
   readonly #id: string;
   readonly #ended: JsonObject[] = [];
   #part: Part | undefined;
+  #signature = "";
 
   constructor(index: number, answerId: string) {
     this.#index = index;
     this.#id = `msg_${answerId}_${index}`;
+  }
+
+  /** Has the vendor's signature of its text stand beside it, sealed, as chat has it: callers send it back unread. */
+  sign(sealed: string): void {
+    this.#signature = sealed;
   }
 
   begin(): JsonObject[] {
@@ -59,7 +65,9 @@ export class MessageItem implements Item {
   }
 
   json(status: ItemStatus): JsonObject {
-    return { id: this.#id, type: "message", status, role: "assistant", content: [...this.#ended] };
+    const item = { id: this.#id, type: "message", status, role: "assistant", content: [...this.#ended] };
+    if (this.#signature === "") return item;
+    return { ...item, extra_content: { google: { thought_signature: this.#signature } } };
   }
 
   #partOf(type: Part["type"]): [events: JsonObject[], part: Part] {

@@ -6,7 +6,7 @@
  */
 import type { AssistantMessage, LogProbs } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
-import { signedId } from "../call-signature.ts";
+import { sealedSignature, signedId } from "../call-signature.ts";
 import { spokenIn } from "../messages-to-chat/spoken.ts";
 import { CallItem } from "./call-item.ts";
 import { Calls } from "./calls.ts";
@@ -21,10 +21,13 @@ export class Output {
   /** Items by their place, as they ended. */
   readonly #ended = new Map<Item, JsonObject>();
   #prose: ReasoningItem | MessageItem | undefined;
+  readonly #target: string | undefined;
+  #signature = "";
   refused = false;
 
   constructor(answerId: string, names: ToolNames, target: string | undefined) {
     this.#answerId = answerId;
+    this.#target = target;
     this.#calls = new Calls((id, name, signature) => {
       const index = this.#items.length;
       const own = id || `call_${answerId}_${index}`;
@@ -35,11 +38,12 @@ export class Output {
   }
 
   take(message: AssistantMessage | undefined, logprobs: LogProbs | undefined): JsonObject[] {
-    const { reasoning, text, refusal, calls } = spokenIn(message);
+    const { reasoning, text, refusal, calls, signature } = spokenIn(message);
     const blocks = message?.extra?.thinking_blocks;
     const events = [...this.#reason(reasoning, Array.isArray(blocks) ? blocks : [])];
     events.push(...this.#say(text, logprobs, refusal));
     if (message && this.#prose instanceof MessageItem) events.push(...this.#prose.cite(message.annotations));
+    if (signature !== "") this.#sign(signature);
     if (calls.length > 0) events.push(...this.#endProse("completed"));
     for (const call of calls) events.push(...this.#calls.take(call));
     return events;
@@ -78,9 +82,16 @@ export class Output {
     let item = this.#prose;
     if (!(item instanceof MessageItem)) {
       item = new MessageItem(this.#items.length, this.#answerId);
+      item.sign(this.#signature);
       events.push(...this.#begin(item));
     }
     return [...events, ...item.say(text, logprobs), ...item.refuse(refusal)];
+  }
+
+  /** A signature may come before its text. */
+  #sign(signature: string): void {
+    this.#signature = sealedSignature(signature, this.#target);
+    if (this.#prose instanceof MessageItem) this.#prose.sign(this.#signature);
   }
 
   #begin(item: ReasoningItem | MessageItem): JsonObject[] {

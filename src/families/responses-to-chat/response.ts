@@ -43,7 +43,10 @@ export interface Progress {
   readonly usage: JsonObject | null;
 }
 
-export function responseJson({ answerId, createdAt, asked }: Origin, progress: Progress): JsonObject {
+export function responseJson(
+  { answerId, createdAt, asked }: Pick<Origin, "answerId" | "createdAt" | "asked">,
+  progress: Progress,
+): JsonObject {
   const { status, incomplete, model, serviceTier, output, usage } = progress;
   const echo = (key: string, otherwise: JsonValue = null): JsonValue => asked[key] ?? otherwise;
   return {

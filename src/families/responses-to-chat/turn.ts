@@ -8,7 +8,7 @@
 import { type ResponseItem, ResponseItemType } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../errors.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
-import { ownId, signatureBeside } from "../call-signature.ts";
+import { ownId, signatureBeside, signatureBesideText, signatureOf } from "../call-signature.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import { isText } from "./content.ts";
@@ -31,6 +31,8 @@ export class Turn {
   readonly #texts: string[] = [];
   #refusal = "";
   readonly #calls: JsonObject[] = [];
+  /** Of its text, sealed; empty where there is none. */
+  #signature = "";
 
   readonly #talk: Talk;
 
@@ -45,7 +47,8 @@ export class Turn {
     return this.#calls.length === 0 && (this.#texts.length > 0 || this.#refusal !== "");
   }
 
-  say({ content }: ResponseItem): void {
+  say({ content, extra }: ResponseItem): void {
+    this.#signature ||= signatureOf(extra);
     if (content.case === "contentText") this.#texts.push(content.value);
     if (content.case !== "contentParts") return;
     const { parts } = content.value;
@@ -100,6 +103,7 @@ export class Turn {
       reasoning_content: this.#reasoning.length > 0 ? this.#reasoning.join("\n\n") : undefined,
       thinking_blocks: this.#blocks.length > 0 ? this.#blocks : undefined,
       tool_calls: this.#calls.length > 0 ? this.#calls : undefined,
+      ...signatureBesideText(this.#signature, this.#talk.target),
     });
     return [message];
   }

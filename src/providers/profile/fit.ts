@@ -1,14 +1,17 @@
 /**
- * Fits a chat request to what its server takes: by other names where they mean the same, else by leaving out and naming what
- * would be refused.
+ * Fits a request to what its server takes: by other names where they mean the same, else by leaving out and naming what would
+ * be refused.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { efforts } from "../../config/schema-profile.ts";
+import type { Changes } from "../../wire/splice.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Fitted, Fitting } from "../provider.ts";
 import { fitEffort } from "./effort.ts";
+import { fitResponse } from "./fit-response.ts";
 import { fitMessages } from "./messages.ts";
 import type { Facts, ModelProfile } from "./profile.ts";
+import { isDefault, refusedIn } from "./refused.ts";
 
 /**
  * `reasons` says whether the model reasons: a server of which nobody has said which efforts it takes is asked for one by
@@ -22,18 +25,47 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
   return {
     outputBound: careful.output_bound,
     customTools: careful.tools.includes("custom"),
+    responses: careful.responses,
+    takesAnyItem: careful.responses_items === "any",
+    reasoningItems: {
+      areAskedFor: careful.reasoning_items !== "plain" && (reasons ?? mayReason(careful)),
+      taken: careful.reasoning_items,
+    },
+    reasonsBy: (effort) => fitEffort(effort === undefined ? {} : { reasoning_effort: effort }, careful).reasons,
     fit(operation, request, isOwn) {
-      if (operation !== "chat" || (isOwn && isUnknown)) return { request, dropped: [] };
-      return fitChat(request, isOwn ? stated : careful, isOwn);
+      const facts = isOwn ? stated : careful;
+      if (isOwn && isUnknown) return { request, dropped: [] };
+      if (operation === "responses") return fitResponse(request, facts);
+      return operation === "chat" ? fitChat(request, facts, isOwn) : { request, dropped: [] };
     },
   };
 }
 
+/** Whether a model reasons of which its server says so much. */
+function mayReason({ efforts: taken, effort_default: byDefault }: Facts): boolean {
+  return (taken ?? []).some((effort) => effort !== "none") || (byDefault ?? "none") !== "none";
+}
+
 function fitChat<W extends Wire>(request: W, facts: Facts, isOwn: boolean): Fitted<W> {
-  const json = request.outline();
+  const fitted = fitJson(request.outline(), facts, isOwn);
+  const values = Object.values(fitted.changes);
+  if (values.length === 0) return { request, dropped: fitted.dropped };
+  // An outline has other texts in the place of long ones: lists and objects are made of all of it.
+  const isPlain = values.every((value) => typeof value !== "object");
+  if (isPlain || !request.isLong) return { request: request.with(fitted.changes) as W, dropped: fitted.dropped };
+  const { changes, dropped } = fitJson(request.json(), facts, isOwn);
+  return { request: request.rebuiltWith(changes) as W, dropped };
+}
+
+interface FittedJson {
+  readonly changes: Changes;
+  readonly dropped: readonly string[];
+}
+
+function fitJson(json: JsonObject, facts: Facts, isOwn: boolean): FittedJson {
   const effort = fitEffort(json, facts);
   const messages = fitMessages(json.messages, facts);
-  const refused = refusedIn(json, facts, effort.reasons);
+  const refused = refusedIn(json, facts.refuses, facts, effort.reasons);
   const format = fitFormat(json, facts);
   const changes: Record<string, JsonValue | undefined> = {
     ...boundIn(json, facts),
@@ -50,8 +82,7 @@ function fitChat<W extends Wire>(request: W, facts: Facts, isOwn: boolean): Fitt
     ...refused.filter((key) => !isDefault(key, json[key])),
     ...format.dropped,
   ];
-  if (Object.keys(changes).length === 0) return { request, dropped };
-  return { request: request.with(changes) as W, dropped };
+  return { changes, dropped };
 }
 
 /** The two names of the bound of the output. Where both are there, the larger counts, as it does for the price. */
@@ -65,28 +96,6 @@ function boundIn(json: JsonObject, { output_bound: name, least_output: least = 1
   if (present.length === 1 && json[name] === bound) return {};
   const [other] = bounds.filter((either) => either !== name);
   return { [other as string]: undefined, [name]: bound };
-}
-
-/** Returns the keys that the server refuses and the request has. */
-function refusedIn(json: JsonObject, { refuses = [], refuses_reasoning = [] }: Facts, reasons: boolean): string[] {
-  const refused = new Set(reasons ? [...refuses, ...refuses_reasoning] : refuses);
-  return [...refused].filter((key) => (json[key] ?? null) !== null);
-}
-
-/** Values that say what is so anyway: nothing is lost with them. */
-const defaults: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
-  ["temperature", 1],
-  ["top_p", 1],
-  ["n", 1],
-  ["presence_penalty", 0],
-  ["frequency_penalty", 0],
-  ["logprobs", false],
-  ["store", false],
-  ["parallel_tool_calls", true],
-]);
-
-function isDefault(key: string, value: JsonValue | undefined): boolean {
-  return defaults.get(key) === value;
 }
 
 /** A server that knows no schema is asked for any JSON at least. */

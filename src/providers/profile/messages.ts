@@ -42,6 +42,11 @@ function fitThoughts(
   dropped: string[],
 ): void {
   if (thoughts === undefined || message.role !== "assistant") return;
+  // What another family's vendor has signed.
+  if ((message.thinking_blocks ?? null) !== null) {
+    changes.thinking_blocks = undefined;
+    dropped.push(`${path}.thinking_blocks`);
+  }
   for (const name of ["reasoning_content", "reasoning"]) {
     const thought = message[name];
     if (name === thoughts || (thought ?? null) === null) continue;

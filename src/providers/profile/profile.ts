@@ -46,6 +46,10 @@ const careful: AllFacts = {
   plain_text: ["system", "assistant", "tool"],
   refuses: hints,
   refuses_reasoning: [],
+  refuses_responses: [],
+  responses: "when_asked",
+  responses_items: "plain",
+  reasoning_items: "plain",
   efforts: [],
   efforts_instead: {},
   effort_key: "reasoning_effort",
@@ -79,7 +83,7 @@ export function createProfile(config: ProfileConfig): Profile {
 /** What is refused adds up; of all else the later word holds. */
 function over(facts: Facts, further: Facts): Facts {
   const joined = { ...facts, ...further };
-  for (const key of ["refuses", "refuses_reasoning"] as const) {
+  for (const key of ["refuses", "refuses_reasoning", "refuses_responses"] as const) {
     if (facts[key] && further[key]) joined[key] = [...facts[key], ...further[key]];
   }
   return joined;

@@ -11,6 +11,7 @@ import * as journal from "./0008-journal.ts";
 import * as oneRowACall from "./0009-one-row-a-call.ts";
 import * as dueSums from "./0010-due-sums.ts";
 import * as notesInLists from "./0011-notes-in-lists.ts";
+import * as backgroundResponses from "./0012-background-responses.ts";
 
 export const migrations: MigrationProvider = {
   getMigrations: async () => ({
@@ -25,5 +26,6 @@ export const migrations: MigrationProvider = {
     "0009-one-row-a-call": oneRowACall,
     "0010-due-sums": dueSums,
     "0011-notes-in-lists": notesInLists,
+    "0012-background-responses": backgroundResponses,
   }),
 };

@@ -3,6 +3,7 @@ import { Group, Paper, SimpleGrid, Stack } from "@mantine/core";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useWords, words } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
+import { FurtherPrices } from "./further-prices.tsx";
 import { ModelDoor, ModelNames, useFigures, useKindNames } from "./model-facts.tsx";
 import classes from "./models.module.css";
 
@@ -41,6 +42,7 @@ export function ModelCards({ models }: { readonly models: readonly CatalogModel[
         <Paper key={model.id} component="li" withBorder p="sm">
           <ModelNames model={model} />
           <Facts model={model} />
+          <FurtherPrices model={model} />
           <Group mt="sm" className={classes.door}>
             <ModelDoor model={model} />
           </Group>

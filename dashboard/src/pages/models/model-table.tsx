@@ -4,6 +4,7 @@ import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/ac
 import { useWords, words } from "../../language/language.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
+import { FurtherPrices } from "./further-prices.tsx";
 import { ModelDoor, ModelNames, useFigures, useKindNames } from "./model-facts.tsx";
 
 const said = words(
@@ -67,6 +68,7 @@ export function ModelTable({ models }: { readonly models: readonly CatalogModel[
             <Table.Tr key={model.id}>
               <Table.Td miw={190} maw={260}>
                 <ModelNames model={model} />
+                <FurtherPrices model={model} />
               </Table.Td>
               <Table.Td>{model.family}</Table.Td>
               <Table.Td>{names[model.kind]}</Table.Td>

@@ -1,0 +1,86 @@
+/** What a model costs beyond its ordinary rates: for long prompts, in other ways of being served, and for what is paid besides. */
+import { Text } from "@mantine/core";
+import type { CatalogModel, ModelPrice, TokenRates } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import { useFormat } from "../../language/format.ts";
+import { useWords, words } from "../../language/language.tsx";
+
+const said = words(
+  {
+    prices: "Further prices",
+    above: (tokens: string) => `Above ${tokens} prompt tokens`,
+    priority: "Priority",
+    fast: "Fast",
+    flex: "Flex",
+    batch: "Batch",
+    both: (way: string, bound: string) => `${way}, ${bound.toLowerCase()}`,
+    rates: (input: string, output: string) => `input ${input}, output ${output}`,
+    hour: (price: string) => `Cache write for an hour ${price}`,
+    audio: (price: string) => `Audio input ${price}`,
+    image: (price: string) => `Image input ${price}`,
+    spoken: (price: string) => `Audio output ${price}`,
+    region: (factor: string) => `In a region × ${factor}`,
+    search: (price: string) => `Web search ${price} each`,
+    request: (price: string) => `Request ${price} each`,
+  },
+  {
+    prices: "其他价格",
+    above: (tokens: string) => `提示超过 ${tokens} Token`,
+    priority: "优先",
+    fast: "快速",
+    flex: "弹性",
+    batch: "批处理",
+    both: (way: string, bound: string) => `${way}，${bound}`,
+    rates: (input: string, output: string) => `输入 ${input}，输出 ${output}`,
+    hour: (price: string) => `缓存写入（一小时）${price}`,
+    audio: (price: string) => `音频输入 ${price}`,
+    image: (price: string) => `图像输入 ${price}`,
+    spoken: (price: string) => `音频输出 ${price}`,
+    region: (factor: string) => `指定区域 × ${factor}`,
+    search: (price: string) => `每次网络搜索 ${price}`,
+    request: (price: string) => `每次请求 ${price}`,
+  },
+);
+
+export function FurtherPrices({ model: { price } }: { readonly model: CatalogModel }) {
+  const t = useWords(said);
+  const lines = useLines(price);
+  if (lines.length === 0) return null;
+  return (
+    <ul aria-label={t.prices} style={{ listStyle: "none", margin: 0, padding: 0 }}>
+      {lines.map((line) => (
+        <Text key={line} component="li" size="xs" c="dimmed">
+          {line}
+        </Text>
+      ))}
+    </ul>
+  );
+}
+
+function useLines(price: ModelPrice | undefined): readonly string[] {
+  const t = useWords(said);
+  const { money, count } = useFormat();
+  if (!price) return [];
+  const ratesOf = (rates: TokenRates | undefined) => t.rates(money(rates?.input ?? 0n), money(rates?.output ?? 0n));
+  const longOf = (long: ModelPrice["long"], way?: string) =>
+    long.map(({ above, rates }) => {
+      const bound = t.above(count(above));
+      return `${way === undefined ? bound : t.both(way, bound)}: ${ratesOf(rates)}`;
+    });
+  const names = new Map(Object.entries({ priority: t.priority, fast: t.fast, flex: t.flex, batch: t.batch }));
+  const each = (say: (price: string) => string, amount: bigint | undefined) =>
+    amount === undefined ? [] : [say(money(amount))];
+  return [
+    ...longOf(price.long),
+    ...price.modes.flatMap(({ mode, rates, long }) => {
+      const way = names.get(mode) ?? mode;
+      return [`${way}: ${ratesOf(rates)}`, ...longOf(long, way)];
+    }),
+    ...(price.cacheWriteHour === price.cacheWrite ? [] : [t.hour(money(price.cacheWriteHour))]),
+    ...each(t.audio, price.inputAudio),
+    ...each(t.image, price.inputImage),
+    ...each(t.spoken, price.outputAudio),
+    ...(price.regional === undefined ? [] : [t.region(String(Number(price.regional) / 1_000_000))]),
+    ...each(t.search, price.webSearch),
+    ...each(t.request, price.request),
+  ];
+}

@@ -1,0 +1,72 @@
+/**
+ * Chat completions over an upstream that is asked for responses: where it has nothing else, or its model demands it.
+ *
+ * The request is said in the other API's words (`request.ts` and what it calls); the answer comes back whole (`answer.ts`) or as a
+ * stream (`stream.ts`), in chat's words and no others. Its id is the gateway's own, its model the one that the upstream says answered.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import { ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import {
+  CreateResponseRequestSchema,
+  type ModelResponseSchema,
+  type ResponseStreamEventSchema,
+} from "../../../gen/modelgateway/v1/responses_pb.ts";
+import type { Answer, Frames } from "../../call.ts";
+import type { Form, Output } from "../../providers/operations.ts";
+import { makerOf } from "../../providers/reasoning-seal.ts";
+import { isObject } from "../../wire/json.ts";
+import { Wire } from "../../wire/wire.ts";
+import { Dropped } from "../chat-to-messages/dropped.ts";
+import type { Translation } from "../translation.ts";
+import { chatCompletion } from "./answer.ts";
+import type { Reading } from "./reading.ts";
+import { responseRequest } from "./request.ts";
+import { chunksOf } from "./stream.ts";
+
+/** Keys of a request for a response that chat calls otherwise. */
+const paths: ReadonlyMap<string, string | undefined> = new Map([
+  ["reasoning", "reasoning_effort"],
+  ["reasoning.effort", "reasoning_effort"],
+  ["max_output_tokens", "max_completion_tokens"],
+  ["include", undefined],
+  ["include[message.output_text.logprobs]", "logprobs"],
+  ["store", undefined],
+  ["truncation", undefined],
+]);
+
+export const chatToResponses: Translation<"chat", "responses"> = {
+  from: "chat",
+  to: "responses",
+  callersPath(path) {
+    if (path.startsWith("input")) return undefined;
+    return paths.has(path) ? paths.get(path) : path;
+  },
+  *translate(request, context) {
+    const chat = request.json();
+    const dropped = new Dropped();
+    const json = yield* responseRequest(chat, context, dropped);
+    const reading: Reading = {
+      id: `chatcmpl-${context.answerId}`,
+      created: context.now,
+      model: typeof chat.model === "string" ? chat.model : "",
+      maker: makerOf(context.reasoningItems?.upstream ?? ""),
+      isLegacy: Array.isArray(chat.functions) && chat.functions.length > 0,
+      includeUsage: isObject(chat.stream_options) && chat.stream_options.include_usage === true,
+    };
+    return {
+      request: Wire.ofJson(CreateResponseRequestSchema, json),
+      dropped: yield* dropped.inOrderOf(request),
+      answer: <F extends Form>(answer: Answer<Output<"responses", F>>) =>
+        translated(answer, reading) as Answer<Output<"chat", F>>,
+    };
+  },
+};
+
+/** The form of the answer is the one asked for, which types cannot say of a branch. */
+function translated(answer: Answer, reading: Reading): Answer<DescMessage> {
+  if (answer.kind === "whole") {
+    const response = (answer.body as Wire<typeof ModelResponseSchema>).json();
+    return { kind: "whole", body: Wire.ofJson(ChatCompletionSchema, chatCompletion(response, reading), true) };
+  }
+  return { kind: "stream", frames: chunksOf(answer.frames as Frames<typeof ResponseStreamEventSchema>, reading) };
+}

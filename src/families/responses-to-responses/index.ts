@@ -1,0 +1,46 @@
+/**
+ * Responses over an upstream that has them itself: everything goes on as it came, both ways, also what no schema knows.
+ *
+ * What is the gateway's stays the gateway's: the upstream keeps nothing and is told the whole conversation (`request.ts`), and the
+ * answer has the ids by which the gateway finds it again (`told.ts`).
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { ModelResponseSchema, ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
+import type { Answer, Frames } from "../../call.ts";
+import type { Form, Output } from "../../providers/operations.ts";
+import { makerOf } from "../../providers/reasoning-seal.ts";
+import type { Wire } from "../../wire/wire.ts";
+import { Dropped } from "../chat-to-messages/dropped.ts";
+import type { Translation } from "../translation.ts";
+import { relayedRequest } from "./request.ts";
+import { type Origin, toldEvents, toldResponse } from "./told.ts";
+
+export const relayResponses: Translation<"responses", "responses"> = {
+  from: "responses",
+  to: "responses",
+  callersPath: (path) => path,
+  *translate(request, context) {
+    const dropped = new Dropped();
+    const { answerId, reasoningItems = unknown } = context;
+    const relayed = yield* relayedRequest(request, reasoningItems, dropped);
+    const { previous_response_id: previousId = null, store = null } = request.outline();
+    const origin = { answerId, maker: makerOf(reasoningItems.upstream), previousId, store: store ?? true };
+    return {
+      request: relayed,
+      dropped: yield* dropped.inOrderOf(request),
+      answer: <F extends Form>(answer: Answer<Output<"responses", F>>) =>
+        told(answer, origin) as Answer<Output<"responses", F>>,
+    };
+  },
+};
+
+/** Of who serves the model, where nobody says. */
+const unknown = { upstream: "", areAskedFor: false, taken: "plain" } as const;
+
+/** The form of the answer is the one asked for, which types cannot say of a branch. */
+function told(answer: Answer, origin: Origin): Answer<DescMessage> {
+  if (answer.kind === "whole") {
+    return { ...answer, body: toldResponse(answer.body as Wire<typeof ModelResponseSchema>, origin) };
+  }
+  return { ...answer, frames: toldEvents(answer.frames as Frames<typeof ResponseStreamEventSchema>, origin) };
+}

@@ -1,0 +1,77 @@
+/**
+ * The items of a conversation as their upstream knows them: with its own ids, and without what only another made sense of.
+ *
+ * A conversation may change its model. Reasoning that another upstream has encrypted, or a translation made, is left out and named;
+ * so is what another server made of a conversation that had grown too long. A summary of the gateway's own is told as one.
+ */
+import { makerOf } from "../../providers/reasoning-seal.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { aTurn, type Work } from "../../work.ts";
+import { ownId } from "../call-signature.ts";
+import type { Dropped } from "../chat-to-messages/dropped.ts";
+import { isMadeId, relayedFrom } from "../relayed-ids.ts";
+import { compactionTypes, summaryOf } from "../responses-to-chat/compaction.ts";
+import { unsealed } from "../responses-to-chat/seal.ts";
+import type { ReasoningItems } from "../translation.ts";
+
+/** Returns undefined where all of them stay as they came. */
+export function* relayedInput(
+  items: readonly JsonValue[],
+  reasoning: ReasoningItems,
+  dropped: Dropped,
+): Work<JsonValue[] | undefined> {
+  const maker = makerOf(reasoning.upstream);
+  const relayed: JsonValue[] = [];
+  let isChanged = false;
+  for (const [i, item] of items.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
+    const told = isObject(item) ? relayedItem(item, maker, reasoning) : item;
+    if (told === undefined) dropped.add(`input[${i}]`);
+    else relayed.push(told);
+    isChanged ||= told !== item;
+  }
+  return isChanged ? relayed : undefined;
+}
+
+/** Returns undefined for what the upstream could make nothing of. */
+function relayedItem(item: JsonObject, maker: string, { taken }: ReasoningItems): JsonObject | undefined {
+  const { type, id, encrypted_content: hidden } = item;
+  const from = typeof id === "string" ? relayedFrom(id) : undefined;
+  const isElsewhere = from !== undefined && from.maker !== maker;
+  if (type === "reasoning" && !isOfUse(item, isElsewhere, taken)) return undefined;
+  if (typeof type === "string" && compactionTypes.has(type)) {
+    const summary = typeof hidden === "string" ? summaryOf(hidden) : undefined;
+    if (summary) return summary;
+    if (isElsewhere) return undefined;
+  }
+  return withOwnIds(item);
+}
+
+function isOfUse(item: JsonObject, isElsewhere: boolean, taken: ReasoningItems["taken"]): boolean {
+  const { encrypted_content: hidden, content } = item;
+  const isEncrypted = typeof hidden === "string" && unsealed(hidden) === undefined && !isElsewhere;
+  const isReadable = Array.isArray(content) && content.length > 0;
+  return (isEncrypted && taken !== "plain") || (isReadable && taken !== "encrypted");
+}
+
+/** The keys that may hold the id of an item. */
+const idKeys = ["id", "approval_request_id"] as const;
+
+function withOwnIds(item: JsonObject): JsonObject {
+  let told = item;
+  for (const key of idKeys) {
+    const id = item[key];
+    if (typeof id !== "string") continue;
+    const own = relayedFrom(id)?.own;
+    if (own !== undefined) told = { ...told, [key]: own };
+    else if (key === "id" && isMadeId(id)) told = without(told, key);
+  }
+  const { call_id: callId } = item;
+  if (typeof callId === "string" && ownId(callId) !== callId) told = { ...told, call_id: ownId(callId) };
+  return told;
+}
+
+function without({ ...item }: JsonObject, key: string): JsonObject {
+  delete item[key];
+  return item;
+}

@@ -1,0 +1,50 @@
+/**
+ * A request for a response as its upstream is asked: to keep nothing, and with the reasoning told in a form that the next turn can
+ * bring back.
+ */
+import type { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
+import { invalidValue } from "../../errors.ts";
+import type { JsonValue } from "../../wire/json.ts";
+import type { Wire } from "../../wire/wire.ts";
+import type { Work } from "../../work.ts";
+import type { Dropped } from "../chat-to-messages/dropped.ts";
+import type { ReasoningItems } from "../translation.ts";
+import { relayedInput } from "./input.ts";
+
+type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
+
+/** What the gateway answers for itself. */
+const own = ["previous_response_id", "background", "conversation"] as const;
+
+const encrypted = "reasoning.encrypted_content";
+
+/** Throws a Refusal for what the gateway keeps nowhere. */
+export function* relayedRequest(request: CreateRequest, items: ReasoningItems, dropped: Dropped): Work<CreateRequest> {
+  const json = request.outline();
+  if ((json.prompt ?? null) !== null) {
+    throw invalidValue("prompt", "the gateway keeps no prompt templates; send the prompt itself");
+  }
+  const changes: Record<string, JsonValue | undefined> = { store: false };
+  for (const key of own) if (Object.hasOwn(json, key)) changes[key] = undefined;
+  const include = includedIn(json.include, json.store !== false, items);
+  if (include !== json.include) changes.include = include;
+  if (Array.isArray(json.input)) {
+    const input = yield* relayedInput(request.json().input as readonly JsonValue[], items, dropped);
+    if (input) changes.input = input;
+  }
+  return request.with(changes);
+}
+
+/** What is kept must have its reasoning, and a model that does not reason refuses to be asked for it. */
+function includedIn(
+  asked: JsonValue | undefined,
+  isKept: boolean,
+  { areAskedFor, taken }: ReasoningItems,
+): JsonValue | undefined {
+  const words = Array.isArray(asked) ? asked : [];
+  const isNamed = words.includes(encrypted);
+  if (areAskedFor && isKept && !isNamed) return [...words, encrypted];
+  if (taken === "plain" || areAskedFor || !isNamed) return asked;
+  const others = words.filter((word) => word !== encrypted);
+  return others.length > 0 ? others : undefined;
+}

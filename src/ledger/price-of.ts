@@ -1,0 +1,45 @@
+/** The price of a model as it is charged, out of what the catalogue or gateway.yaml says of it. */
+import type { ModelConfig, PriceConfig } from "../config/config.ts";
+import type { Mode, Price, RateCard, Rates } from "./price.ts";
+
+/** What must have a price before anything of the kind has one. */
+const pricedParts = { chat: ["input", "output"], embedding: ["input"], speech: ["characters"] } as const;
+
+/** Returns the model's own price, or else the one of models that have none; undefined where neither has all that its kind needs. */
+export function priceOf(
+  { kind, price: own }: Pick<ModelConfig, "kind" | "price">,
+  unpriced?: PriceConfig,
+): Price | undefined {
+  const price = [own, unpriced].find((known) => known && pricedParts[kind].every((part) => known[part] !== undefined));
+  if (!price) return undefined;
+  const { priority, fast, flex, batch, regional, web_search: search, request } = price;
+  const modes = defined<Mode, RateCard>({
+    priority: priority && cardOf(priority),
+    fast: fast && cardOf(fast),
+    flex: flex && cardOf(flex),
+    batch: batch && cardOf(batch),
+  });
+  const fees = defined({ regional, search, request });
+  return { ...cardOf(price), ...(Object.keys(modes).length > 0 && { modes }), ...fees };
+}
+
+type CardConfig = Pick<PriceConfig, keyof NonNullable<PriceConfig["priority"]>>;
+type RatesConfig = Omit<CardConfig, "long"> & Pick<PriceConfig, "characters">;
+
+function cardOf({ long, ...rates }: CardConfig & RatesConfig): RateCard {
+  const card = ratesOf(rates);
+  if (!long) return card;
+  return { ...card, long: long.map(({ above, ...band }) => ({ above, ...ratesOf(band) })) };
+}
+
+/** A cache costs what input costs, where the vendor has no price for it. */
+function ratesOf({ input = 0, output = 0, characters = 0, ...written }: RatesConfig): Rates {
+  const { cache_read = input, cache_write = input, cache_write_hour = cache_write } = written;
+  const { input_audio: inputAudio, input_image: inputImage, output_audio: outputAudio } = written;
+  const cache = { cacheRead: cache_read, cacheWrite: cache_write, cacheWriteHour: cache_write_hour };
+  return { input, output, characters, ...cache, ...defined({ inputAudio, inputImage, outputAudio }) };
+}
+
+function defined<K extends string, V>(values: { readonly [key in K]: V | undefined }): { readonly [key in K]?: V } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [key in K]?: V };
+}

@@ -1,0 +1,65 @@
+/** Fits a request for a response to what its server takes. */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../wire/json.ts";
+import type { Wire } from "../../wire/wire.ts";
+import type { Fitted } from "../provider.ts";
+import { fitEffort } from "./effort.ts";
+import { instructionsChanged } from "./input-instructions.ts";
+import type { Facts } from "./profile.ts";
+import { isDefault, refusedIn } from "./refused.ts";
+
+type Changes = Readonly<Record<string, JsonValue | undefined>>;
+
+export function fitResponse<W extends Wire>(request: W, facts: Facts): Fitted<W> {
+  const json = request.outline();
+  const reasoning = fitReasoning(json, facts);
+  const refused = refusedIn(json, facts.refuses_responses, facts, reasoning.reasons);
+  const included = fitInclude(json, facts, reasoning.reasons);
+  const changes: Changes = {
+    ...boundIn(json, facts),
+    ...reasoning.changes,
+    ...Object.fromEntries(refused.map((key) => [key, undefined])),
+    ...included.changes,
+    ...instructionsChanged(request, facts),
+  };
+  const named = refused.filter((key) => !isDefault(key, json[key]) && !isForKeeping(key));
+  const dropped = [...reasoning.dropped, ...named, ...included.dropped];
+  if (Object.keys(changes).length === 0) return { request, dropped };
+  return { request: request.with(changes) as W, dropped };
+}
+
+/** What is only for the next turn, and the gateway asks for by itself, is no loss where the server has no such thing. */
+function isForKeeping(key: string): boolean {
+  return key === "include";
+}
+
+const logprobs = "message.output_text.logprobs";
+
+/** A model that tells no log probabilities while it reasons refuses to be asked for them here, too. */
+function fitInclude({ include }: JsonObject, { refuses_reasoning: refused = [] }: Facts, reasons: boolean) {
+  const isRefused = reasons && refused.includes("logprobs");
+  if (!isRefused || !Array.isArray(include) || !include.includes(logprobs)) return { changes: {}, dropped: [] };
+  const others = include.filter((word) => word !== logprobs);
+  const changes: Changes = { include: others.length > 0 ? others : undefined };
+  return { changes, dropped: [`include[${logprobs}]`] };
+}
+
+function boundIn({ max_output_tokens: asked }: JsonObject, { least_output: least = 1 }: Facts): Changes {
+  return typeof asked === "number" && asked < least ? { max_output_tokens: least } : {};
+}
+
+/** A server that refuses to hear of an effort refuses the whole of `reasoning`. */
+function fitReasoning({ reasoning }: JsonObject, facts: Facts) {
+  const asked = isObject(reasoning) ? reasoning : {};
+  const { effort = null } = asked;
+  const said: JsonObject = effort === null ? {} : { reasoning_effort: effort };
+  const { changes, dropped, reasons } = fitEffort(said, { ...facts, effort_key: "reasoning_effort" });
+  const named = dropped.map(() => "reasoning.effort");
+  if (!isObject(reasoning)) return { changes: {}, dropped: [], reasons };
+  if (facts.efforts?.length === 0) return { changes: { reasoning: undefined }, dropped: named, reasons };
+  if (Object.keys(changes).length === 0) return { changes: {}, dropped: named, reasons };
+  const { effort: _, ...rest } = asked;
+  const fitted = changes.reasoning_effort;
+  const kept: JsonObject = fitted === undefined ? rest : { ...rest, effort: fitted };
+  return { changes: { reasoning: kept }, dropped: named, reasons };
+}

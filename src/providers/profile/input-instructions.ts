@@ -1,0 +1,40 @@
+/**
+ * Instructions among the items of a request for a response, as the server takes them: `developer` is said as `system` where it is
+ * not known, and where instructions may stand nowhere but first, all of them become `instructions`, in their order.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../wire/json.ts";
+import type { Wire } from "../../wire/wire.ts";
+import type { Facts } from "./profile.ts";
+
+/** Returns what of the request changes: nothing where the server takes it as it is, or nobody says what it takes. */
+export function instructionsChanged(request: Wire, { developer, system }: Facts): Readonly<Record<string, JsonValue>> {
+  const { input } = request.outline();
+  if (!Array.isArray(input) || (developer !== "system" && system !== "first")) return {};
+  if (!input.some(isInstruction)) return {};
+  // What is long may stand otherwise in an outline.
+  const { input: items, instructions } = request.json() as { input: JsonValue[]; instructions?: JsonValue };
+  if (system === "first") return joined(items, instructions ?? null);
+  if (!items.some((item) => isObject(item) && item.role === "developer")) return {};
+  return { input: items.map((item) => (isInstruction(item) ? { ...item, role: "system" } : item)) };
+}
+
+function isInstruction(item: JsonValue): item is JsonObject {
+  return isObject(item) && (item.role === "developer" || item.role === "system");
+}
+
+function joined(items: readonly JsonValue[], instructions: JsonValue): Readonly<Record<string, JsonValue>> {
+  const told = typeof instructions === "string" && instructions !== "" ? [instructions] : [];
+  const texts = [...told, ...items.filter(isInstruction).map(textOf)];
+  return {
+    instructions: texts.filter((text) => text !== "").join("\n\n"),
+    input: items.filter((item) => !isInstruction(item)),
+  };
+}
+
+/** Instructions are text. */
+function textOf({ content }: JsonObject): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join("\n\n");
+}

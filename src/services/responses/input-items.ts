@@ -1,0 +1,134 @@
+/**
+ * What a kept response was an answer to, a page at a time: the items of its request, and of all responses that it went on from
+ * with what they answered. Responses are read one after another, and no further than the page goes.
+ */
+import {
+  type ListResponseInputItemsRequestSchema,
+  ResponseInputItemListSchema,
+} from "../../../gen/modelgateway/v1/responses_pb.ts";
+import type { Answer, Call } from "../../call.ts";
+import { invalidValue, responseInputNotKept, responseNotFound } from "../../errors.ts";
+import type { Link, ResponseStore } from "../../storage/responses.ts";
+import type { JsonObject } from "../../wire/json.ts";
+import { Wire } from "../../wire/wire.ts";
+import { bytesOf, inputItemsOf, type KeptResponses, outputOf, readKept } from "../kept-responses.ts";
+
+export interface InputItemsParts {
+  readonly store: ResponseStore;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+type ListCall = Call<typeof ListResponseInputItemsRequestSchema>;
+
+const defaultLimit = 20;
+/** The most that a page holds, in bytes of JSON, but one item. */
+const mostBytes = 8 * 1024 * 1024;
+
+export async function listInputItems(
+  { request, caller }: ListCall,
+  { store, clock }: InputItemsParts,
+): Promise<Answer<typeof ResponseInputItemListSchema>> {
+  const { id = "", limit = defaultLimit, order = "desc", after, before, include } = request.message();
+  const kept = { store, accountId: caller.accountId, now: clock() };
+  const line = await store.line(kept.accountId, id, kept.now);
+  if (line.length === 0) throw responseNotFound(id);
+  const items = itemsOf(id, line, kept, order === "desc");
+  const { page, hasMore } = await pageOf(items, new Page(limit, after, before));
+  const showsSecrets = include.includes("reasoning.encrypted_content");
+  const data = page.map((item) => toldItem(item, showsSecrets));
+  const [first_id, last_id] = [page[0]?.id ?? null, page.at(-1)?.id ?? null];
+  const body = Wire.ofJson(ResponseInputItemListSchema, { object: "list", data, first_id, last_id, has_more: hasMore });
+  return { kind: "whole", body };
+}
+
+/** Yields the items in the order that is asked for. `line` is newest first. */
+async function* itemsOf(
+  id: string,
+  line: readonly Link[],
+  kept: KeptResponses,
+  newestFirst: boolean,
+): AsyncGenerator<JsonObject> {
+  for await (const response of readKept(kept, newestFirst ? line : line.toReversed(), "id")) {
+    const input = inputItemsOf(response)?.map(({ id, item }) => ({ ...item, id }));
+    if (!input) throw responseInputNotKept(response.id);
+    const items = response.id === id ? input : [...input, ...outputOf(response)];
+    yield* newestFirst ? items.reverse() : items;
+  }
+}
+
+/** Throws a Refusal where an end of the page is not found. */
+async function pageOf(items: AsyncIterable<JsonObject>, page: Page): Promise<{ page: JsonObject[]; hasMore: boolean }> {
+  for await (const item of items) if (page.take(item)) break;
+  return page.taken();
+}
+
+/** Who goes backwards gets the items just before. */
+class Page {
+  readonly #limit: number;
+  readonly #after: string | undefined;
+  readonly #before: string | undefined;
+  readonly #items: JsonObject[] = [];
+  #bytes = 0;
+  #hasMore = false;
+  #hasBegun: boolean;
+  #hasEnded: boolean;
+
+  constructor(limit: number, after: string | undefined, before: string | undefined) {
+    this.#limit = limit;
+    this.#after = after;
+    this.#before = before;
+    this.#hasBegun = after === undefined;
+    this.#hasEnded = before === undefined;
+  }
+
+  /** Returns true once it wants no more. */
+  take(item: JsonObject): boolean {
+    if (!this.#hasBegun) {
+      this.#hasBegun = item.id === this.#after;
+      return false;
+    }
+    if (this.#before !== undefined && item.id === this.#before) {
+      this.#hasEnded = true;
+      return true;
+    }
+    if (this.#before === undefined && this.#isFull(bytesOf(item))) {
+      this.#hasMore = true;
+      return true;
+    }
+    this.#items.push(item);
+    this.#bytes += bytesOf(item);
+    // Going backwards the first of those that are held so far lies before the page.
+    while (this.#items.length > this.#limit || (this.#items.length > 1 && this.#bytes > mostBytes)) this.#drop();
+    return false;
+  }
+
+  #isFull(more: number): boolean {
+    return this.#items.length >= this.#limit || (this.#items.length > 0 && this.#bytes + more > mostBytes);
+  }
+
+  #drop(): void {
+    this.#bytes -= bytesOf(this.#items.shift() ?? []);
+    this.#hasMore = true;
+  }
+
+  taken(): { page: JsonObject[]; hasMore: boolean } {
+    if (!this.#hasBegun) throw invalidValue("after", "no item of this response has this id");
+    if (!this.#hasEnded) throw invalidValue("before", "no item of this response has this id, or none after `after`");
+    return { page: this.#items, hasMore: this.#hasMore };
+  }
+}
+
+/** Writes an item as lists have it: with its type, its text as a part, and without what is for the model alone. */
+function toldItem(item: JsonObject, showsSecrets: boolean): JsonObject {
+  const { type = "message", content, encrypted_content, ...rest } = item;
+  const told: JsonObject = { ...rest, type };
+  if (content !== undefined) told.content = typeof content === "string" ? [textPart(item, content)] : content;
+  if (encrypted_content !== undefined && (showsSecrets || type !== "reasoning"))
+    told.encrypted_content = encrypted_content;
+  return told;
+}
+
+function textPart({ role }: JsonObject, text: string): JsonObject {
+  return role === "assistant" ? { type: "output_text", text, annotations: [] } : { type: "input_text", text };
+}

@@ -1,0 +1,20 @@
+/** How a response in the background is told that came to nothing, and any that is told whole. */
+import { ModelResponseSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
+import type { Answer } from "../../call.ts";
+import type { Refusal } from "../../errors.ts";
+import type { JsonObject } from "../../wire/json.ts";
+import { Wire } from "../../wire/wire.ts";
+
+/** Says of a response that it failed, and by what. */
+export function failedJson(response: JsonObject, { status, message }: Refusal): JsonObject {
+  const code = status >= 500 ? "server_error" : status === 429 ? "rate_limit_exceeded" : "invalid_prompt";
+  return { ...response, status: "failed", error: { code, message } };
+}
+
+export function cancelledJson(response: JsonObject): JsonObject {
+  return { ...response, status: "cancelled" };
+}
+
+export function toldResponse(json: JsonObject): Answer<typeof ModelResponseSchema> {
+  return { kind: "whole", body: Wire.ofJson(ModelResponseSchema, json) };
+}

@@ -1,0 +1,217 @@
+/**
+ * Doubles of the servers that are asked for responses: what each refuses, by its public documentation, its source, or what its users
+ * have met. Written apart from the profiles, so that each holds the other to it.
+ */
+type Json = Readonly<Record<string, unknown>>;
+
+export interface ResponseRequest extends Json {
+  readonly model: string;
+  readonly input: string | readonly Json[];
+}
+
+/** Says what is wrong with a request; undefined where nothing is. */
+export type ResponseRule = (request: ResponseRequest) => string | undefined;
+
+const has = (value: unknown) => value !== undefined && value !== null;
+
+function itemsOf({ input }: ResponseRequest): readonly Json[] {
+  return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
+}
+
+/** The keys of OpenAI's reference, and those that its own agents send. */
+const known = new Set([
+  ...[
+    "model",
+    "input",
+    "instructions",
+    "max_output_tokens",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "reasoning",
+  ],
+  ...["text", "include", "store", "stream", "stream_options", "temperature", "top_p", "top_logprobs", "truncation"],
+  ...["metadata", "user", "safety_identifier", "service_tier", "prompt_cache_key", "prompt_cache_retention"],
+  ...["max_tool_calls", "context_management", "client_metadata", "moderation"],
+]);
+
+const onlyKnown: ResponseRule = (request) => {
+  const odd = Object.keys(request).find((key) => !known.has(key));
+  return odd && `Unknown parameter: '${odd}'.`;
+};
+
+/** The gateway keeps what is kept. */
+const keepsNothing: ResponseRule = ({ store, previous_response_id: previous }) =>
+  store !== false || has(previous) ? "Responses must not be kept here." : undefined;
+
+/** A result belongs to a call that stands before it. */
+const noOrphans: ResponseRule = (request) => {
+  const called = new Set<unknown>();
+  for (const { type, call_id: id } of itemsOf(request)) {
+    if (type === "function_call" || type === "custom_tool_call") called.add(id);
+    if ((type === "function_call_output" || type === "custom_tool_call_output") && !called.has(id)) {
+      return `No tool call found for function call output with call_id ${id}.`;
+    }
+  }
+  return undefined;
+};
+
+/** What was not kept there comes back whole, and followed by what it led to. */
+const reasoningWhole: ResponseRule = (request) => {
+  const items = itemsOf(request);
+  for (const [i, item] of items.entries()) {
+    if (item.type !== "reasoning") continue;
+    if (!has(item.encrypted_content)) return `Item with id '${item.id}' not found. Items are not persisted.`;
+    if (!`${item.encrypted_content}`.startsWith("gAAA")) return "The encrypted content could not be verified.";
+    // Its content is held to its id, where that is sent.
+    if (has(item.id) && `${item.encrypted_content}` !== `gAAA-${item.id}`)
+      return "Encrypted content item_id did not match.";
+    const next = items.slice(i + 1).find(({ type }) => type !== "reasoning");
+    const follows = next && (next.role === "assistant" || /_call$/.test(`${next.type}`));
+    if (!follows) return `Item '${item.id}' of type 'reasoning' was provided without its required following item.`;
+  }
+  return undefined;
+};
+
+/** Ids of items are its own, where there are any. */
+const ownIds: ResponseRule = (request) => {
+  const odd = itemsOf(request).find(({ id }) => has(id) && !/^(msg|rs|fc|ctc|cmp|ws|mcpr)_v\w*$/.test(`${id}`));
+  return odd && `Invalid 'input.id': '${odd.id}'.`;
+};
+
+const partsOf: ResponseRule = (request) => {
+  for (const { role, content } of itemsOf(request)) {
+    if (!Array.isArray(content)) continue;
+    const taken = role === "assistant" ? /^(output_text|refusal)$/ : /^input_(text|image|file)$/;
+    const odd = (content as readonly Json[]).find(({ type }) => !taken.test(`${type}`));
+    if (odd) return `Invalid value: '${odd.type}'.`;
+  }
+  return undefined;
+};
+
+const flatTools: ResponseRule = ({ tools, tool_choice: choice }) => {
+  if (!Array.isArray(tools)) return has(choice) && choice !== "auto" && choice !== "none" ? "no tools" : undefined;
+  const odd = tools.find((tool) => ["function", "custom"].includes(tool.type) && typeof tool.name !== "string");
+  return odd && "Missing required parameter: 'tools[0].name'.";
+};
+
+/** A function is held to its schema unless it says that it is not, and a schema of that kind is closed. */
+const strictTools: ResponseRule = ({ tools = [] }) => {
+  const loose = (tools as readonly Json[]).find(({ type, strict, parameters }) => {
+    return type === "function" && strict !== false && (parameters as Json).additionalProperties !== false;
+  });
+  return loose && "Invalid schema for function: 'additionalProperties' is required to be supplied and to be false.";
+};
+
+/** `unasked` is how much the model reasons unless it is told; undefined where it does not. */
+const reasonsSo =
+  (unasked: string | undefined, efforts: readonly string[]): ResponseRule =>
+  ({ reasoning, include = [], temperature, top_p: topP, max_output_tokens: bound }) => {
+    const { effort = null } = (reasoning ?? {}) as Json;
+    if (unasked === undefined) {
+      if (has(reasoning)) return "Unsupported parameter: 'reasoning.effort' is not supported with this model.";
+      if ((include as readonly string[]).includes("reasoning.encrypted_content"))
+        return "Encrypted content is not supported with this model.";
+      return undefined;
+    }
+    if (effort !== null && !efforts.includes(effort as string)) return `Unsupported value: '${effort}'.`;
+    if (has(bound) && (bound as number) < 16) return "Invalid 'max_output_tokens': integer below minimum value.";
+    const isReasoning = (effort ?? unasked) !== "none";
+    if (isReasoning && (include as readonly string[]).includes("message.output_text.logprobs"))
+      return "logprobs are not supported with reasoning models.";
+    if (isReasoning && [temperature, topP].some((value) => has(value) && value !== 1))
+      return "Unsupported parameter: 'temperature' is not supported with this model.";
+    return undefined;
+  };
+
+export function openAiResponses(unasked: string | undefined, efforts: readonly string[]): readonly ResponseRule[] {
+  const items = [noOrphans, reasoningWhole, ownIds, partsOf];
+  return [onlyKnown, keepsNothing, ...items, flatTools, strictTools, reasonsSo(unasked, efforts)];
+}
+
+const onlyFunctions: ResponseRule = ({ tools = [] }) =>
+  (tools as readonly Json[]).some(({ type }) => type !== "function") ? "only function tools are supported" : undefined;
+
+const plainItems: ResponseRule = (request) => {
+  const taken = /^(message|function_call|function_call_output|reasoning)$/;
+  const odd = itemsOf(request).find(({ type = "message" }) => !taken.test(`${type}`));
+  return odd && `unknown item ${odd.type}`;
+};
+
+const onlyWith =
+  (...keys: readonly string[]): ResponseRule =>
+  (request) => {
+    const found = keys.find((key) => has(request[key]));
+    return found && `'${found}' is not supported`;
+  };
+
+/** Templates of open models, behind vLLM's responses: instructions are one, and stand first. */
+const instructionsFirst: ResponseRule = (request) => {
+  const roles = itemsOf(request).map(({ role }) => role);
+  if (roles.includes("developer")) return "Unexpected message role.";
+  const isLate = roles.some((role, i) => role === "system" && (i > 0 || has(request.instructions)));
+  return isLate ? "System message must be at the beginning." : undefined;
+};
+
+const noEncrypted: ResponseRule = (request) =>
+  itemsOf(request).some(({ type, content }) => type === "reasoning" && !Array.isArray(content))
+    ? "reasoning without content"
+    : undefined;
+
+export const vllmResponses: readonly ResponseRule[] = [
+  keepsNothing,
+  onlyFunctions,
+  plainItems,
+  instructionsFirst,
+  noEncrypted,
+  noOrphans,
+];
+
+const grok = new Set([
+  ...[
+    "model",
+    "input",
+    "instructions",
+    "max_output_tokens",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "reasoning",
+  ],
+  ...[
+    "text",
+    "include",
+    "store",
+    "stream",
+    "temperature",
+    "top_p",
+    "top_logprobs",
+    "user",
+    "prompt_cache_key",
+    "logprobs",
+  ],
+]);
+
+export const xaiResponses: readonly ResponseRule[] = [
+  keepsNothing,
+  onlyFunctions,
+  plainItems,
+  noOrphans,
+  ({ include = [] }) =>
+    (include as readonly string[]).some((word) => word !== "reasoning.encrypted_content") ? "include" : undefined,
+  ({ reasoning }) => {
+    const { effort = null } = (reasoning ?? {}) as Json;
+    return effort === null || ["low", "medium", "high"].includes(effort as string) ? undefined : `effort ${effort}`;
+  },
+  (request) => (Object.keys(request).every((key) => grok.has(key)) ? undefined : "unknown key"),
+];
+
+export const groqResponses: readonly ResponseRule[] = [
+  onlyWith("store", "include", "truncation", "safety_identifier", "prompt_cache_key", "previous_response_id"),
+  onlyFunctions,
+  plainItems,
+  noOrphans,
+  ({ reasoning }) => (has(reasoning) ? "reasoning is not supported with this model" : undefined),
+];
+
+export const openRouterResponses: readonly ResponseRule[] = [keepsNothing, plainItems, noOrphans];
