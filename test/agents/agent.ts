@@ -44,6 +44,8 @@ export interface Agent {
   readonly bin: string;
   /** The gateway's API that it speaks. */
   readonly speaks: string;
+  /** The name by which it asks for a model; undefined where that is the upstream's own. */
+  readonly model?: string;
   setup(place: Place): Setup;
   /** What keeps it from talking to anybody else. */
   readonly quiet: Readonly<Record<string, string>>;

@@ -2,10 +2,19 @@
 import type { Agent } from "./agent.ts";
 import { claudeCode } from "./clients/claude-code.ts";
 import { cline } from "./clients/cline.ts";
-import { codex } from "./clients/codex.ts";
+import { codex, codexByName } from "./clients/codex.ts";
 import { continueCli } from "./clients/continue.ts";
 import { openaiAgents } from "./clients/openai-agents.ts";
 import { opencode } from "./clients/opencode.ts";
 import { qwenCode } from "./clients/qwen-code.ts";
 
-export const agents: readonly Agent[] = [claudeCode, codex, opencode, cline, continueCli, qwenCode, openaiAgents];
+export const agents: readonly Agent[] = [
+  claudeCode,
+  codex,
+  codexByName,
+  opencode,
+  cline,
+  continueCli,
+  qwenCode,
+  openaiAgents,
+];

@@ -58,9 +58,11 @@ const example: Place = {
   mcp: { command: "node", args: ["/path/to/your-mcp-server.js"], env: { ANY: "variable" } },
 };
 
-/** Returns the part of the page with what each agent's user sets, as the agents of the test have it. */
+/** Returns the part of the page with what each agent's user sets, as the agents of the test have it: the first of each package. */
 export function settings(): string {
-  return agents.map(settingsOf).join("\n\n");
+  const seen = new Set<string>();
+  const firsts = agents.filter(({ package: name }) => !seen.has(name) && seen.add(name));
+  return firsts.map(settingsOf).join("\n\n");
 }
 
 function settingsOf(agent: Agent): string {

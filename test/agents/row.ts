@@ -1,6 +1,4 @@
 /** One agent over one upstream: its scenes, and what the gateway's books and log say afterwards. */
-import { subscribe } from "node:diagnostics_channel";
-import type { IncomingMessage } from "node:http";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Agent, SceneName } from "./agent.ts";
 import type { UpstreamName } from "./model/server.ts";
@@ -16,7 +14,7 @@ export interface Row {
   /** What is wrong beside the scenes. */
   readonly faults: readonly string[];
   readonly seconds: number;
-  /** From the agent's start to its first request, the median of its runs. */
+  /** From the agent's start to its first request at the upstream, the median of its runs. */
   readonly firstRequestMs: number | undefined;
 }
 
@@ -24,7 +22,6 @@ export async function playRow(agent: Agent, file: string, upstream: UpstreamName
   const stage = await setStage(agent, upstream, keep);
   if (keep) console.log(`  ${stage.folder}`);
   const player: Player = { agent, file, stage, runs: [] };
-  const arrivals = hearArrivals(stage);
   const startedAt = performance.now();
   const played = new Map<SceneName, string | undefined>();
   for (const [name, play] of scenes) {
@@ -33,15 +30,15 @@ export async function playRow(agent: Agent, file: string, upstream: UpstreamName
     played.set(name, fault);
   }
   const seconds = (performance.now() - startedAt) / 1000;
-  const firstRequestMs = median(player.runs.flatMap((ran) => waitIn(ran, arrivals)));
+  const firstRequestMs = median(player.runs.flatMap((ran) => waitIn(ran, stage)));
   const faults = [...faultsOf(stage), ...(await tooLate(player, firstRequestMs))];
   await stage.close().catch((error: unknown) => void faults.push(messageOf(error)));
   return { agent, upstream, scenes: played, faults, seconds, firstRequestMs };
 }
 
-function waitIn({ startedAt, tookMs }: Ran, arrivals: readonly number[]): number[] {
-  const first = arrivals.find((at) => at >= startedAt && at <= startedAt + tookMs);
-  return first === undefined ? [] : [first - startedAt];
+function waitIn({ startedAt, tookMs }: Ran, { server }: Stage): number[] {
+  const first = server.played.find(({ at }) => at >= startedAt && at <= startedAt + tookMs);
+  return first === undefined ? [] : [first.at - startedAt];
 }
 
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1];
@@ -76,16 +73,4 @@ function faultsOf({ gateway, server, books }: Stage): string[] {
   const charged = requests.filter(({ outcome, cost }) => outcome === Outcome.ANSWERED && cost > 0).length;
   const uncharged = charged === server.played.length ? [] : [`${charged} calls charged of ${server.played.length}`];
   return [...new Set([...failed, ...refused, ...uncharged])];
-}
-
-/** Collects the times at which models are asked, by `performance.now()`. */
-function hearArrivals({ gateway }: Stage): number[] {
-  const arrivals: number[] = [];
-  const port = String(gateway.port);
-  subscribe("http.server.request.start", (message) => {
-    const { request } = message as { request: IncomingMessage };
-    if (request.headers.host?.endsWith(port) && /responses|messages|completions/.test(request.url ?? ""))
-      arrivals.push(performance.now());
-  });
-  return arrivals;
 }

@@ -28,8 +28,9 @@ export async function setStage(agent: Agent, upstream: UpstreamName, keep: boole
   const stampLog = join(folder, "stamps.log");
   await Promise.all([home, work].map((path) => mkdir(path)));
   const server = await startModelServer(upstream);
+  const { model = modelAt[upstream] } = agent;
   const file = join(folder, "gateway.yaml");
-  await writeFile(file, configuration(upstream, server.upstream.baseUrl));
+  await writeFile(file, configuration(upstream, server.upstream.baseUrl, model));
   const { upstreams, models } = loadConfig(file, {});
   const gateway = await startTestGateway(
     { upstreams, models, embeddedModels: false },
@@ -38,7 +39,7 @@ export async function setStage(agent: Agent, upstream: UpstreamName, keep: boole
   const { rootUrl, apiKey } = gateway;
   const args = [join(import.meta.dirname, "mcp-server.ts")];
   const mcp = { command: process.execPath, args, env: { STAMP_LOG: stampLog } };
-  const place: Place = { rootUrl, apiKey, model: modelAt[upstream], mcp };
+  const place: Place = { rootUrl, apiKey, model, mcp };
   await writeAll(home, agent.setup(place).files);
   await writeFile(join(work, "picture.png"), picture);
   const books = openBooks(gateway.databasePath, gateway.storage);
@@ -58,16 +59,17 @@ export async function setStage(agent: Agent, upstream: UpstreamName, keep: boole
  * The server of an open model is of no vendor that the gateway knows. What goes to it in its own words goes as it came, but for what
  * its profile says: it takes no lists of texts where a text is usual.
  */
-function configuration(upstream: UpstreamName, baseUrl: string): string {
+function configuration(upstream: UpstreamName, baseUrl: string, model: string): string {
   const kind = upstream === "anthropic" ? "anthropic" : "openai";
   const known = upstream === "strict" ? "profile: { plain_text: [system, assistant, tool] }" : `vendor: ${upstream}`;
-  const price = "{ input: '3', output: '15', cache_read: '1', cache_write: '4', cache_write_hour: '6' }";
+  const price =
+    "{ input: '3', output: '15', cache_read: '1', cache_write: '4', cache_write_hour: '6', web_search: '0.01' }";
   const targets = `[{ upstream: far, model: ${modelAt[upstream]} }]`;
   return `
 upstreams:
   - { name: far, kind: ${kind}, base_url: "${baseUrl}", api_key: upstream-key-0123456789, ${known} }
 models:
-  - { id: ${modelAt[upstream]}, aliases: [gpt-alias], family: tried, kind: chat, context_window: 400000, max_output_tokens: 32000, price: ${price}, targets: ${targets} }
+  - { id: ${model}, aliases: [gpt-alias], family: tried, kind: chat, context_window: 400000, max_output_tokens: 32000, price: ${price}, targets: ${targets} }
 `;
 }
 

@@ -17,8 +17,16 @@ export const codex: Agent = {
   ],
   startsWithinMs: 1000,
   notes:
-    "`CODEX_API_KEY` is for `codex exec`; the window takes the key by `printenv GATEWAY_API_KEY | codex login --with-api-key`. `model_auto_compact_token_limit` is when it sums a session up, and `model_context_window` says how much a model takes that it does not know. Nothing of `[model_providers]` is needed.",
+    '`CODEX_API_KEY` is for `codex exec`; the window takes the key by `printenv GATEWAY_API_KEY | codex login --with-api-key`. `model_auto_compact_token_limit` is when it sums a session up, and `model_context_window` says how much a model takes that it does not know. It offers web search with each request: a model of gateway.yaml that is asked by `/responses` needs a price for it (`web_search`), or `web_search = "disabled"` stands here. Nothing of `[model_providers]` is needed.',
   lacks: {},
+};
+
+/** Of a model that it knows it asks for all that its makers' own server takes: tools in the conversation, in namespaces, and of free text. */
+export const codexByName: Agent = {
+  ...codex,
+  name: "codex-by-name",
+  title: "Codex, with a model by a name that it knows",
+  model: "gpt-6-sol",
 };
 
 function configuration({ rootUrl, model, mcp }: Place): string {

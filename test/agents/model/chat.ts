@@ -54,7 +54,7 @@ function usageOf({ promptTokens }: Reply) {
 
 function answer(exchange: ScriptedExchange, body: Body, reply: Reply, id: string): void {
   const head = { id: `chatcmpl-${id}`, created: 1, model: body.model };
-  const calls = reply.call && [functionCall(reply.call.tool.name, JSON.stringify(reply.call.arguments), id)];
+  const calls = reply.call && [callOf(reply.call, id)];
   const finish_reason = calls ? "tool_calls" : "stop";
   if (!body.stream) {
     const message = { role: "assistant", content: calls ? null : reply.text, ...(calls && { tool_calls: calls }) };
@@ -68,7 +68,7 @@ function answer(exchange: ScriptedExchange, body: Body, reply: Reply, id: string
   };
   const counted = (body.stream_options as Body | undefined)?.include_usage === true;
   const usage = { ...chunk({}), choices: [], usage: usageOf(reply) };
-  const deltas = calls ? callDeltas(calls[0] as FunctionCall) : cut(reply.text).map((content) => ({ content }));
+  const deltas = calls ? callDeltas(calls[0] as Body) : cut(reply.text).map((content) => ({ content }));
   exchange.stream(
     chunk({ role: "assistant", content: calls ? null : "" }),
     ...deltas.map((delta) => chunk(delta)),
@@ -77,16 +77,16 @@ function answer(exchange: ScriptedExchange, body: Body, reply: Reply, id: string
   );
 }
 
-type FunctionCall = ReturnType<typeof functionCall>;
+/** A call of a function, or of a tool that takes free text. */
+function callOf({ tool: { name }, arguments: args }: NonNullable<Reply["call"]>, id: string): Body {
+  if (typeof args === "string") return { id: `call_${id}`, type: "custom", custom: { name, input: args } };
+  return { id: `call_${id}`, type: "function", function: { name, arguments: JSON.stringify(args) } };
+}
 
-const functionCall = (name: string, text: string, id: string) => ({
-  id: `call_${id}`,
-  type: "function",
-  function: { name, arguments: text },
-});
-
-function callDeltas({ function: { name, arguments: text }, ...call }: FunctionCall): object[] {
-  const begun = { index: 0, ...call, function: { name, arguments: "" } };
-  const pieces = cut(text).map((piece) => ({ index: 0, function: { arguments: piece } }));
+function callDeltas(call: Body): object[] {
+  const [kind, key] = call.type === "custom" ? ["custom", "input"] : ["function", "arguments"];
+  const { name, [key as string]: text } = call[kind as string] as Readonly<Record<string, string>>;
+  const begun = { index: 0, ...call, [kind as string]: { name, [key as string]: "" } };
+  const pieces = cut(text as string).map((piece) => ({ index: 0, [kind as string]: { [key as string]: piece } }));
   return [begun, ...pieces].map((delta) => ({ tool_calls: [delta] }));
 }

@@ -28,6 +28,7 @@ export interface Tool {
   readonly name: string;
   /** JSON Schema of its arguments; undefined where it takes free text. */
   readonly schema: Schema | undefined;
+  readonly namespace?: string;
 }
 
 export interface Schema {
@@ -42,7 +43,8 @@ export interface Reply {
   /** The plan that was played; `side` where there is none. */
   readonly plan: string;
   readonly text: string;
-  readonly call?: { readonly tool: Tool; readonly arguments: Readonly<Record<string, unknown>> };
+  /** Its arguments are a text where the tool takes free text. */
+  readonly call?: { readonly tool: Tool; readonly arguments: Readonly<Record<string, unknown>> | string };
   /** Tokens of the prompt, as the usage tells them. */
   readonly promptTokens: number;
 }
@@ -110,13 +112,26 @@ function isSideJob(turns: readonly Turn[], since: readonly Turn[], tools: readon
   return tools.length === 0 && turns.some(({ role, text }) => role === "system" && summaryPattern.test(text));
 }
 
+const shells =
+  /^(bash|shell|exec_command|shell_command|local_shell|run_shell|run_shell_command|run_commands?|execute_command|run_terminal_command)$/i;
+
 function callShell(plan: string, tools: readonly Tool[]): Reply {
-  const tool = find(
-    tools,
-    /^(bash|shell|exec_command|shell_command|local_shell|run_shell|run_shell_command|run_commands?|execute_command|run_terminal_command)$/i,
-  );
-  return tool ? call(plan, tool, { command }) : say(plan, `There is no shell among ${named(tools)}.`);
+  const tool = find(tools, shells);
+  if (tool) return call(plan, tool, { command });
+  const code = `text(await tools.exec_command({ cmd: ${JSON.stringify(command)} }));`;
+  return callCode(plan, tools, code) ?? say(plan, `There is no shell among ${named(tools)}.`);
 }
+
+/** Writes code for agents whose one tool runs it, and has their other tools for functions. */
+function callCode(plan: string, tools: readonly Tool[], code: string): Reply | undefined {
+  const tool = find(tools, /^(functions__)?exec$/);
+  if (!tool) return undefined;
+  const [key] = Object.keys(tool.schema?.properties ?? {});
+  return { ...say(plan, ""), call: { tool, arguments: key === undefined ? code : { [key]: code } } };
+}
+
+const stampCode = `const { name } = ALL_TOOLS.find((tool) => tool.name.endsWith("stamp"));
+text(await tools[name]({ text: "pear" }));`;
 
 /** Looks for the tool where it is not among those of the request, and calls it through another where it is found but not there. */
 function callStamp(tools: readonly Tool[], found: Turn | undefined): Reply {
@@ -127,7 +142,8 @@ function callStamp(tools: readonly Tool[], found: Turn | undefined): Reply {
   if (other && name)
     return { ...say("mcp", ""), call: { tool: other, arguments: { name, arguments: { text: "pear" } } } };
   const search = found ? undefined : find(tools, /^tool_?search/i);
-  return search ? call("mcp", search, { query: "stamp" }) : say("mcp", `There is no stamp among ${named(tools)}.`);
+  if (search) return call("mcp", search, { query: "stamp" });
+  return callCode("mcp", tools, stampCode) ?? say("mcp", `There is no stamp among ${named(tools)}.`);
 }
 
 function callReader(tools: readonly Tool[], path: string): Reply {

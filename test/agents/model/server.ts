@@ -8,7 +8,7 @@ import { type StrictServer, strictServers } from "../../support/strict-servers.t
 import { chatOf } from "./chat.ts";
 import { messages } from "./messages.ts";
 import { type Asked, play, type Reply } from "./plan.ts";
-import { responses } from "./responses.ts";
+import { responsesOf } from "./responses.ts";
 import type { Body, Spoken } from "./spoken.ts";
 
 export const upstreamNames = ["openai", "anthropic", "strict"] as const;
@@ -16,7 +16,7 @@ export type UpstreamName = (typeof upstreamNames)[number];
 
 /** The model that each of them serves, by which agents ask for it. */
 export const modelAt: Readonly<Record<UpstreamName, string>> = {
-  openai: "gpt-5.1",
+  openai: "gpt-6-sol",
   anthropic: "claude-sonnet-4-6",
   strict: "open-model",
 };
@@ -40,7 +40,10 @@ const serverOf = (vendor: string, model?: string) =>
 
 /** The paths that each has; any other is 404. */
 const served: Readonly<Record<UpstreamName, Readonly<Record<string, Spoken>>>> = {
-  openai: { "/v1/chat/completions": chatOf(serverOf("openai", modelAt.openai)), "/v1/responses": responses },
+  openai: {
+    "/v1/chat/completions": chatOf(serverOf("openai", modelAt.openai)),
+    "/v1/responses": responsesOf(serverOf("openai", modelAt.openai)),
+  },
   anthropic: { "/v1/messages": messages },
   strict: { "/v1/chat/completions": chatOf(serverOf("nobody's"), plainKeys) },
 };
@@ -48,6 +51,8 @@ const served: Readonly<Record<UpstreamName, Readonly<Record<string, Spoken>>>> =
 /** A request that the model was asked, and what it said. */
 export interface Played {
   readonly path: string;
+  /** When it came, by `performance.now()`. */
+  readonly at: number;
   readonly body: Body;
   readonly asked: Asked;
   readonly reply: Reply;
@@ -70,6 +75,7 @@ export async function startModelServer(name: UpstreamName): Promise<ModelServer>
     else refuse(exchange, 404, { error: { message: `there is no ${path}`, type: "not_found" } });
   }
   function speak(exchange: ScriptedExchange, path: string, spoken: Spoken): void {
+    const at = performance.now();
     const body = JSON.parse(exchange.body.toString()) as Body;
     const fault = spoken.refuses(body);
     if (fault) {
@@ -78,7 +84,7 @@ export async function startModelServer(name: UpstreamName): Promise<ModelServer>
     }
     const asked = spoken.read(body);
     const reply = play(asked);
-    played.push({ path, body, asked, reply });
+    played.push({ path, at, body, asked, reply });
     spoken.answer(exchange, body, reply, `${name}${played.length}`);
   }
   function refuse(exchange: ScriptedExchange, status: number, fault: object): void {
