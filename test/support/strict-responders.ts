@@ -73,9 +73,10 @@ const reasoningWhole: ResponseRule = (request) => {
   return undefined;
 };
 
-/** Ids of items are its own, where there are any. */
+/** Ids of items are its own, where there are any, or of an agent of its makers, which gives its items UUIDs. */
 const ownIds: ResponseRule = (request) => {
-  const odd = itemsOf(request).find(({ id }) => has(id) && !/^(msg|rs|fc|ctc|cmp|ws|mcpr)_v\w*$/.test(`${id}`));
+  const own = /^((msg|rs|fc|ctc|cmp|ws|mcpr)_v\w*|[a-z]+_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+  const odd = itemsOf(request).find(({ id }) => has(id) && !own.test(`${id}`));
   return odd && `Invalid 'input.id': '${odd.id}'.`;
 };
 

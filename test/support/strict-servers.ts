@@ -257,6 +257,7 @@ export const strictServers: readonly StrictServer[] = [
       onlyFunctions,
       plainText("system", "assistant", "tool"),
       without("reasoning_effort", "max_completion_tokens", "store", "metadata", "client_metadata"),
+      without("prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "verbosity"),
     ],
   },
 ];

@@ -35,13 +35,16 @@ const usual: NonNullable<ProfileConfig["operations"]> = {
   speech: "/audio/speech",
 };
 
+/** Keys that only help a server along: OpenAI's own, which servers refuse that take no key that they do not know. */
+const hints = ["prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "verbosity"];
+
 const careful: AllFacts = {
   output_bound: "max_tokens",
   least_output: 1,
   developer: "system",
   system: "first",
   plain_text: ["system", "assistant", "tool"],
-  refuses: [],
+  refuses: hints,
   refuses_reasoning: [],
   refuses_responses: [],
   responses: "when_asked",
