@@ -565,6 +565,27 @@ describe("the profile of an upstream", () => {
       "6: upstreams[0].api_keys: expected either api_key or api_keys, not both",
     ]);
   });
+
+  test("is refused where its server has nothing for a model, or another dialect", async () => {
+    const models = (more: string) =>
+      `models:\n  - { id: m, family: f, ${more}, targets: [{ upstream: near, model: x }] }\n`;
+    const serving = (profile: string, model: string) => faultsOf(at(`    profile: ${profile}\n${models(model)}`));
+    const none = (kind: string) => [
+      `7: models[0].targets[0].upstream: the profile of "near" has no path in \`operations\` for models of kind ${kind}`,
+    ];
+    expect(await serving("{ operations: { chat: /c } }", "kind: embedding")).toEqual(none("embedding"));
+    expect(await serving("{ operations: { chat: /c } }", "kind: speech")).toEqual(none("speech"));
+    expect(await serving("{ operations: { embeddings: /e } }", "kind: chat")).toEqual(none("chat"));
+    expect(await serving("{ operations: { completions: /c } }", "kind: chat")).toEqual(none("chat"));
+    expect(await serving("{ operations: { completions: /c } }", "kind: chat, completions: native")).toEqual([]);
+    expect(await serving("{ operations: { responses: /r } }", "kind: chat")).toEqual([]);
+    expect(await serving("{ operations: { responses: /r }, responses: never }", "kind: chat")).toEqual(none("chat"));
+    expect(await serving("{ responses: never }", "kind: chat")).toEqual([]);
+    const other = "upstreams:\n  - { name: a, kind: anthropic, base_url: http://x, profile: { system: first } }\n";
+    expect(await faultsOf(other)).toEqual([
+      "2: upstreams[0].profile: only upstreams of kind openai have one; leave it out",
+    ]);
+  });
 });
 
 describe("the catalogue's prices, which are in dollars", () => {
@@ -833,7 +854,19 @@ upstreams:
   test("is not served as long as nobody is there", async () => {
     const { discovered, logged } = await ask(loadConfig(undefined, { OPENAI_BASE_URL: "http://127.0.0.1:1/v1" }));
     expect(discovered.models).toEqual([]);
-    expect(logged).toMatchObject([{ level: 40, cause: expect.stringContaining("ECONNREFUSED") }]);
+    const remedy = expect.stringContaining("runs");
+    expect(logged).toMatchObject([{ level: 40, cause: expect.stringContaining("ECONNREFUSED"), remedy }]);
+  });
+
+  test("that wants a key is told apart from one at a wrong address", async () => {
+    for (const [status, remedy] of [
+      [401, /OPENAI_API_KEY/],
+      [404, /`\/v1`/],
+    ] as const) {
+      const base = await serverOf((_, res) => void res.writeHead(status).end());
+      const { logged } = await ask(loadConfig(undefined, { OPENAI_BASE_URL: base }));
+      expect(logged).toMatchObject([{ remedy: expect.stringMatching(remedy) }]);
+    }
   });
 
   test("does not keep the others waiting, and takes from those that answer", async () => {

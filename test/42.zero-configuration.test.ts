@@ -25,7 +25,8 @@ let rootUrl: string;
 
 beforeAll(async () => {
   local = await startScriptedUpstream((exchange) => {
-    if (exchange.path.endsWith("/models")) return exchange.json(200, { object: "list", data: [{ id: "llama3.2:3b" }] });
+    const data = ["llama3.2:3b", "gpt-4o-mini"].map((id) => ({ id }));
+    if (exchange.path.endsWith("/models")) return exchange.json(200, { object: "list", data });
     const message = { role: "assistant", content: "Hello." };
     const choices = [{ index: 0, message, finish_reason: "stop" }];
     const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
@@ -84,7 +85,7 @@ describe("with OPENAI_BASE_URL alone", () => {
     });
   });
 
-  test("a server that is down at the start is served once it is there, without a restart", async () => {
+  test("a server that is down at the start is served once it is there, without a restart; what its models cost is told then", async () => {
     const port = await freePort();
     await start({ OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` });
     const own = await keyOf("mine");
@@ -92,6 +93,14 @@ describe("with OPENAI_BASE_URL alone", () => {
     const late = await startScriptedUpstream(local.script, port);
     try {
       await eventually(async () => expect((await say(own)).status).toBe(200), 20_000);
+      const { stderr = "" } = (await server?.stop()) ?? {};
+      const lines = stderr.split("\n").filter((line) => line.startsWith("{"));
+      const warnings = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40);
+      expect(warnings).toMatchObject([
+        { cause: expect.stringContaining("ECONNREFUSED"), remedy: expect.stringContaining("address") },
+        { rate: "1 USD = 155.00 JPY", remedy: expect.stringContaining("catalogue_prices.dollar") },
+        { models: 1, remedy: expect.stringContaining("unpriced_models") },
+      ]);
     } finally {
       await late.close();
     }
