@@ -16,6 +16,8 @@ import { type Config, ConfigError, type Environment, loadConfig, type ModelConfi
 import { discoverModels } from "../src/config/discover.ts";
 import { fileSchema } from "../src/config/schema.ts";
 import { vendorsSchema } from "../src/config/schema-models.ts";
+import { fitEffort } from "../src/providers/profile/effort.ts";
+import { createProfile } from "../src/providers/profile/profile.ts";
 import { root, temporaryFolder } from "./support/command.ts";
 
 const example = join(root, "gateway.example.yaml");
@@ -524,6 +526,9 @@ describe("the profile of an upstream", () => {
     const own = "    vendor: mistral\n    profile: { system: anywhere, models: [{ match: [x], efforts: [] }] }\n";
     expect(await profileAt(own)).toMatchObject({ include_usage: false, system: "anywhere" });
     expect((await profileAt(own))?.models?.at(-1)).toEqual({ match: ["x"], efforts: [] });
+    const openai = await profileAt("    vendor: openai\n    profile: { responses: never, efforts: [low] }\n");
+    // Also where the vendor's says something else of the model.
+    expect(createProfile(openai ?? {}).of("gpt-5.4").stated).toMatchObject({ responses: "never", efforts: ["low"] });
     const named = await load("upstreams: [{name: zai, kind: openai, base_url: http://127.0.0.1:1}]");
     expect(named.upstreams[0]?.profile).toMatchObject({ effort_key: "thinking.effort" });
     const addressed = await load("upstreams: [{name: other, kind: openai, base_url: https://api.x.ai/v1}]");
@@ -532,6 +537,15 @@ describe("the profile of an upstream", () => {
     expect(await profileAt("    vendor: openai\n    profile: { responses: always }\n")).toMatchObject({
       responses: "always",
     });
+  });
+
+  test("puts no effort in the place of another that the model does not take either", async () => {
+    const profile = createProfile((await load(at("    vendor: openai\n"))).upstreams[0]?.profile ?? {});
+    const fitted = (model: string, effort: string) =>
+      fitEffort({ reasoning_effort: effort }, profile.of(model).stated).changes;
+    expect(fitted("gpt-5.1", "xhigh")).toEqual({ reasoning_effort: "high" });
+    // The rule for all of its kind has `none: low`, and the one for this model has no efforts.
+    expect(fitted("gpt-5-chat-latest", "none")).toEqual({ reasoning_effort: undefined });
   });
 
   test("is refused where it contradicts itself, names nothing, or has no such key", async () => {

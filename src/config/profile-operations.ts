@@ -75,7 +75,8 @@ function servesModel({ profile }: UpstreamConfig, { kind, completions }: ModelCo
   if (kind === "speech") return operations.speech !== undefined;
   if (operations.chat !== undefined) return true;
   if (completions === "native" && operations.completions !== undefined) return true;
-  const isNever = profile.responses === "never" && !profile.models?.some(({ responses }) => responses !== undefined);
+  const others = (profile.models ?? []).some(({ responses = "never" }) => responses !== "never");
+  const isNever = profile.responses === "never" && !others;
   return operations.responses !== undefined && !isNever;
 }
 
