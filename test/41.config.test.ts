@@ -16,6 +16,8 @@ import { type Config, ConfigError, type Environment, loadConfig, type ModelConfi
 import { discoverModels } from "../src/config/discover.ts";
 import { fileSchema } from "../src/config/schema.ts";
 import { vendorsSchema } from "../src/config/schema-models.ts";
+import { fitEffort } from "../src/providers/profile/effort.ts";
+import { createProfile } from "../src/providers/profile/profile.ts";
 import { root, temporaryFolder } from "./support/command.ts";
 
 const example = join(root, "gateway.example.yaml");
@@ -524,6 +526,9 @@ describe("the profile of an upstream", () => {
     const own = "    vendor: mistral\n    profile: { system: anywhere, models: [{ match: [x], efforts: [] }] }\n";
     expect(await profileAt(own)).toMatchObject({ include_usage: false, system: "anywhere" });
     expect((await profileAt(own))?.models?.at(-1)).toEqual({ match: ["x"], efforts: [] });
+    const openai = await profileAt("    vendor: openai\n    profile: { responses: never, efforts: [low] }\n");
+    // Also where the vendor's says something else of the model.
+    expect(createProfile(openai ?? {}).of("gpt-5.4").stated).toMatchObject({ responses: "never", efforts: ["low"] });
     const named = await load("upstreams: [{name: zai, kind: openai, base_url: http://127.0.0.1:1}]");
     expect(named.upstreams[0]?.profile).toMatchObject({ effort_key: "thinking.effort" });
     const addressed = await load("upstreams: [{name: other, kind: openai, base_url: https://api.x.ai/v1}]");
@@ -532,6 +537,15 @@ describe("the profile of an upstream", () => {
     expect(await profileAt("    vendor: openai\n    profile: { responses: always }\n")).toMatchObject({
       responses: "always",
     });
+  });
+
+  test("puts no effort in the place of another that the model does not take either", async () => {
+    const profile = createProfile((await load(at("    vendor: openai\n"))).upstreams[0]?.profile ?? {});
+    const fitted = (model: string, effort: string) =>
+      fitEffort({ reasoning_effort: effort }, profile.of(model).stated).changes;
+    expect(fitted("gpt-5.1", "xhigh")).toEqual({ reasoning_effort: "high" });
+    // The rule for all of its kind has `none: low`, and the one for this model has no efforts.
+    expect(fitted("gpt-5-chat-latest", "none")).toEqual({ reasoning_effort: undefined });
   });
 
   test("is refused where it contradicts itself, names nothing, or has no such key", async () => {
@@ -563,6 +577,27 @@ describe("the profile of an upstream", () => {
     );
     expect(await faultsOf(at("    api_key: a\n    api_keys: [b]\n"))).toEqual([
       "6: upstreams[0].api_keys: expected either api_key or api_keys, not both",
+    ]);
+  });
+
+  test("is refused where its server has nothing for a model, or another dialect", async () => {
+    const models = (more: string) =>
+      `models:\n  - { id: m, family: f, ${more}, targets: [{ upstream: near, model: x }] }\n`;
+    const serving = (profile: string, model: string) => faultsOf(at(`    profile: ${profile}\n${models(model)}`));
+    const none = (kind: string) => [
+      `7: models[0].targets[0].upstream: the profile of "near" has no path in \`operations\` for models of kind ${kind}`,
+    ];
+    expect(await serving("{ operations: { chat: /c } }", "kind: embedding")).toEqual(none("embedding"));
+    expect(await serving("{ operations: { chat: /c } }", "kind: speech")).toEqual(none("speech"));
+    expect(await serving("{ operations: { embeddings: /e } }", "kind: chat")).toEqual(none("chat"));
+    expect(await serving("{ operations: { completions: /c } }", "kind: chat")).toEqual(none("chat"));
+    expect(await serving("{ operations: { completions: /c } }", "kind: chat, completions: native")).toEqual([]);
+    expect(await serving("{ operations: { responses: /r } }", "kind: chat")).toEqual([]);
+    expect(await serving("{ operations: { responses: /r }, responses: never }", "kind: chat")).toEqual(none("chat"));
+    expect(await serving("{ responses: never }", "kind: chat")).toEqual([]);
+    const other = "upstreams:\n  - { name: a, kind: anthropic, base_url: http://x, profile: { system: first } }\n";
+    expect(await faultsOf(other)).toEqual([
+      "2: upstreams[0].profile: only upstreams of kind openai have one; leave it out",
     ]);
   });
 });
@@ -833,7 +868,19 @@ upstreams:
   test("is not served as long as nobody is there", async () => {
     const { discovered, logged } = await ask(loadConfig(undefined, { OPENAI_BASE_URL: "http://127.0.0.1:1/v1" }));
     expect(discovered.models).toEqual([]);
-    expect(logged).toMatchObject([{ level: 40, cause: expect.stringContaining("ECONNREFUSED") }]);
+    const remedy = expect.stringContaining("runs");
+    expect(logged).toMatchObject([{ level: 40, cause: expect.stringContaining("ECONNREFUSED"), remedy }]);
+  });
+
+  test("that wants a key is told apart from one at a wrong address", async () => {
+    for (const [status, remedy] of [
+      [401, /OPENAI_API_KEY/],
+      [404, /`\/v1`/],
+    ] as const) {
+      const base = await serverOf((_, res) => void res.writeHead(status).end());
+      const { logged } = await ask(loadConfig(undefined, { OPENAI_BASE_URL: base }));
+      expect(logged).toMatchObject([{ remedy: expect.stringMatching(remedy) }]);
+    }
   });
 
   test("does not keep the others waiting, and takes from those that answer", async () => {

@@ -258,7 +258,8 @@ describe("a list", () => {
     [503, "down"],
     [429, "down"],
     [404, "untold"],
-    [401, "untold"],
+    [401, "refused"],
+    [403, "refused"],
     [501, "untold"],
   ] as const)("that is answered with %s is %s", async ([status, kind]) => {
     const server = createServer((_, res) => void res.writeHead(status).end()).listen(0, "127.0.0.1");

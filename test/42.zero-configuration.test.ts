@@ -2,15 +2,17 @@
  * A local server at OPENAI_BASE_URL and nothing else: its models can be called at once by the operator's own first account, and
  * models without a price cost what one key of the configuration says.
  */
-import { writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { freePort } from "../bench/free-port.ts";
 import { loadConfig, type ModelConfig } from "../src/config/config.ts";
 import { issueKey } from "../src/services/issue-key.ts";
 import { openStorage } from "../src/storage/storage.ts";
-import { modelGateway, type Running, startServer, temporaryFolder, type Variables } from "./support/command.ts";
+import { modelGateway, type Running, root, startServer, temporaryFolder, type Variables } from "./support/command.ts";
 import { eventually } from "./support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { hear } from "./support/hear.ts";
@@ -25,7 +27,8 @@ let rootUrl: string;
 
 beforeAll(async () => {
   local = await startScriptedUpstream((exchange) => {
-    if (exchange.path.endsWith("/models")) return exchange.json(200, { object: "list", data: [{ id: "llama3.2:3b" }] });
+    const data = ["llama3.2:3b", "gpt-4o-mini"].map((id) => ({ id }));
+    if (exchange.path.endsWith("/models")) return exchange.json(200, { object: "list", data });
     const message = { role: "assistant", content: "Hello." };
     const choices = [{ index: 0, message, finish_reason: "stop" }];
     const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
@@ -84,7 +87,21 @@ describe("with OPENAI_BASE_URL alone", () => {
     });
   });
 
-  test("a server that is down at the start is served once it is there, without a restart", async () => {
+  test("the lines of the README make an account and a key, and list the server's models", async () => {
+    await start();
+    const readme = await readFile(join(root, "README.md"), "utf8");
+    const [lines = ""] = /npx model-gateway accounts create --name mine\n[^`]*/.exec(readme) ?? [];
+    const env = {
+      ...process.env,
+      DATA_DIR: folder.path,
+      PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
+    };
+    const code = lines.replaceAll("http://127.0.0.1:8080", rootUrl);
+    const { stdout } = await promisify(execFile)("sh", ["-c", code], { env, cwd: root });
+    expect(stdout).toMatch(/^acc_\w+\n\{.*"llama3\.2:3b"/);
+  });
+
+  test("a server that is down at the start is served once it is there, without a restart; what its models cost is told then", async () => {
     const port = await freePort();
     await start({ OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` });
     const own = await keyOf("mine");
@@ -92,6 +109,14 @@ describe("with OPENAI_BASE_URL alone", () => {
     const late = await startScriptedUpstream(local.script, port);
     try {
       await eventually(async () => expect((await say(own)).status).toBe(200), 20_000);
+      const { stderr = "" } = (await server?.stop()) ?? {};
+      const lines = stderr.split("\n").filter((line) => line.startsWith("{"));
+      const warnings = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40);
+      expect(warnings).toMatchObject([
+        { cause: expect.stringContaining("ECONNREFUSED"), remedy: expect.stringContaining("address") },
+        { rate: "1 USD = 155.00 JPY", remedy: expect.stringContaining("catalogue_prices.dollar") },
+        { models: 1, remedy: expect.stringContaining("unpriced_models") },
+      ]);
     } finally {
       await late.close();
     }

@@ -87,7 +87,7 @@ test("the demo's keys are read where the demo writes them", async () => {
   const folder = await mkdtemp(join(tmpdir(), "readme-test-"));
   await mkdir(join(folder, "data"));
   await writeFile(join(folder, "data/demo.json"), JSON.stringify({ api_key: "sk-plain", admin_key: "sk-admin" }));
-  const lines = `${snippet("sh", "export GATEWAY_API_KEY=")}${snippet("sh", "export ADMIN_KEY=")}`;
+  const lines = `${snippet("sh", "export GATEWAY_API_KEY=$(node")}${snippet("sh", "export ADMIN_KEY=")}`;
   expect(await runShell(`${lines}echo $GATEWAY_API_KEY $ADMIN_KEY`, {}, folder)).toBe("sk-plain sk-admin\n");
   await rm(folder, { recursive: true });
 });

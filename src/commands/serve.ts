@@ -55,14 +55,12 @@ export async function runGateway(config: Config, { prepare, greet }: RunOptions)
   try {
     const found = { ...config, models: await discovery.begin() };
     if (found.models.length === 0 && !found.embeddedModels) log.warn(noModel);
-    if (found.cataloguePrices.isAssumed && servesCatalogue(found))
-      log.warn(assumedRate(found), "the rate of the dollar is assumed");
-    const sayUnpriced = unpricedTeller(config, log);
-    sayUnpriced(found.models);
+    const tellPrices = priceTeller(config, log);
+    tellPrices(found.models);
     const gateway = await start({ config: found, storage, log, isPreparing: prepare !== undefined });
     discovery.follow((models) => {
       gateway.serveModels(models);
-      sayUnpriced(models);
+      tellPrices(models);
     });
     const asked = signalled();
     // Calls are taken meanwhile.
@@ -89,35 +87,42 @@ export async function runGateway(config: Config, { prepare, greet }: RunOptions)
 const quickMs = 1_000;
 const stillRunning = "calls that run are waited for; a second signal ends them at once";
 
-/** Whether a model is served at the catalogue's own price. */
-function servesCatalogue({ models, catalogue }: Config): boolean {
-  return models.some(({ price }) => price && catalogue.some((known) => known.price === price));
-}
-
-/** Tells the operator which rate of the dollar the gateway assumes, and how to set another. */
-function assumedRate({ cataloguePrices, unit }: Config) {
-  const rate = `1 USD = ${formatDecimal(cataloguePrices.dollar)} ${unit.code}`;
-  return { rate, remedy: "set `catalogue_prices.dollar` in gateway.yaml to the rate that you want" };
-}
-
 const noModel =
   "no model is served: the configuration names none that an upstream of its has. " +
   "`embedded_models: true` serves the embedded ones";
 
-/** Returns what says, once, what becomes of models without a price, where any is served. */
-function unpricedTeller({ embeddedModels, unpriced }: Config, log: Logger) {
-  let isSaid = false;
+/**
+ * Returns what tells the operator which models cost something that no file says: by an assumed rate of the dollar, or by what holds
+ * for models without a price. Each is told once, as soon as such a model is served.
+ */
+function priceTeller({ embeddedModels, unpriced, cataloguePrices, catalogue, unit }: Config, log: Logger) {
+  const tellUnpriced = once((models: number) => {
+    if (unpriced.price) log.info({ models }, `models without a price cost what \`unpriced_models\` says`);
+    else log.warn({ models, remedy: unpricedRemedy }, unpriced.isFreeForFirst ? freeForFirst : refused);
+  });
+  const tellRate = once(() => {
+    const rate = `1 USD = ${formatDecimal(cataloguePrices.dollar)} ${unit.code}`;
+    log.warn({ rate, remedy: rateRemedy }, "the rate of the dollar is assumed");
+  });
+  const builtIn = new Set(catalogue.map(({ price }) => price));
   return (models: Config["models"]) => {
-    const count = createCatalog(withEmbedded({ embeddedModels, models }))
-      .list()
-      .filter((one) => !one.price).length;
-    if (isSaid || count === 0) return;
-    isSaid = true;
-    if (unpriced.price) log.info({ models: count }, `models without a price cost what \`unpriced_models\` says`);
-    else log.warn({ models: count, remedy: unpricedRemedy }, unpriced.isFreeForFirst ? freeForFirst : refused);
+    if (cataloguePrices.isAssumed && models.some(({ price }) => price && builtIn.has(price))) tellRate();
+    const served = createCatalog(withEmbedded({ embeddedModels, models })).list();
+    const count = served.filter((one) => !one.price).length;
+    if (count > 0) tellUnpriced(count);
   };
 }
 
+/** Returns what does as `tell` does, the first time that it is called. */
+function once<A extends readonly unknown[]>(tell: (...told: A) => void): (...told: A) => void {
+  let isTold = false;
+  return (...told) => {
+    if (!isTold) tell(...told);
+    isTold = true;
+  };
+}
+
+const rateRemedy = "set `catalogue_prices.dollar` in gateway.yaml to the rate that you want";
 const freeForFirst =
   "models without a price are free for the operator's own first account, and refused to others that pay beforehand";
 const refused = "models without a price are refused to accounts that pay beforehand";

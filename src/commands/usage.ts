@@ -33,7 +33,8 @@ export const usage = `usage: model-gateway [COMMAND] [--config FILE]
   help, version                                show this, or the version
 
 The configuration is the file of --config or GATEWAY_CONFIG; gateway.example.yaml has every key. Without one the
-embedded models are served, and those of the vendors whose keys are set, as OPENAI_API_KEY. HOST, PORT, DATA_DIR
-and LOG_LEVEL win over the file. Accounts, keys and money are in the data folder: ./data, unless the
-configuration has another. Links lead to HOST and PORT: set them as for \`serve\`, or public_urls.root in the file.
+embedded models are served, those of the vendors whose keys are set, as OPENAI_API_KEY, and those of the server at
+OPENAI_BASE_URL. HOST, PORT, DATA_DIR and LOG_LEVEL win over the file. Accounts, keys and money are in the data
+folder: ./data, unless the configuration has another. Links lead to HOST and PORT: set them as for \`serve\`, or
+public_urls.root in the file.
 Amounts are decimals in units, as 12.50; times are as 2030-01-31T12:00:00Z.`;

@@ -63,7 +63,7 @@ export function createDiscovery(config: Config, options: DiscoveryOptions): Disc
     const before = told.get(name);
     if (answer.kind === "list") told.set(name, answer.list);
     else if (answer.kind === "down" && !before) told.set(name, "down");
-    else if (before === "down" && answer.kind === "untold") told.delete(name);
+    else if (before === "down" && answer.kind !== "down") told.delete(name);
     const models = servedModels(config, told);
     const hasChanged = JSON.stringify(models) !== JSON.stringify(served);
     if (hasChanged) served = models;
@@ -87,8 +87,7 @@ export function createDiscovery(config: Config, options: DiscoveryOptions): Disc
     }
     const words = which === "all" && answer.kind === "down" ? isDown : doesNotTell;
     // A vendor keeps all of its models then: nobody has to do anything about it.
-    const told = words === isDown ? {} : { remedy: checkAddress };
-    log[which === "all" ? "warn" : "debug"]({ upstream, cause: answer.cause, ...told }, words);
+    log[which === "all" ? "warn" : "debug"]({ upstream, cause: answer.cause, remedy: remedies[answer.kind] }, words);
   }
 
   return {
@@ -118,7 +117,11 @@ export function createDiscovery(config: Config, options: DiscoveryOptions): Disc
 const isDown = "an upstream cannot be asked which models it serves; it is asked again until it answers";
 const doesNotTell = "an upstream did not tell which models it serves; it keeps those that the catalogue gives it";
 
-const checkAddress = "check its address, which the path `/models` is put behind: most servers want it to end in `/v1`";
+const remedies = {
+  down: "see that it runs, and that its address is right",
+  refused: "give it the key that it wants: `api_key` in gateway.yaml, or the variable of its vendor, as OPENAI_API_KEY",
+  untold: "check its address, which the path `/models` is put behind: most servers want it to end in `/v1`",
+} as const;
 
 /** Waits for something, but not for long. */
 async function brief(done: Promise<unknown>): Promise<void> {

@@ -22,10 +22,13 @@ export interface ListedModel {
 /** The models of a server by their names there. */
 export type ModelList = ReadonlyMap<string, ListedModel>;
 
-/** A list; or why there is none: the server does not tell (`untold`), or cannot be asked at the moment (`down`). */
+/**
+ * A list; or why there is none: the server does not tell (`untold`), wants another key than it was shown (`refused`), or cannot
+ * be asked at the moment (`down`).
+ */
 export type ListAnswer =
   | { readonly kind: "list"; readonly list: ModelList }
-  | { readonly kind: "untold" | "down"; readonly cause: string };
+  | { readonly kind: "untold" | "refused" | "down"; readonly cause: string };
 
 const maxListBytes = 4 * 1024 * 1024;
 const timeoutMs = 3000;
@@ -41,12 +44,19 @@ export async function askForModels(
     const signal = AbortSignal.any([closing, AbortSignal.timeout(timeout)]);
     return { kind: "list", list: readList(await readText(upstream, signal)) };
   } catch (error) {
-    return { kind: error instanceof Untold ? "untold" : "down", cause: causeOf(error) };
+    return { kind: error instanceof Untold ? error.kind : "down", cause: causeOf(error) };
   }
 }
 
 /** Says that a server answers, and will not answer otherwise if it is asked again at once. */
-class Untold extends Error {}
+class Untold extends Error {
+  readonly kind: "untold" | "refused";
+
+  constructor(why: string, kind: "untold" | "refused" = "untold") {
+    super(why);
+    this.kind = kind;
+  }
+}
 
 async function readText(upstream: UpstreamConfig, signal: AbortSignal): Promise<string> {
   const { base_url, query = {}, kind } = upstream;
@@ -57,7 +67,8 @@ async function readText(upstream: UpstreamConfig, signal: AbortSignal): Promise<
   if (statusCode !== 200) {
     body.on("error", () => {}).destroy();
     const why = `it answered with status ${statusCode}`;
-    throw isPassing(statusCode) ? new Error(why) : new Untold(why);
+    if (isPassing(statusCode)) throw new Error(why);
+    throw new Untold(why, statusCode === 401 || statusCode === 403 ? "refused" : "untold");
   }
   const chunks: Buffer[] = [];
   let bytes = 0;

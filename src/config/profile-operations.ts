@@ -1,11 +1,17 @@
 /**
- * Profiles in gateway.yaml that send calls where their server has nothing: to a `/responses` whose path neither they nor the
- * profile of their vendor tells.
+ * Profiles in gateway.yaml that contradict the rest of it: they send calls to a `/responses` whose path neither they nor the profile
+ * of their vendor tells, their server has no path at all for a model that is to be served there, or it speaks no such dialect.
  *
  * It reads the file as it was written and skips what has not the right form, which the schema tells of.
  */
 import type { Fault, Path, YamlDocument } from "./document.ts";
-import { type UpstreamConfig, upstreamSchema, type VendorConfig } from "./schema-models.ts";
+import {
+  type ModelConfig,
+  modelSchema,
+  type UpstreamConfig,
+  upstreamSchema,
+  type VendorConfig,
+} from "./schema-models.ts";
 import { withVendor } from "./vendors.ts";
 
 export function checkProfiles(
@@ -14,22 +20,42 @@ export function checkProfiles(
   faults: Fault[],
   vendors: readonly VendorConfig[],
 ): void {
-  const listed = (document.value as { upstreams?: unknown } | null | undefined)?.upstreams;
-  for (const [i, value] of (Array.isArray(listed) ? listed : []).entries()) {
-    const upstream = upstreamSchema.safeParse(value).data;
-    if (!upstream || servesResponses(upstream, vendors)) continue;
-    for (const { rule, at } of rulesOf(upstream)) {
-      if (rule !== "tools" && rule !== "always") continue;
-      const path = ["upstreams", i, "profile", ...at];
-      const where = `upstreams[${i}].profile.${at.length > 1 ? `models[${String(at[1])}].` : ""}responses`;
-      const message = `${where}: "${rule}" needs operations.responses, the path that such calls go to`;
-      faults.push({ file, line: document.lineOf(path), message });
+  const fault = (path: Path, message: string) => void faults.push({ file, line: document.lineOf(path), message });
+  const known = new Map<string, UpstreamConfig>();
+  for (const [i, value] of listed(document, "upstreams")) {
+    const written = upstreamSchema.safeParse(value).data;
+    if (!written) continue;
+    const upstream = withVendor(written, vendors);
+    known.set(upstream.name, upstream);
+    checkUpstream(written, upstream, ["upstreams", i, "profile"], fault);
+  }
+  for (const [i, value] of listed(document, "models")) {
+    const model = modelSchema.safeParse(value).data;
+    if (!model) continue;
+    for (const [j, target] of model.targets.entries()) {
+      const upstream = known.get(target.upstream);
+      if (!upstream || servesModel(upstream, model)) continue;
+      const why = `the profile of "${upstream.name}" has no path in \`operations\` for models of kind ${model.kind}`;
+      fault(["models", i, "targets", j, "upstream"], `models[${i}].targets[${j}].upstream: ${why}`);
     }
   }
 }
 
-function servesResponses(upstream: UpstreamConfig, vendors: readonly VendorConfig[]): boolean {
-  return withVendor(upstream, vendors).profile?.operations?.responses !== undefined;
+type Tell = (path: Path, message: string) => void;
+
+/** Tells what contradicts itself in the profile of an upstream. `joined` is the upstream with the profile of its vendor. */
+function checkUpstream(written: UpstreamConfig, joined: UpstreamConfig, path: Path, fault: Tell): void {
+  const place = `upstreams[${String(path[1])}].profile`;
+  if (written.profile && written.kind !== "openai") {
+    fault(path, `${place}: only upstreams of kind openai have one; leave it out`);
+    return;
+  }
+  if (joined.profile?.operations?.responses !== undefined) return;
+  for (const { rule, at } of rulesOf(written)) {
+    if (rule !== "tools" && rule !== "always") continue;
+    const where = `${place}.${at.length > 1 ? `models[${String(at[1])}].` : ""}responses`;
+    fault([...path, ...at], `${where}: "${rule}" needs operations.responses, the path that such calls go to`);
+  }
 }
 
 /** Returns what the upstream's own profile says of its models, and where. */
@@ -39,4 +65,22 @@ function rulesOf({ profile }: UpstreamConfig): { readonly rule: string | undefin
     at: ["models", k, "responses"],
   }));
   return [{ rule: profile?.responses, at: ["responses"] }, ...models];
+}
+
+/** Whether an upstream has any operation that a model of this kind is asked by. One that names none has the usual ones. */
+function servesModel({ profile }: UpstreamConfig, { kind, completions }: ModelConfig): boolean {
+  const operations = profile?.operations;
+  if (!operations) return true;
+  if (kind === "embedding") return operations.embeddings !== undefined;
+  if (kind === "speech") return operations.speech !== undefined;
+  if (operations.chat !== undefined) return true;
+  if (completions === "native" && operations.completions !== undefined) return true;
+  const others = (profile.models ?? []).some(({ responses = "never" }) => responses !== "never");
+  const isNever = profile.responses === "never" && !others;
+  return operations.responses !== undefined && !isNever;
+}
+
+function listed({ value }: YamlDocument, key: "upstreams" | "models"): readonly (readonly [number, unknown])[] {
+  const list = (value as Partial<Record<typeof key, unknown>> | null | undefined)?.[key];
+  return Array.isArray(list) ? [...list.entries()] : [];
 }

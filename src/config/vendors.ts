@@ -7,7 +7,7 @@ export function withVendor(upstream: UpstreamConfig, vendors: readonly VendorCon
   const vendor = vendorOf(upstream, vendors);
   if (!vendor) return upstream;
   const credential = upstream.credential ?? vendor.credential;
-  const profile = joined(profileOf(vendor, vendors), upstream.profile);
+  const profile = joined(profileOf(vendor, vendors), upstream.profile && ofAllModels(upstream.profile));
   return { ...upstream, ...(profile && { profile }), ...(credential && { credential }) };
 }
 
@@ -51,6 +51,12 @@ function vendorAt(base_url: string, vendors: readonly VendorConfig[]): VendorCon
 function profileOf({ profile, like }: VendorConfig, vendors: readonly VendorConfig[]): ProfileConfig | undefined {
   const other = vendors.find(({ name }) => name === like);
   return joined(other?.profile, profile);
+}
+
+/** What an upstream's own profile says holds for every model, also where its vendor's says something else of some. */
+function ofAllModels(profile: ProfileConfig): ProfileConfig {
+  const { operations, models = [], ...facts } = profile;
+  return Object.keys(facts).length === 0 ? profile : { ...profile, models: [{ match: ["*"], ...facts }, ...models] };
 }
 
 function joined(known: ProfileConfig | undefined, own: ProfileConfig | undefined): ProfileConfig | undefined {

@@ -31,7 +31,8 @@ export function fitEffort(json: JsonObject, facts: Facts): FittedEffort {
 function takenFor(asked: JsonValue, taken: readonly Effort[], { efforts_instead: instead }: Facts): Effort | undefined {
   const word = efforts.find((effort) => effort === asked);
   if (word === undefined) return undefined;
-  return taken.includes(word) ? word : instead?.[word];
+  // A rule for some models may take fewer than the one that names what stands for the others.
+  return [word, instead?.[word]].find((effort) => effort !== undefined && taken.includes(effort));
 }
 
 /** `thinking.effort` goes into the object `thinking`, whatever that has besides. */

@@ -3,6 +3,7 @@ import { Text } from "@mantine/core";
 import type { CatalogModel, ModelPrice, TokenRates } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { useWords, words } from "../../language/language.tsx";
+import classes from "./models.module.css";
 
 const said = words(
   {
@@ -41,22 +42,23 @@ const said = words(
   },
 );
 
-export function FurtherPrices({ model: { price } }: { readonly model: CatalogModel }) {
+/** Nothing, where there are none. */
+export function FurtherPrices({ prices }: { readonly prices: readonly string[] }) {
   const t = useWords(said);
-  const lines = useLines(price);
-  if (lines.length === 0) return null;
+  if (prices.length === 0) return null;
   return (
-    <ul aria-label={t.prices} style={{ listStyle: "none", margin: 0, padding: 0 }}>
-      {lines.map((line) => (
-        <Text key={line} component="li" size="xs" c="dimmed">
-          {line}
+    <ul aria-label={t.prices} className={classes.prices}>
+      {prices.map((price) => (
+        <Text key={price} component="li" size="xs" c="dimmed">
+          {price}
         </Text>
       ))}
     </ul>
   );
 }
 
-function useLines(price: ModelPrice | undefined): readonly string[] {
+/** Returns what each of them is called, with what it is. */
+export function useFurtherPrices({ price }: CatalogModel): readonly string[] {
   const t = useWords(said);
   const { money, count } = useFormat();
   if (!price) return [];

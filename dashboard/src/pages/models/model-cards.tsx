@@ -3,7 +3,7 @@ import { Group, Paper, SimpleGrid, Stack } from "@mantine/core";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useWords, words } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
-import { FurtherPrices } from "./further-prices.tsx";
+import { FurtherPrices, useFurtherPrices } from "./further-prices.tsx";
 import { ModelDoor, ModelNames, useFigures, useKindNames } from "./model-facts.tsx";
 import classes from "./models.module.css";
 
@@ -39,16 +39,23 @@ export function ModelCards({ models }: { readonly models: readonly CatalogModel[
   return (
     <Stack component="ul" gap="sm" aria-label={t.models} className={classes.list}>
       {models.map((model) => (
-        <Paper key={model.id} component="li" withBorder p="sm">
-          <ModelNames model={model} />
-          <Facts model={model} />
-          <FurtherPrices model={model} />
-          <Group mt="sm" className={classes.door}>
-            <ModelDoor model={model} />
-          </Group>
-        </Paper>
+        <ModelCard key={model.id} model={model} />
       ))}
     </Stack>
+  );
+}
+
+function ModelCard({ model }: { readonly model: CatalogModel }) {
+  const prices = useFurtherPrices(model);
+  return (
+    <Paper component="li" withBorder p="sm">
+      <ModelNames model={model} />
+      <Facts model={model} />
+      <FurtherPrices prices={prices} />
+      <Group mt="sm" className={classes.door}>
+        <ModelDoor model={model} />
+      </Group>
+    </Paper>
   );
 }
 

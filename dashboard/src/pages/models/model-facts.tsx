@@ -6,6 +6,7 @@ import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/ac
 import { useFormat } from "../../language/format.ts";
 import { useWords, words } from "../../language/language.tsx";
 import { Copy } from "../../parts/copy.tsx";
+import classes from "./models.module.css";
 
 const said = words(
   {
@@ -17,7 +18,8 @@ const said = words(
     tryIt: "Try it",
     tryModel: (id: string) => `Try it: ${id}`,
     closed: "Not callable: no price",
-    closedMeans: "Prepaid accounts may not call it, because its cost would not be known.",
+    closedMeans:
+      "Prepaid accounts may not call it, because its cost would not be known. The operator sets a price for it.",
   },
   {
     chat: "对话",
@@ -28,7 +30,7 @@ const said = words(
     tryIt: "试用",
     tryModel: (id: string) => `试用：${id}`,
     closed: "不可调用：未定价",
-    closedMeans: "预付费账户的调用会被拒绝，因为无法得知费用。",
+    closedMeans: "预付费账户的调用会被拒绝，因为无法得知费用。请由运营者为其定价。",
   },
 );
 
@@ -78,7 +80,7 @@ export function ModelDoor({ model: { id, kind, callable } }: Props) {
   if (!callable) {
     return (
       <Group gap={6} wrap="nowrap" title={t.closedMeans}>
-        <IconBan size={16} aria-hidden />
+        <IconBan size={16} aria-hidden className={classes.mark} />
         <Text span size="sm">
           {t.closed}
         </Text>

@@ -1,11 +1,12 @@
-/** The models as a table. */
+/** The models as a table: each has a row, and where it costs more than three prices say, another across all columns. */
 import { Paper, Table } from "@mantine/core";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useWords, words } from "../../language/language.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
-import { FurtherPrices } from "./further-prices.tsx";
+import { FurtherPrices, useFurtherPrices } from "./further-prices.tsx";
 import { ModelDoor, ModelNames, useFigures, useKindNames } from "./model-facts.tsx";
+import classes from "./models.module.css";
 
 const said = words(
   {
@@ -42,8 +43,6 @@ const said = words(
 
 export function ModelTable({ models }: { readonly models: readonly CatalogModel[] }) {
   const t = useWords(said);
-  const names = useKindNames();
-  const { tokens } = useFigures();
   const numbers = [t.window, t.output, t.priceIn, t.priceCache, t.priceOut];
   return (
     <Paper withBorder>
@@ -63,27 +62,42 @@ export function ModelTable({ models }: { readonly models: readonly CatalogModel[
             <Table.Th scope="col">{t.call}</Table.Th>
           </Table.Tr>
         </Table.Thead>
-        <Table.Tbody>
-          {models.map((model) => (
-            <Table.Tr key={model.id}>
-              <Table.Td miw={190} maw={260}>
-                <ModelNames model={model} />
-                <FurtherPrices model={model} />
-              </Table.Td>
-              <Table.Td>{model.family}</Table.Td>
-              <Table.Td>{names[model.kind]}</Table.Td>
-              <Table.Td>{model.vendor || "–"}</Table.Td>
-              <Table.Td className={text.number}>{tokens(model.contextWindow)}</Table.Td>
-              <Table.Td className={text.number}>{tokens(model.maxOutputTokens)}</Table.Td>
-              <Prices model={model} />
-              <Table.Td>
-                <ModelDoor model={model} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
+        {models.map((model) => (
+          <ModelRows key={model.id} model={model} />
+        ))}
       </WideTable>
     </Paper>
+  );
+}
+
+function ModelRows({ model }: { readonly model: CatalogModel }) {
+  const names = useKindNames();
+  const { tokens } = useFigures();
+  const prices = useFurtherPrices(model);
+  return (
+    <Table.Tbody className={classes.model}>
+      <Table.Tr>
+        <Table.Td miw={160} maw={260}>
+          <ModelNames model={model} />
+        </Table.Td>
+        <Table.Td>{model.family}</Table.Td>
+        <Table.Td>{names[model.kind]}</Table.Td>
+        <Table.Td>{model.vendor || "–"}</Table.Td>
+        <Table.Td className={text.number}>{tokens(model.contextWindow)}</Table.Td>
+        <Table.Td className={text.number}>{tokens(model.maxOutputTokens)}</Table.Td>
+        <Prices model={model} />
+        <Table.Td>
+          <ModelDoor model={model} />
+        </Table.Td>
+      </Table.Tr>
+      {prices.length > 0 && (
+        <Table.Tr>
+          <Table.Td colSpan={10} pt={0}>
+            <FurtherPrices prices={prices} />
+          </Table.Td>
+        </Table.Tr>
+      )}
+    </Table.Tbody>
   );
 }
 
