@@ -463,6 +463,14 @@ export function upstreamFailed(why: string, cause: unknown = why): Refusal {
   });
 }
 
+/** For a server that has no such operation, whatever its profile says. Where it can be asked in other words, it is. */
+export function operationUnserved(operation: string): Refusal {
+  const why = `it serves no ${operation}`;
+  const hint = "The operator of the gateway must take the operation out of the upstream's profile.";
+  const message = `The upstream of this model failed: ${why}. ${hint}`;
+  return new Refusal(Reason.UPSTREAM_FAILED, message, { cause: why, fault: why, isUnserved: true, headers: permanent });
+}
+
 /** For what comes of the gateway's own configuration: another try would end alike. */
 function upstreamMisconfigured(why: string, cause: string): Refusal {
   const message = `The upstream of this model failed: ${why}. The operator of the gateway must mend it.`;

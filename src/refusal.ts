@@ -68,6 +68,8 @@ export class Refusal extends Error {
   readonly fault: string | undefined;
   /** Whether time ran out that the caller had set: which tells nothing of the upstream. */
   readonly isCallersBound: boolean;
+  /** Whether the upstream turned out not to have the operation at all: nobody has been asked. */
+  readonly isUnserved: boolean;
   /** What kind of credential was wrong, where one was: whoever shows one may be guessing. */
   readonly guessed: CredentialKind | undefined;
 
@@ -82,17 +84,19 @@ export class Refusal extends Error {
     this.openaiCode = more.openaiCode;
     this.fault = more.fault;
     this.isCallersBound = more.isCallersBound ?? false;
+    this.isUnserved = more.isUnserved ?? false;
     this.guessed = more.guessed;
   }
 
   /** Returns the same refusal with these headers besides, and about this field. */
   with({ headers, param = this.param }: Pick<More, "headers" | "param">): Refusal {
-    const { message, code, status, upstream, vendorMessage, openaiCode, fault, isCallersBound, guessed, cause } = this;
+    const { message, code, status, upstream, vendorMessage, openaiCode, fault, cause } = this;
+    const { isCallersBound, isUnserved, guessed } = this;
     return new Refusal(this.reason as keyof typeof standings, message, {
       param,
       headers: { ...this.headers, ...headers },
       standing: [code, status],
-      ...{ upstream, vendorMessage, openaiCode, fault, isCallersBound, guessed, cause },
+      ...{ upstream, vendorMessage, openaiCode, fault, isCallersBound, isUnserved, guessed, cause },
     });
   }
 }
@@ -120,6 +124,7 @@ interface More {
   readonly openaiCode?: string | undefined;
   readonly fault?: string | undefined;
   readonly isCallersBound?: boolean;
+  readonly isUnserved?: boolean;
   readonly guessed?: CredentialKind | undefined;
   readonly standing?: readonly [code: Code, status: number];
 }

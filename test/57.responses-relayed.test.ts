@@ -26,12 +26,13 @@ import { anthropicFrames, outputMessage, respond, responseAnswer, responseEvents
 // biome-ignore lint/suspicious/noExplicitAny: what the gateway says is looked into as it came.
 type Any = any;
 
-/** In millionths of the unit. */
-const searchCost = 17_000;
-
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
 let asked: Any[] = [];
+
+/** In millionths of the unit, of one search of the web. */
+const searchCost = 1009;
+const priority = { input: 2 * cost.input * 1_000_000, output: 2 * cost.output * 1_000_000 };
 
 const profile: ProfileConfig & { operations: object } = {
   operations: { chat: "/chat/completions", responses: "/responses" },
@@ -61,7 +62,7 @@ function config(base_url: string): Partial<Config> {
       { name: "plain", kind: "openai", base_url, profile: { operations: profile.operations } },
     ],
     models: [
-      paidModel("thinker", "far", { price: { ...price, web_search: searchCost } }),
+      paidModel("thinker", "far", { price: { ...price, web_search: searchCost, priority } }),
       paidModel("simple", "far"),
       paidModel("only", "only"),
       paidModel("elsewhere", "other"),
@@ -314,6 +315,92 @@ describe("a request", () => {
     ]);
   });
 
+  const page = { type: "web_search_call", status: "completed", action: { type: "open_page", url: "https://a.b" } };
+  const search = { type: "web_search_call", status: "completed", action: { type: "search", query: "q" } };
+  test.each([false, true])("that searches the web is charged by the searches, stream: %s", async (stream) => {
+    const output = [
+      { ...search, id: "ws_1" },
+      { ...page, id: "ws_2" },
+      { ...search, id: "ws_3", action: undefined },
+    ];
+    script((exchange) => respond(exchange, responseAnswer([...output, outputMessage("Found.")])));
+    const told = await create({ input: "hi", tools: [{ type: "web_search" }], stream });
+    expect([told.status, asked[0].tools]).toEqual([200, [{ type: "web_search" }]]);
+    const row = await written(told);
+    expect(row.cost).toBe(5 * cost.input + 4 * cost.cacheRead + 5 * cost.output + 2 * searchCost);
+  });
+
+  test("that has searched before its stream breaks off is charged for that, too", async () => {
+    const charged = async (...before: readonly JsonObject[]) => {
+      const events = responseEvents(responseAnswer([...before, outputMessage("Found.")]));
+      const text = events.findIndex(({ type }) => type === "response.output_text.delta");
+      script((exchange) => {
+        exchange.head(200, eventStream);
+        exchange.end(anthropicFrames(...(events.slice(0, text + 1) as Any)));
+      });
+      const told = await create({ input: "hi", tools: [{ type: "web_search" }], stream: true });
+      return Number((await written(told)).cost);
+    };
+    const plain = await charged();
+    expect(plain).toBeGreaterThan(0);
+    expect(await charged({ ...search, id: "ws_1" }, { ...page, id: "ws_2" })).toBe(plain + searchCost);
+  });
+
+  test("that searches is held at its tool's most, or what it allows all tools together", async () => {
+    const held = async (body: JsonObject) => {
+      const answer = await create({ path: "/v1/responses", request: { model: "thinker", ...body } }, "/explain");
+      return Number(answer.body.models[0].hold.wanted) * 1e6;
+    };
+    const input = [{ type: "additional_tools", tools: [{ type: "web_search" }] }];
+    const bound = { max_output_tokens: 100 };
+    const plain = await held({ ...bound, input });
+    const bounded = await held({ ...bound, input, max_tool_calls: 3 });
+    expect(Math.round(plain - bounded)).toBeGreaterThanOrEqual(17 * searchCost - 100 * cost.input);
+    expect(Math.round(plain - bounded)).toBeLessThanOrEqual(17 * searchCost);
+  });
+
+  test("leaves out the vendor's tools that have no price, and names them", async () => {
+    const tools = [
+      { type: "code_interpreter", container: { type: "auto" } },
+      { type: "function", name: "f", parameters: {} },
+      { type: "web_search" },
+    ];
+    const kept = { type: "function", name: "f", parameters: {} };
+    const input = [
+      { type: "additional_tools", tools },
+      { role: "user", content: "hi" },
+    ];
+    const left = await create({ input, tools, tool_choice: { type: "code_interpreter" } });
+    expect([asked[0].input[0].tools, asked[0].tools]).toEqual([tools.slice(1), tools.slice(1)]);
+    expect(asked[0]).not.toHaveProperty("tool_choice");
+    expect(left.headers.get("x-gateway-dropped")).toBe("input[0].tools[0], tools[0], tool_choice");
+    const unsearched = await create({ model: "elsewhere", input: "hi", tools });
+    expect([asked[1].tools, unsearched.headers.get("x-gateway-dropped")]).toEqual([[kept], "tools[0], tools[2]"]);
+    await create({ model: "elsewhere", input: "hi", tools: [{ type: "web_search" }], tool_choice: "required" });
+    expect([asked[2].tools, asked[2].tool_choice]).toEqual([undefined, undefined]);
+    const allowed = {
+      type: "allowed_tools",
+      mode: "auto",
+      tools: [{ type: "web_search" }, { type: "function", name: "f" }],
+    };
+    await create({ model: "elsewhere", input: "hi", tools, tool_choice: allowed });
+    expect(asked[3].tool_choice).toEqual({ ...allowed, tools: allowed.tools.slice(1) });
+    await create({ model: "only", messages: [{ role: "user", content: "hi" }], tools } as Any, "/chat/completions");
+    expect(asked[4].tools).toEqual([{ ...kept, strict: false }]);
+  });
+
+  test.each([false, true])("for a service tier is charged by the one that is told, stream: %s", async (stream) => {
+    for (const [tier, rate] of [
+      ["priority", 2],
+      ["default", 1],
+    ] as const) {
+      script((exchange) => respond(exchange, responseAnswer([outputMessage("Hello")], { service_tier: tier })));
+      const row = await written(await create({ input: "hi", service_tier: "priority", stream }));
+      const usual = 5 * cost.input + 4 * cost.cacheRead + 5 * cost.output;
+      expect([tier, row.cost]).toEqual([tier, rate === 2 ? 9 * 2 * cost.input + 5 * 2 * cost.output : usual]);
+    }
+  });
+
   test("asks for encrypted reasoning only where it is kept, and where the model reasons", async () => {
     await create({ input: "hi", store: false });
     await create({ input: "hi", model: "simple", include: ["reasoning.encrypted_content"] });
@@ -416,16 +503,6 @@ describe("a request", () => {
     await create({ model: "plain", input: "hi" });
     expect(asked.map(({ path }) => path)).toEqual(["/v1/chat/completions", "/v1/responses"]);
     expect(asked[0].tools[0].function.name).toBe("files__read");
-  });
-
-  test.each([false, true])("is charged for the searches among its items, stream: %s", async (stream) => {
-    const searched = (id: string, action?: Any) => ({ id, type: "web_search_call", status: "completed", action });
-    const items = [searched("ws_1", { type: "search", query: "a" }), searched("ws_2", { type: "open_page" })];
-    script((exchange) => respond(exchange, responseAnswer([...items, searched("ws_3"), outputMessage("Hello")])));
-    const told = await create({ input: "hi", stream, tools: [{ type: "web_search" }] });
-    expect(told.status).toBe(200);
-    const spoken = 5 * cost.input + 4 * cost.cacheRead + 5 * cost.output;
-    expect((await written(told)).cost).toBe(spoken + 2 * searchCost);
   });
 
   test("is bounded by what its payer's credit reaches for", async () => {

@@ -7,6 +7,7 @@
  */
 import type { Answer } from "../call.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
+import type { JsonObject } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { Work } from "../work.ts";
 
@@ -20,6 +21,9 @@ export interface ReasoningItems {
   readonly taken: "encrypted" | "plain" | "either";
 }
 
+/** Whether it is a tool of a vendor's that costs by the call, which the model has no price for. */
+export type IsUnpriced = (tool: JsonObject) => boolean;
+
 /** What a translation may know besides the request. */
 export interface TranslationContext {
   /** The form of the answer that the caller waits for. */
@@ -32,6 +36,8 @@ export interface TranslationContext {
   readonly target?: string | undefined;
   /** What is to be known of reasoning in requests for responses; undefined where the upstream is asked for none. */
   readonly reasoningItems?: ReasoningItems | undefined;
+  /** Which tools of vendors' have no price; undefined where none is asked for, or all may be. */
+  readonly isUnpriced?: IsUnpriced | undefined;
   /** Whether the model reasons; undefined where nobody said. */
   readonly reasons?: boolean | undefined;
   /** Identifies the answer where the caller's family wants its own kind of id; letters and digits. */

@@ -37,6 +37,12 @@ export function unpricedKey(price: Price, { tier, speed, region, searches }: Ask
   if (region !== "" && price.regional === undefined) return "inference_geo";
   return searches > 0 && price.search === undefined ? "tools" : undefined;
 }
+
+/** Whether there is no price for a fee by which a vendor's own tool is paid. */
+export function isUnpriced({ search }: Price, fee: "search" | "other" | undefined): boolean {
+  return fee === "other" || (fee === "search" && search === undefined);
+}
+
 export type UnpricedKey = "service_tier" | "speed" | "inference_geo" | "tools";
 
 export interface Holding {

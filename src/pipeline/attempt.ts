@@ -108,7 +108,9 @@ function attemptWith<O extends Operation, F extends Form>(
     const spoken = (spokenAnswer: Answer) => {
       waited();
       const answer = stream && spokenAnswer.kind === "stream" ? through(stream, spokenAnswer) : spokenAnswer;
-      return form === "stream" && options.holdsHead ? heldBack(answer, attempted, facts).then(told) : told(answer);
+      return form === "stream" && (options.holdsHead || lead.spare)
+        ? heldBack(answer, attempted, facts).then(told)
+        : told(answer);
     };
     return orElse(
       () => {

@@ -13,7 +13,8 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Form, Input, Operation, Output } from "../providers/operations.ts";
 import type { Signal } from "../signal.ts";
 import { following, type Soon } from "../soon.ts";
-import { type Answered, attemptAt } from "./attempt.ts";
+import type { Answered } from "./attempt.ts";
+import { attemptOrSpare } from "./attempt-or-spare.ts";
 import type { Counting } from "./counting.ts";
 import { deadlineOf, timeoutsOf } from "./deadline.ts";
 import { CallStreams, createDrains, type Drains } from "./drain.ts";
@@ -96,7 +97,8 @@ export function createComplete(init: CompleteOptions): Complete {
     };
     const ask = (part: Call<Input<O>>): Soon<Answer<Output<O, F>>> => {
       const sending = { signal: part.signal, deadline, mayHedge, onPaused };
-      const askAt = (to: Lead, signal: Signal, isHedge: boolean) => attemptAt<O, F>(to, part, signal, isHedge, options);
+      const askAt = (to: Lead, signal: Signal, isHedge: boolean) =>
+        attemptOrSpare<O, F>(to, part, signal, isHedge, options);
       const failed = (error: unknown): never => {
         throw withWay(error, reached.lead, facts, begunAt);
       };

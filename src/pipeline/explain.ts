@@ -127,7 +127,7 @@ function translator(explaining: Explaining & { readonly call: Call; readonly arr
   const done = new Map<string, Translated<Operation, Operation>>();
   return async (lead) => {
     const { operation, way, model, target, fitting } = lead;
-    const items = operation === "responses" ? [way.length, target.upstream, fitting?.reasoningItems] : [];
+    const items = operation === "responses" ? [model.id, way.length, target.upstream, fitting?.reasoningItems] : [];
     const { maxOutputTokens, reasons } = model;
     const words = JSON.stringify([operation, maxOutputTokens, reasons, fitting?.customTools, target.model, ...items]);
     const translating = () => inWordsOf(lead, firstPart(lead.way, call), { form, arrivedAt });

@@ -30,6 +30,8 @@ export interface Lead {
   /** Whether calls may have to wait for one another there. */
   readonly hasQueue: boolean;
   readonly state: TargetState;
+  /** What is asked in its place where the upstream turns out not to have the operation. */
+  readonly spare?: Lead | undefined;
 }
 
 export interface LeadsOptions {
@@ -151,15 +153,17 @@ function leadsOfAll(asked: Operation, model: Model, { providers, targets }: Lead
     const { speaks, kind, hasQueue = false } = provider;
     const fitting = provider.fitting?.(target.model, model.reasons);
     const state = targets.of(target);
-    const leadBy = (way: Way): Lead => {
-      const operation = way.at(-1)?.to ?? asked;
-      const speak = speaks[operation] as Speak<Operation>;
-      return { model, target, kind, way, operation, speak, fitting, hasQueue, state };
-    };
     const ways = waysTo(asked, model, provider, fitting);
     if (!ways) continue;
-    const { usual, other } = ways;
-    leads.set(target, { usual: leadBy(usual), other: other && { lead: leadBy(other.way), takes: other.takes } });
+    const leadBy = (way: Way, spareWay?: Way): Lead => {
+      const operation = way.at(-1)?.to ?? asked;
+      const speak = speaks[operation] as Speak<Operation>;
+      const spare = spareWay && operation === "responses" ? leadBy(spareWay) : undefined;
+      return { model, target, kind, way, operation, speak, fitting, hasQueue, state, spare };
+    };
+    const { usual, other, spare } = ways;
+    const further = other && { lead: leadBy(other.way, spare), takes: other.takes };
+    leads.set(target, { usual: leadBy(usual, spare), other: further });
   }
   return leads;
 }

@@ -6,7 +6,7 @@ import type { Call } from "../call.ts";
 import type { Model } from "../catalog.ts";
 import { modelUnpriced, wayUnpriced } from "../errors.ts";
 import { isFree, outputFor, type Price, type Rates, worstCost } from "../ledger/price.ts";
-import { type Asked, type Holding, heldFees, heldRates, isPlain, unpricedKey } from "../ledger/rates.ts";
+import { type Asked, type Holding, heldFees, heldRates, isPlain, isUnpriced, unpricedKey } from "../ledger/rates.ts";
 import {
   answersAskedFor,
   defaultCompletionTokens,
@@ -17,8 +17,9 @@ import {
   outputBound,
   promptsOf,
 } from "../ledger/worst-case.ts";
-import { askedManner } from "../providers/manner.ts";
+import { askedManner, toolFee } from "../providers/manner.ts";
 import type { Operation } from "../providers/operations.ts";
+import type { JsonObject } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 import { mayCallUnpriced } from "./authorize.ts";
 
@@ -58,6 +59,11 @@ export function refuseUnpriced({ id, price }: Model, request: Wire): Asked {
   const key = price && !isFree(price) ? unpricedKey(price, asked) : undefined;
   if (key) throw wayUnpriced(id, key);
   return asked;
+}
+
+/** Returns which tools of vendors' have no price; undefined where nothing needs one. */
+export function unpricedToolsOf({ price }: Model): ((tool: JsonObject) => boolean) | undefined {
+  return price && !isFree(price) ? (tool) => isUnpriced(price, toolFee(tool)) : undefined;
 }
 
 /** Returns undefined where nothing is to be reserved. Throws a Refusal where the cost cannot be known and must be. */

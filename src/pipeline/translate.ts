@@ -8,6 +8,7 @@ import { jsonLength } from "../wire/json-length.ts";
 import { Wire } from "../wire/wire.ts";
 import type { Work } from "../work.ts";
 import type { Lead } from "./leads.ts";
+import { unpricedToolsOf } from "./need.ts";
 
 /** How many times as long as its base64 a text may be as JSON, at most; nothing else grows so in a translation. */
 const mostLonger = 6;
@@ -62,6 +63,7 @@ export function* inWordsOf(
     customTools: fitting?.customTools,
     reasoningItems:
       operation === "responses" && fitting ? { upstream: target.upstream, ...fitting.reasoningItems } : undefined,
+    isUnpriced: operation === "responses" ? unpricedToolsOf(model) : undefined,
     target: target.model,
     reasons: model.reasons,
     answerId: part.id.replace(/^req_/, ""),

@@ -18,6 +18,8 @@ export interface Ways {
   readonly usual: Way;
   /** The other, and which requests take it; undefined where all take the usual one. */
   readonly other?: { readonly way: Way; readonly takes: (request: JsonObject) => boolean } | undefined;
+  /** In the place of responses, where the server turns out not to have them. */
+  readonly spare?: Way | undefined;
 }
 
 /** Returns undefined where the target cannot be asked. */
@@ -32,13 +34,14 @@ export function waysTo(
   if (!fitting || !isSpoken("responses")) return only(wayTo(asked, isSpoken));
   const isOffered = (operation: Operation) => isSpoken(operation) && !(operation === "responses" && rule === "never");
   const isChosen = (operation: Operation) => isOffered(operation) && !(operation === "chat" && rule === "always");
-  if (asked === "responses") return responsesWays(wayTo(asked, isChosen), isChosen, fitting);
+  const spare = wayTo(asked, (operation) => operation !== "responses" && isChosen(operation));
+  if (asked === "responses") return responsesWays(wayTo(asked, isChosen), spare, fitting);
   const usual = wayTo(asked, isChosen);
   if (!usual || rule !== "tools") return only(usual);
   const way = wayTo(asked, (operation) => operation === "responses");
   if (!way) return only(usual);
   const takes = (request: JsonObject) => hasTools(request) && fitting.reasonsBy(effortAskedFor(asked, request));
-  return { usual, other: { way, takes } };
+  return { usual, other: { way, takes }, spare };
 }
 
 function only(usual: Way | undefined): Ways | undefined {
@@ -46,14 +49,9 @@ function only(usual: Way | undefined): Ways | undefined {
 }
 
 /** What a server does not know of what agents send, and what sums a conversation up, is put into chat's words. */
-function responsesWays(
-  way: Way | undefined,
-  isChosen: (operation: Operation) => boolean,
-  { takesAnyItem }: Fitting,
-): Ways | undefined {
+function responsesWays(way: Way | undefined, spare: Way | undefined, { takesAnyItem }: Fitting): Ways | undefined {
   // Where responses are not spoken they are translated all the same.
   if (!way || way.length > 0) return only(way);
   const takes = (request: JsonObject) => hasTrigger(request) || (!takesAnyItem && hasAgentsWords(request));
-  const other = wayTo("responses", (operation) => operation !== "responses" && isChosen(operation)) ?? throughChat;
-  return { usual: [relayResponses as unknown as Translation], other: { way: other, takes } };
+  return { usual: [relayResponses as unknown as Translation], other: { way: spare ?? throughChat, takes }, spare };
 }

@@ -58,14 +58,31 @@ function sureSearchesOf({ web_search_options, plugins }: JsonObject): number {
 const usualSearches = 20;
 /** The types of tools that search the web, in all families. */
 const searching = /^(openrouter:)?web_search/;
+/** The types of tools of responses that are paid by the call, the container or the picture, at OpenAI and xAI. */
+const paidOtherwise = /^(code_interpreter|file_search|image_generation|x_search|collections_search)$/;
 
-/** Searches that the model makes where it wants to: by tools, and at xAI by parameters. */
-function toolSearchesOf({ tools, search_parameters }: JsonObject): number {
+/** Returns by what a tool of responses is paid beside tokens, if by anything. */
+export function toolFee({ type, environment }: JsonObject): "search" | "other" | undefined {
+  if (typeof type !== "string") return undefined;
+  if (searching.test(type)) return "search";
+  const isHosted = type === "shell" && isObject(environment) && environment.type !== "local";
+  return isHosted || paidOtherwise.test(type) ? "other" : undefined;
+}
+
+/** Searches that the model makes where it wants to: by tools, which items bring along too, and at xAI by parameters. */
+function toolSearchesOf({ tools, input, search_parameters, max_tool_calls: most }: JsonObject): number {
   let searches = 0;
   if (isObject(search_parameters) && search_parameters.mode !== "off") {
     searches += boundOf(search_parameters.max_search_results);
   }
-  if (!Array.isArray(tools)) return searches;
+  searches += searchesBy(tools);
+  if (Array.isArray(input)) for (const item of input) if (isObject(item)) searches += searchesBy(item.tools);
+  return Number.isSafeInteger(most) && (most as number) >= 0 ? Math.min(searches, most as number) : searches;
+}
+
+function searchesBy(tools: JsonValue | undefined): number {
+  if (!Array.isArray(tools)) return 0;
+  let searches = 0;
   for (const tool of tools) {
     if (isObject(tool) && typeof tool.type === "string" && searching.test(tool.type))
       searches += boundOf(tool.max_uses);

@@ -3,6 +3,8 @@
  * gateway's has been put in its place before (`families/responses-to-responses`).
  */
 import type { JsonValue } from "@bufbuild/protobuf";
+import { operationUnserved } from "../errors.ts";
+import type { Body } from "../http1/write.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Attempt } from "./provider.ts";
 import { responsesFaults } from "./responses-faults.ts";
@@ -10,6 +12,7 @@ import { ResponseFolder } from "./responses-fold.ts";
 import { followResponse } from "./responses-follower.ts";
 import { eventsOfResponse } from "./responses-frames.ts";
 import { meterResponse } from "./responses-usage.ts";
+import { isOfUnknownPath } from "./unserved.ts";
 
 /** `refusalOf` makes the refusal of an error in whatever shape. */
 export function responsesDialect(
@@ -19,7 +22,7 @@ export function responsesDialect(
   return {
     common,
     body: requestBody,
-    refusal,
+    refusal: (error) => (isOfUnknownPath(error) ? operationUnserved("responses") : refusal(error)),
     errorIn: responsesFaults(refusalOf),
     measure: meterResponse,
     follow: ({ meter }) => followResponse(meter),
@@ -28,7 +31,7 @@ export function responsesDialect(
   };
 }
 
-function requestBody({ request, form, model }: Attempt): Buffer {
+function requestBody({ request, form, model }: Attempt): Body {
   const json = request.outline();
   const isStream = form === "stream";
   const changes: Record<string, JsonValue | undefined> = {};
@@ -36,5 +39,5 @@ function requestBody({ request, form, model }: Attempt): Buffer {
   if ((json.stream === true) !== isStream) changes.stream = isStream || undefined;
   // Servers refuse the options of a stream where none is asked for.
   if (!isStream && json.stream_options !== undefined) changes.stream_options = undefined;
-  return (Object.keys(changes).length === 0 ? request : request.with(changes)).bytes();
+  return (Object.keys(changes).length === 0 ? request : request.with(changes)).sendable();
 }

@@ -3,9 +3,10 @@
  * over, one without anything in it. None of them is told as an answer, nor charged as one.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type Refusal, upstreamFailed } from "../errors.ts";
+import { operationUnserved, type Refusal, upstreamFailed } from "../errors.ts";
 import { isObject } from "../wire/json.ts";
 import { namesError, type Place, saysAnything } from "./errors-in-answers.ts";
+import { isOfChat } from "./unserved.ts";
 
 /** Makes the refusal of an error in whatever shape. */
 type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
@@ -17,6 +18,7 @@ export function responsesFaults(refusalOf: RefusalOf) {
     if (place === "frame" && json.type === "response.cancelled") return cancelled();
     if (place === "whole" && isFailed(json)) return ofFailed(json, refusalOf);
     if (namesError(json)) return refusalOfError(json, bytes, refusalOf);
+    if (isOfChat(json)) return operationUnserved("responses");
     if (place === "frame" && typeof json.type === "string") return undefined;
     if (place === "whole" && Array.isArray(json.output)) return faultOfWhole(json);
     if (saysAnything(json)) return refusalOf(json, bytes);

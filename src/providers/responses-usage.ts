@@ -46,7 +46,7 @@ export class ResponseMetering {
       this.#hasPieces = false;
       writeBeginning(item, this.#meter);
     } else if (type === "response.output_item.done") {
-      if (isSearch(item)) this.#searches++;
+      if (isSearch(item)) this.#meter.told({ searches: ++this.#searches });
       if (!this.#hasPieces) writeContent(item, this.#meter);
       else if (item.encrypted_content) this.#meter.wrote("");
       this.#hasPieces = false;

@@ -7,12 +7,14 @@ import { type Breaker, type BreakerOptions, createBreaker } from "./breaker.ts";
 import { createLoad, type Load } from "./load.ts";
 import { createPace, type Pace } from "./pace.ts";
 import { createRetryBudget, type RetryBudget } from "./retry-budget.ts";
+import { createUnserved, type Unserved } from "./unserved.ts";
 
 export interface TargetState {
   readonly breaker: Breaker;
   readonly budget: RetryBudget;
   readonly load: Load;
   readonly pace: Pace;
+  readonly unserved: Unserved;
 }
 
 export interface TargetsOptions extends Omit<BreakerOptions, "onChange"> {
@@ -41,7 +43,13 @@ export function createTargets({ retryShare, onResting = () => {}, ...options }: 
     if (!state) {
       const load = createLoad(options.clock);
       const breaker = createBreaker({ ...options, onChange: (isOpen) => onResting(target, isOpen) });
-      state = { breaker, budget: createRetryBudget(retryShare), load, pace: createPace() };
+      state = {
+        breaker,
+        budget: createRetryBudget(retryShare),
+        load,
+        pace: createPace(),
+        unserved: createUnserved(options.clock),
+      };
       states.set(target, state);
     }
     return state;

@@ -25,13 +25,15 @@ export function* responseRequest(chat: JsonObject, context: TranslationContext, 
   nameWordless(chat, dropped);
   const input = yield* itemsOf(chat.messages, context.reasoningItems, dropped);
   yield;
-  const tools = toolsOf(chat, context.customTools, dropped);
+  const tools = toolsOf(chat, context, dropped);
   const said = Object.fromEntries(alike.map((key) => [key, chat[key] ?? undefined]));
   return fieldsSet({
     model: chat.model,
     input,
     ...said,
-    ...(tools.length > 0 ? { tools, tool_choice: choiceOf(chat, dropped) } : { parallel_tool_calls: undefined }),
+    ...(tools.length > 0
+      ? { tools, tool_choice: choiceOf(chat, context, dropped) }
+      : { parallel_tool_calls: undefined }),
     max_output_tokens: boundOf(chat, context),
     reasoning: reasoningOf(chat),
     text: textOf(chat, dropped),

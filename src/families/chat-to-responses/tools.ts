@@ -2,12 +2,15 @@
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
+import type { IsUnpriced, TranslationContext } from "../translation.ts";
+
+type Context = Pick<TranslationContext, "customTools" | "isUnpriced">;
 
 /** `customTools` says that the server knows more than functions: then it searches the web, too. */
-export function toolsOf(chat: JsonObject, customTools: boolean | undefined, dropped: Dropped): JsonObject[] {
+export function toolsOf(chat: JsonObject, { customTools, isUnpriced }: Context, dropped: Dropped): JsonObject[] {
   const { tools, functions, web_search_options: search } = chat;
   const listed = Array.isArray(tools) ? tools : [];
-  const flat = listed.flatMap((tool, i) => flatTool(tool, `tools[${i}]`, dropped));
+  const flat = listed.flatMap((tool, i) => flatTool(tool, `tools[${i}]`, isUnpriced, dropped));
   const legacy = Array.isArray(functions) ? functions : [];
   flat.push(...legacy.flatMap((tool, i) => flatFunction(tool, `functions[${i}]`, dropped)));
   if (isObject(search)) {
@@ -17,7 +20,7 @@ export function toolsOf(chat: JsonObject, customTools: boolean | undefined, drop
   return flat;
 }
 
-function flatTool(tool: JsonValue, path: string, dropped: Dropped): JsonObject[] {
+function flatTool(tool: JsonValue, path: string, isUnpriced: IsUnpriced | undefined, dropped: Dropped): JsonObject[] {
   if (!isObject(tool)) return [];
   const { type = null, function: called, custom, ...more } = tool;
   if (isObject(custom)) {
@@ -31,7 +34,8 @@ function flatTool(tool: JsonValue, path: string, dropped: Dropped): JsonObject[]
     return flatFunction(called, `${path}.function`, dropped);
   }
   // A tool that its vendor runs itself: chat callers of the vendor's name it as responses do.
-  if (typeof type === "string" && type !== "function" && type !== "custom") return [tool];
+  const isVendors = typeof type === "string" && type !== "function" && type !== "custom";
+  if (isVendors && !isUnpriced?.(tool)) return [tool];
   dropped.add(path);
   return [];
 }
@@ -61,8 +65,16 @@ function searchTool({ search_context_size, user_location: place, ...more }: Json
   });
 }
 
-export function choiceOf({ tool_choice: choice, function_call: legacy }: JsonObject, dropped: Dropped) {
+export function choiceOf(
+  { tool_choice: choice, function_call: legacy }: JsonObject,
+  { isUnpriced }: Context,
+  dropped: Dropped,
+) {
   if (typeof choice === "string") return choice;
+  if (isObject(choice) && isUnpriced?.(choice)) {
+    dropped.add("tool_choice");
+    return undefined;
+  }
   if (isObject(choice)) return flatChoice(choice, dropped);
   if (typeof legacy === "string") return legacy;
   return isObject(legacy) ? fieldsSet({ type: "function", name: legacy.name }) : undefined;

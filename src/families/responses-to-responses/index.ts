@@ -21,8 +21,8 @@ export const relayResponses: Translation<"responses", "responses"> = {
   callersPath: (path) => path,
   *translate(request, context) {
     const dropped = new Dropped();
-    const { answerId, reasoningItems = unknown } = context;
-    const relayed = yield* relayedRequest(request, reasoningItems, dropped);
+    const { answerId, reasoningItems = unknown, isUnpriced = never } = context;
+    const relayed = yield* relayedRequest(request, reasoningItems, isUnpriced, dropped);
     const { previous_response_id: previousId = null, store = null } = request.outline();
     const origin = { answerId, maker: makerOf(reasoningItems.upstream), previousId, store: store ?? true };
     return {
@@ -33,6 +33,8 @@ export const relayResponses: Translation<"responses", "responses"> = {
     };
   },
 };
+
+const never = () => false;
 
 /** Of who serves the model, where nobody says. */
 const unknown = { upstream: "", areAskedFor: false, taken: "plain" } as const;

@@ -12,12 +12,14 @@ import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { isMadeId, relayedFrom } from "../relayed-ids.ts";
 import { compactionTypes, summaryOf } from "../responses-to-chat/compaction.ts";
 import { unsealed } from "../responses-to-chat/seal.ts";
-import type { ReasoningItems } from "../translation.ts";
+import type { IsUnpriced, ReasoningItems } from "../translation.ts";
+import { pricedTools } from "./tools.ts";
 
 /** Returns undefined where all of them stay as they came. */
 export function* relayedInput(
   items: readonly JsonValue[],
   reasoning: ReasoningItems,
+  isUnpriced: IsUnpriced,
   dropped: Dropped,
 ): Work<JsonValue[] | undefined> {
   const maker = makerOf(reasoning.upstream);
@@ -25,7 +27,8 @@ export function* relayedInput(
   let isChanged = false;
   for (const [i, item] of items.entries()) {
     if (i % aTurn === aTurn - 1) yield;
-    const told = isObject(item) ? relayedItem(item, maker, reasoning) : item;
+    const known = isObject(item) ? relayedItem(item, maker, reasoning) : item;
+    const told = isObject(known) ? withPricedTools(known, `input[${i}]`, isUnpriced, dropped) : known;
     if (told === undefined) dropped.add(`input[${i}]`);
     else relayed.push(told);
     isChanged ||= told !== item;
@@ -45,6 +48,13 @@ function relayedItem(item: JsonObject, maker: string, { taken }: ReasoningItems)
     if (isElsewhere) return undefined;
   }
   return withOwnIds(item);
+}
+
+/** Items may bring tools along. */
+function withPricedTools(item: JsonObject, path: string, isUnpriced: IsUnpriced, dropped: Dropped): JsonObject {
+  const { tools } = item;
+  const priced = pricedTools(tools, `${path}.tools`, isUnpriced, dropped);
+  return priced === undefined || priced === tools ? item : { ...item, tools: priced };
 }
 
 function isOfUse(item: JsonObject, isElsewhere: boolean, taken: ReasoningItems["taken"]): boolean {

@@ -8,8 +8,9 @@ import type { JsonValue } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Work } from "../../work.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
-import type { ReasoningItems } from "../translation.ts";
+import type { IsUnpriced, ReasoningItems } from "../translation.ts";
 import { relayedInput } from "./input.ts";
+import { toolsChanged } from "./tools.ts";
 
 type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
 
@@ -19,20 +20,28 @@ const own = ["previous_response_id", "background", "conversation"] as const;
 const encrypted = "reasoning.encrypted_content";
 
 /** Throws a Refusal for what the gateway keeps nowhere. */
-export function* relayedRequest(request: CreateRequest, items: ReasoningItems, dropped: Dropped): Work<CreateRequest> {
+export function* relayedRequest(
+  request: CreateRequest,
+  items: ReasoningItems,
+  isUnpriced: IsUnpriced,
+  dropped: Dropped,
+): Work<CreateRequest> {
   const json = request.outline();
   if ((json.prompt ?? null) !== null) {
     throw invalidValue("prompt", "the gateway keeps no prompt templates; send the prompt itself");
   }
   const changes: Record<string, JsonValue | undefined> = { store: false };
   for (const key of own) if (Object.hasOwn(json, key)) changes[key] = undefined;
-  const include = includedIn(json.include, json.store !== false, items);
-  if (include !== json.include) changes.include = include;
-  if (Array.isArray(json.input)) {
-    const input = yield* relayedInput(request.json().input as readonly JsonValue[], items, dropped);
-    if (input) changes.input = input;
-  }
-  return request.with(changes);
+  // An outline may have other texts in it.
+  const all = request.isLong ? request.json() : json;
+  const { input, include: asked } = all;
+  const include = includedIn(asked, json.store !== false, items);
+  if (include !== asked) changes.include = include;
+  const relayed = Array.isArray(input) ? yield* relayedInput(input, items, isUnpriced, dropped) : undefined;
+  const tools = toolsChanged(all, isUnpriced, dropped);
+  if (relayed) changes.input = relayed;
+  const isLongChanged = request.isLong && (relayed ?? tools.tools) !== undefined;
+  return isLongChanged ? request.rebuiltWith({ ...changes, ...tools }) : request.with({ ...changes, ...tools });
 }
 
 /** What is kept must have its reasoning, and a model that does not reason refuses to be asked for it. */

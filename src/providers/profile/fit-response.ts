@@ -11,7 +11,17 @@ import { isDefault, refusedIn } from "./refused.ts";
 type Changes = Readonly<Record<string, JsonValue | undefined>>;
 
 export function fitResponse<W extends Wire>(request: W, facts: Facts): Fitted<W> {
-  const json = request.outline();
+  const fitted = fitJson(request.outline(), facts);
+  const values = Object.values(fitted.changes);
+  if (values.length === 0) return { request, dropped: fitted.dropped };
+  // An outline has other texts in the place of long ones: lists and objects are made of all of it.
+  const isPlain = values.every((value) => typeof value !== "object");
+  if (isPlain || !request.isLong) return { request: request.with(fitted.changes) as W, dropped: fitted.dropped };
+  const { changes, dropped } = fitJson(request.json(), facts);
+  return { request: request.rebuiltWith(changes) as W, dropped };
+}
+
+function fitJson(json: JsonObject, facts: Facts) {
   const reasoning = fitReasoning(json, facts);
   const refused = refusedIn(json, facts.refuses_responses, facts, reasoning.reasons);
   const included = fitInclude(json, facts, reasoning.reasons);
@@ -20,12 +30,10 @@ export function fitResponse<W extends Wire>(request: W, facts: Facts): Fitted<W>
     ...reasoning.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...included.changes,
-    ...instructionsChanged(request, facts),
+    ...instructionsChanged(json, facts),
   };
   const named = refused.filter((key) => !isDefault(key, json[key]) && !isForKeeping(key));
-  const dropped = [...reasoning.dropped, ...named, ...included.dropped];
-  if (Object.keys(changes).length === 0) return { request, dropped };
-  return { request: request.with(changes) as W, dropped };
+  return { changes, dropped: [...reasoning.dropped, ...named, ...included.dropped] };
 }
 
 /** What is only for the next turn, and the gateway asks for by itself, is no loss where the server has no such thing. */

@@ -4,17 +4,17 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
-import type { Wire } from "../../wire/wire.ts";
 import type { Facts } from "./profile.ts";
 
 /** Returns what of the request changes: nothing where the server takes it as it is, or nobody says what it takes. */
-export function instructionsChanged(request: Wire, { developer, system }: Facts): Readonly<Record<string, JsonValue>> {
-  const { input } = request.outline();
-  if (!Array.isArray(input) || (developer !== "system" && system !== "first")) return {};
-  if (!input.some(isInstruction)) return {};
-  // What is long may stand otherwise in an outline.
-  const { input: items, instructions } = request.json() as { input: JsonValue[]; instructions?: JsonValue };
-  if (system === "first") return joined(items, instructions ?? null);
+export function instructionsChanged(
+  json: JsonObject,
+  { developer, system }: Facts,
+): Readonly<Record<string, JsonValue>> {
+  const { input: items, instructions = null } = json;
+  if (!Array.isArray(items) || (developer !== "system" && system !== "first")) return {};
+  if (!items.some(isInstruction)) return {};
+  if (system === "first") return joined(items, instructions);
   if (!items.some((item) => isObject(item) && item.role === "developer")) return {};
   return { input: items.map((item) => (isInstruction(item) ? { ...item, role: "system" } : item)) };
 }
