@@ -107,6 +107,36 @@ describe.each(strictServers)("$model at $vendor", (server) => {
   });
 });
 
+test("a server that nobody knows gets no key of OpenAI's own service, and its caller is told", async () => {
+  const upstream = await startScriptedUpstream(answerAsOpenAi);
+  const targets = [{ upstream: "far", model: "m", priority: 0, weight: 1 }];
+  const gateway = await startTestGateway({
+    upstreams: [{ name: "far", kind: "openai", base_url: upstream.baseUrl }],
+    models: [{ id: "m", aliases: [], family: "f", kind: "chat", targets }],
+    embeddedModels: false,
+  });
+  const ask = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" };
+    const sent = JSON.stringify({ model: "m", ...body });
+    const answer = await fetch(`${gateway.baseUrl}${path}`, { method: "POST", headers, body: sent });
+    await answer.arrayBuffer();
+    const keys = Object.keys(JSON.parse(`${upstream.received.at(-1)?.body}`));
+    return { status: answer.status, dropped: answer.headers.get("x-gateway-dropped"), keys };
+  };
+  const hints = { prompt_cache_key: "k", safety_identifier: "s", service_tier: "priority", text: { verbosity: "low" } };
+  const response = await ask("/responses", { input: text, store: false, ...hints });
+  expect(response).toMatchObject({ status: 200, keys: ["model", "messages"] });
+  for (const name of ["prompt_cache_key", "safety_identifier", "service_tier", "text.verbosity"]) {
+    expect(response.dropped).toContain(name);
+  }
+  const tools = [{ type: "web_search_20250305", name: "web_search" }];
+  const message = await ask("/messages", { max_tokens: 9, messages: [{ role: "user", content: text }], tools });
+  expect(message).toMatchObject({ status: 200, dropped: "tools.web_search" });
+  expect(message.keys).not.toContain("web_search_options");
+  await gateway.close();
+  await upstream.close();
+});
+
 test("every profile of the catalogue has a double", () => {
   const doubled = new Set(strictServers.map(({ vendor }) => vendor));
   const known = vendors.filter(({ kind }) => kind === "openai").map(({ name }) => name);

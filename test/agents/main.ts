@@ -41,6 +41,7 @@ for (const agent of chosen(agents, values.agent, ({ name }) => name)) {
     const row = await playRow(agent, file, upstream, values.keep);
     rows.push(row);
     print(row);
+    if (values.write) await writeClientsPage([row]);
   }
 }
 
@@ -55,7 +56,6 @@ function print({ agent, upstream, scenes, faults, seconds, firstRequestMs }: Row
   for (const fault of faults) console.error(`  ${fault}`);
 }
 
-if (values.write) await writeClientsPage(rows);
 const failed = rows.filter(
   ({ scenes, faults }) => faults.length > 0 || [...scenes.values()].some((fault) => fault !== undefined),
 );

@@ -258,6 +258,7 @@ export const strictServers: readonly StrictServer[] = [
       plainText("system", "assistant", "tool"),
       without("reasoning_effort", "max_completion_tokens", "store", "metadata", "client_metadata"),
       without("prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "verbosity"),
+      without("web_search_options"),
     ],
   },
 ];

@@ -30,6 +30,7 @@ const paths: ReadonlyMap<string, string> = new Map([
   ["response_format", "output_config.format"],
   ["response_format.json_schema", "output_config.format.schema"],
   ["user", "metadata.user_id"],
+  ["web_search_options", "tools.web_search"],
 ]);
 
 export const messagesToChat: Translation<"messages", "chat"> = {

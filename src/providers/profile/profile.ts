@@ -35,8 +35,11 @@ const usual: NonNullable<ProfileConfig["operations"]> = {
   speech: "/audio/speech",
 };
 
-/** Keys that only help a server along: OpenAI's own, which servers refuse that take no key that they do not know. */
-const hints = ["prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "verbosity"];
+/** Keys of OpenAI's own service, which servers refuse that take no key that they do not know, and others ignore. */
+const ofOpenAiOnly = [
+  ...["prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "verbosity"],
+  "web_search_options",
+];
 
 const careful: AllFacts = {
   output_bound: "max_tokens",
@@ -44,7 +47,7 @@ const careful: AllFacts = {
   developer: "system",
   system: "first",
   plain_text: ["system", "assistant", "tool"],
-  refuses: hints,
+  refuses: ofOpenAiOnly,
   refuses_reasoning: [],
   refuses_responses: [],
   responses: "when_asked",

@@ -1,3 +1,4 @@
+/** Claude Code, which speaks messages. */
 import type { Agent } from "../agent.ts";
 
 export const claudeCode: Agent = {

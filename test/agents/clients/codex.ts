@@ -1,3 +1,4 @@
+/** Codex, which speaks responses, over a WebSocket where it can. */
 import type { Agent, Place } from "../agent.ts";
 
 export const codex: Agent = {

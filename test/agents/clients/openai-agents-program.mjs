@@ -2,19 +2,28 @@
  * A program with the OpenAI Agents SDK, as its documentation has one: a shell for a tool, an MCP server, and a session, which it
  * keeps in a file from run to run. It runs beside the SDK's installation.
  *
- *   node openai-agents-program.mjs PROMPT [--resume] [--image FILE]
+ *   node openai-agents-program.mjs PROMPT [--resume] [--image FILE] [--chat]
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Agent, MCPServerStdio, MemorySession, OpenAIResponsesCompactionSession, run, tool } from "@openai/agents";
+import {
+  Agent,
+  MCPServerStdio,
+  MemorySession,
+  OpenAIResponsesCompactionSession,
+  run,
+  setOpenAIAPI,
+  tool,
+} from "@openai/agents";
 
 const { values, positionals } = parseArgs({
-  options: { resume: { type: "boolean" }, image: { type: "string" } },
+  options: { resume: { type: "boolean" }, image: { type: "string" }, chat: { type: "boolean" } },
   allowPositionals: true,
 });
 const [prompt] = positionals;
+if (values.chat) setOpenAIAPI("chat_completions");
 const keptAt = join(process.env.HOME, "session.json");
 const initialItems = values.resume && existsSync(keptAt) ? JSON.parse(readFileSync(keptAt, "utf8")) : [];
 const session = new MemorySession({ initialItems });

@@ -1,3 +1,4 @@
+/** The OpenAI Agents SDK, in a program of ours; it speaks responses and chat. */
 import { join } from "node:path";
 import type { Agent } from "../agent.ts";
 
@@ -22,6 +23,15 @@ export const openaiAgents: Agent = {
   notes:
     'Anything that is not told otherwise uses these variables. `setOpenAIAPI("chat_completions")` makes it speak chat. The SDK sends traces to OpenAI unless they are switched off, as here by `OPENAI_AGENTS_DISABLE_TRACING=1`. The program is [one with a shell, an MCP server and a session](../test/agents/clients/openai-agents-program.mjs).',
   lacks: {},
+};
+
+export const openaiAgentsChat: Agent = {
+  ...openaiAgents,
+  name: "openai-agents-chat",
+  title: "OpenAI Agents SDK by chat",
+  speaks: "chat",
+  run: (errand) => [...openaiAgents.run(errand), "--chat"],
+  lacks: { compaction: "the SDK sums up what it keeps of responses only" },
 };
 
 /** A program with the SDK: it is copied beside the SDK's installation, which is where it finds it. */
