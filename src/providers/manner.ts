@@ -58,17 +58,32 @@ function sureSearchesOf({ web_search_options, plugins }: JsonObject): number {
 const usualSearches = 20;
 /** The types of tools that search the web, in all families. */
 const searching = /^(openrouter:)?web_search/;
+/** Those of Anthropic, by their day: no other heeds how often they may be used. */
+const heedsBound = /^web_search_\d{8}$/;
 
 /** Searches that the model makes where it wants to: by tools, and at xAI by parameters. */
-function toolSearchesOf({ tools, search_parameters }: JsonObject): number {
+function toolSearchesOf({ tools, input, search_parameters }: JsonObject): number {
   let searches = 0;
   if (isObject(search_parameters) && search_parameters.mode !== "off") {
     searches += boundOf(search_parameters.max_search_results);
   }
-  if (!Array.isArray(tools)) return searches;
+  searches += searchesBy(tools);
+  // Items may bring tools along.
+  if (Array.isArray(input)) for (const item of input) if (isObject(item)) searches += searchesBy(item.tools);
+  return searches;
+}
+
+function searchesBy(tools: JsonValue | undefined): number {
+  if (!Array.isArray(tools)) return 0;
+  let searches = 0;
   for (const tool of tools) {
-    if (isObject(tool) && typeof tool.type === "string" && searching.test(tool.type))
-      searches += boundOf(tool.max_uses);
+    if (!isObject(tool)) continue;
+    const { type } = tool;
+    if (typeof type === "string" && searching.test(type)) {
+      searches += heedsBound.test(type) ? boundOf(tool.max_uses) : usualSearches;
+    }
+    // A namespace has tools of its own.
+    searches += searchesBy(tool.tools);
   }
   return searches;
 }
