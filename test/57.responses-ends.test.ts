@@ -233,6 +233,24 @@ describe("searches that were made before a stream broke off are charged", () => 
   });
 });
 
+test("a stream of more than an answer may have is broken off, and no more of it is kept", async () => {
+  const text = "word and ".repeat(500_000);
+  let sent = 0;
+  upstream.script = async (exchange) => {
+    exchange.head(200, eventStream);
+    const piece = (output_index: number) =>
+      anthropicFrames({ type: "response.output_item.done", output_index, item: outputMessage(text) });
+    while (sent < 25 && (await exchange.write(piece(sent)))) sent++;
+    exchange.destroy();
+  };
+  const headers = { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" };
+  const body = JSON.stringify({ model: "thinker", input: "hi", stream: true });
+  const answer = await fetch(`${gateway.baseUrl}/responses`, { method: "POST", headers, body });
+  const told = Buffer.from(await answer.arrayBuffer());
+  expect(told.subarray(-300).toString()).toContain("its answer is too large");
+  expect(Math.round(told.length / text.length)).toBe(14);
+});
+
 test("five hundred searches that nobody asked for are charged up to the hold, and the rest is waived", async () => {
   const payer = openAccount(gateway);
   upstream.script = (exchange) => exchange.json(200, responseAnswer([...Array(500).fill(search), message]));

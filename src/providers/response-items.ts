@@ -7,6 +7,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../errors.ts";
 import { isObject } from "../wire/json.ts";
+import type { Wire } from "../wire/wire.ts";
 
 /** An item that has not ended. */
 interface OpenItem {
@@ -17,7 +18,7 @@ interface OpenItem {
   input: string;
 }
 
-/** The most that is kept of what is told, in characters. */
+/** The most that is kept of what is told, in bytes. */
 const mostKept = 64 * 1024 * 1024;
 
 export class ResponseItems {
@@ -26,17 +27,17 @@ export class ResponseItems {
   readonly #open = new Map<JsonValue, OpenItem>();
   #kept = 0;
 
-  /** Takes the next event. Throws a Refusal where there is too much to keep. */
-  take(event: JsonObject): void {
+  /** Takes the next event, which came in this frame. Throws a Refusal where there is too much to keep. */
+  take(event: JsonObject, frame: Pick<Wire, "byteLength">): void {
     const { type, item, delta } = event;
     if (typeof delta === "string") this.#piece(event, delta);
     else if (type === "response.output_item.added" && isObject(item)) this.#begin(event, item);
-    else if (type === "response.output_item.done" && isObject(item)) this.#end(event, item);
+    else if (type === "response.output_item.done" && isObject(item)) this.#end(event, item, frame.byteLength);
   }
 
   /** Returns the output of a response that has ended so, with all that was told: as it is, where it lacks nothing. */
   whole(output: JsonValue | undefined, status: string): readonly JsonValue[] {
-    const own = Array.isArray(output) ? output : [];
+    const own = Array.isArray(output) ? this.#filled(output, status) : [];
     const missing = this.#missing(own.filter(isObject), status);
     if (missing.length === 0) return own;
     const all = [...own];
@@ -44,15 +45,23 @@ export class ResponseItems {
     return all;
   }
 
+  /** Returns the output with what was told of items that are there, and say nothing. */
+  #filled(output: readonly JsonValue[], status: string): readonly JsonValue[] {
+    if (!output.some(isHollow)) return output;
+    const told = [...this.#ended.values(), ...[...this.#open.values()].map((open) => closed(open, status))];
+    return output.map((item) => (isHollow(item) ? (told.find((one) => one?.id === item.id) ?? item) : item));
+  }
+
   #begin(event: JsonObject, item: JsonObject): void {
     this.#open.set(keyOf(event), { item, texts: new Map(), input: "" });
   }
 
-  #end(event: JsonObject, item: JsonObject): void {
+  #end(event: JsonObject, item: JsonObject, bytes: number): void {
     const key = keyOf(event);
+    const open = this.#open.get(key);
     this.#open.delete(key);
-    this.#ended.set(key, item);
-    this.#keep(sizeOf(item));
+    this.#ended.set(key, (open && isHollow(item) ? closed(open, "completed") : undefined) ?? item);
+    this.#keep(bytes);
   }
 
   #piece(event: JsonObject, delta: string): void {
@@ -80,8 +89,8 @@ export class ResponseItems {
     return begun;
   }
 
-  #keep(characters: number): void {
-    this.#kept += characters;
+  #keep(bytes: number): void {
+    this.#kept += bytes;
     if (this.#kept > mostKept) throw upstreamFailed("its answer is too large");
   }
 
@@ -113,6 +122,16 @@ function keyOf({ output_index: place = null, item_id = null, item }: JsonObject)
   return place ?? item_id ?? (isObject(item) ? (item.id ?? null) : null);
 }
 
+/** Whether it is an item whose text, or whose arguments, were left out. */
+function isHollow(item: JsonValue): item is JsonObject {
+  if (!isObject(item)) return false;
+  if (item.type === "function_call") return !item.arguments;
+  if (item.type === "custom_tool_call") return !item.input;
+  const { content } = item;
+  if (item.type !== "message") return false;
+  return !Array.isArray(content) || !content.some((part) => isObject(part) && (part.text || part.refusal));
+}
+
 /** Returns an item that was told in pieces, or as it began; undefined where it says nothing that its caller could use. */
 function closed({ item, texts, input }: OpenItem, status: string): JsonObject | undefined {
   if (item.type === "function_call") return { ...item, status, arguments: input || (item.arguments ?? "") };
@@ -129,13 +148,4 @@ function counted(items: readonly JsonObject[]): Map<JsonValue, number> {
   const counts = new Map<JsonValue, number>();
   for (const { type = null } of items) counts.set(type, (counts.get(type) ?? 0) + 1);
   return counts;
-}
-
-/** Returns about how many characters an item has, without writing it. */
-function sizeOf(value: JsonValue): number {
-  if (typeof value === "string") return value.length;
-  if (typeof value !== "object" || value === null) return 8;
-  let size = 16;
-  for (const member of Object.values(value)) size += sizeOf(member);
-  return size;
 }

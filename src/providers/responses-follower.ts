@@ -25,7 +25,7 @@ export function followResponse(meter: Meter): Follower {
     isOver: () => isDoneSaid || end !== undefined,
     take(frame, json) {
       metering.take(json);
-      items.take(json);
+      items.take(json, frame);
       if (!isEnd(json)) return frame;
       const told = wholeEnd(frame, json, items);
       end = told.json() as JsonObject;
