@@ -271,6 +271,17 @@ describe("a list", () => {
   });
 });
 
+test("a list of more models than can be looked through at once is none", async () => {
+  const server = createServer((_, res) => {
+    res.end(JSON.stringify({ data: Array.from({ length: 10_001 }, (_, i) => ({ id: `m${i}` })) }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const base_url = `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`;
+  const told = await askForModels({ name: "n", kind: "openai", base_url }, new AbortController().signal);
+  server.close();
+  expect(told).toEqual({ kind: "untold", cause: "its list has more than 10000 models" });
+});
+
 test("a local server is not spoken to as OpenAI is, but for OpenAI's own models; one at a known address as that vendor is", () => {
   const [upstream] = local.upstreams;
   expect(upstream?.profile).not.toHaveProperty("output_bound");

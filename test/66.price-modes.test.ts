@@ -270,6 +270,26 @@ describe("the hold", () => {
     expect(Number(region.by.input)).toBe(1.1);
   });
 
+  test("has room for the usual searches of tools that no bound is heeded of, and of those that come otherwise", async () => {
+    const wanted = async (tools: Json[], more: Json = {}) => {
+      const request = {
+        model: "gpt",
+        max_output_tokens: 50,
+        input: [{ role: "user", content: "Hello" }],
+        tools,
+        ...more,
+      };
+      return (await explain("/v1/responses", request)).wanted;
+    };
+    const plain = await wanted([{ type: "code_interpreter", container: { type: "auto" } }]);
+    const search = { type: "web_search" };
+    expect(await wanted([search])).toBeGreaterThan(plain + 19_000);
+    expect(await wanted([{ ...search, max_uses: 0 }])).toBeGreaterThan(plain + 19_000);
+    expect(await wanted([{ type: "namespace", name: "n", tools: [search] }])).toBeGreaterThan(plain + 19_000);
+    const brought = { input: [{ type: "additional_tools", role: "developer", tools: [search] }] };
+    expect(await wanted([], brought)).toBeGreaterThan(plain + 19_000);
+  });
+
   test("is what an account needs: too little of it is refused, and tells how much", async () => {
     const { apiKey } = openAccount(gateway, { recharge: 1000 });
     answerChat(usage, { service_tier: "priority" });

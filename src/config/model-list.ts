@@ -31,6 +31,8 @@ export type ListAnswer =
   | { readonly kind: "untold" | "refused" | "down"; readonly cause: string };
 
 const maxListBytes = 4 * 1024 * 1024;
+/** The most that a list may name. Whenever a list changes all models are looked through, and nothing else is done meanwhile. */
+const mostModels = 10_000;
 const timeoutMs = 3000;
 
 /** Gives up after so many milliseconds, or when `closing` fires. Never throws. */
@@ -97,6 +99,7 @@ function readList(text: string): ModelList {
   const { object, data, models } = (json ?? {}) as { object?: unknown; data?: unknown; models?: unknown };
   const entries = [json, data, models].find(Array.isArray) ?? (object === "list" && data === null ? [] : undefined);
   if (!entries) throw new Untold("its answer has no list of models");
+  if (entries.length > mostModels) throw new Untold(`its list has more than ${mostModels} models`);
   return new Map(entries.flatMap((entry: Entry | null) => entryOf(entry ?? {})));
 }
 

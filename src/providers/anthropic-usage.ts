@@ -5,6 +5,7 @@
  * What cannot be understood is passed over: it is never the answer's fault.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../wire/json.ts";
 import { MessageCounts } from "./message-counts.ts";
 import type { Meter } from "./provider.ts";
 
@@ -27,6 +28,7 @@ export function meterEvents(meter: Meter): (event: JsonObject) => void {
   const tell = (usage: JsonValue | undefined) => {
     if (counts.take(usage)) meter.told(counts.told);
   };
+  let searches = 0;
   return (event) => {
     switch (event.type) {
       case "content_block_delta":
@@ -34,6 +36,8 @@ export function meterEvents(meter: Meter): (event: JsonObject) => void {
         return;
       case "content_block_start":
         writeBlock(event.content_block as JsonObject | null | undefined, meter);
+        // It has been made, also where the answer breaks off before its usage.
+        if (isSearchMade(event.content_block)) meter.told({ searches: ++searches });
         return;
       case "message_start":
         tell((event.message as JsonObject | null | undefined)?.usage);
@@ -43,6 +47,11 @@ export function meterEvents(meter: Meter): (event: JsonObject) => void {
         if ((event.delta as JsonObject | null | undefined)?.stop_reason === "refusal") meter.gaveUp();
     }
   };
+}
+
+/** A search that failed is told by an object, and is not paid. */
+function isSearchMade(block: JsonValue | undefined): boolean {
+  return isObject(block) && block.type === "web_search_tool_result" && Array.isArray(block.content);
 }
 
 /** A block as it begins, or whole but for its input. */

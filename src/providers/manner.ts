@@ -58,6 +58,8 @@ function sureSearchesOf({ web_search_options, plugins }: JsonObject): number {
 const usualSearches = 20;
 /** The types of tools that search the web, in all families. */
 const searching = /^(openrouter:)?web_search/;
+/** Those of Anthropic, by their day: no other heeds how often they may be used. */
+const heedsBound = /^web_search_\d{8}$/;
 /** The types of tools of responses that are paid by the call, the container or the picture, at OpenAI and xAI. */
 const paidOtherwise = /^(code_interpreter|file_search|image_generation|x_search|collections_search)$/;
 
@@ -84,8 +86,13 @@ function searchesBy(tools: JsonValue | undefined): number {
   if (!Array.isArray(tools)) return 0;
   let searches = 0;
   for (const tool of tools) {
-    if (isObject(tool) && typeof tool.type === "string" && searching.test(tool.type))
-      searches += boundOf(tool.max_uses);
+    if (!isObject(tool)) continue;
+    const { type } = tool;
+    if (typeof type === "string" && searching.test(type)) {
+      searches += heedsBound.test(type) ? boundOf(tool.max_uses) : usualSearches;
+    }
+    // A namespace has tools of its own.
+    searches += searchesBy(tool.tools);
   }
   return searches;
 }

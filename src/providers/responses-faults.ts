@@ -16,6 +16,11 @@ export function responsesFaults(refusalOf: RefusalOf) {
   return (json: JsonObject, bytes: Buffer, _: unknown, place: Place): Refusal | undefined => {
     if (place === "frame" && json.type === "response.failed") return ofFailed(json.response, refusalOf);
     if (place === "frame" && json.type === "response.cancelled") return cancelled();
+    if (place === "frame" && isObject(json.response)) {
+      const { status } = json.response;
+      if (status === "failed") return ofFailed(json.response, refusalOf);
+      if (status === "cancelled") return cancelled();
+    }
     if (place === "whole" && isFailed(json)) return ofFailed(json, refusalOf);
     if (namesError(json)) return refusalOfError(json, bytes, refusalOf);
     if (isOfChat(json)) return operationUnserved("responses");
@@ -27,8 +32,8 @@ export function responsesFaults(refusalOf: RefusalOf) {
   };
 }
 
-function isFailed({ object, status }: JsonObject): boolean {
-  return object === "response" && status === "failed";
+function isFailed({ object, status, output }: JsonObject): boolean {
+  return status === "failed" && (object === "response" || Array.isArray(output));
 }
 
 /** The failure of a response stands in it. */
@@ -50,7 +55,7 @@ function refusalOfError(json: JsonObject, bytes: Buffer, refusalOf: RefusalOf): 
 function faultOfWhole({ status, output }: JsonObject): Refusal | undefined {
   if (status === "cancelled") return cancelled();
   if (status === "queued" || status === "in_progress") return upstreamFailed("its answer is not over");
-  const isEmpty = Array.isArray(output) && output.length === 0;
+  const isEmpty = Array.isArray(output) && !output.some(isObject);
   return isEmpty && status !== "incomplete" ? upstreamFailed("its answer is empty") : undefined;
 }
 

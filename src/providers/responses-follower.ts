@@ -1,19 +1,22 @@
 /**
  * Follows the events of a streamed response to the one that it ends with. A stream without that is broken off: no client takes
- * `[DONE]` in its place.
+ * `[DONE]` in its place. The end is told with all that was told before it.
  */
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
+import { upstreamFailed } from "../errors.ts";
 import { isObject } from "../wire/json.ts";
+import type { Wire } from "../wire/wire.ts";
 import type { Follower } from "./dialect.ts";
 import { isDone } from "./done.ts";
 import type { Meter } from "./provider.ts";
+import { ResponseItems } from "./response-items.ts";
 import { ResponseMetering } from "./responses-usage.ts";
 
 export function followResponse(meter: Meter): Follower {
   const metering = new ResponseMetering(meter);
+  const items = new ResponseItems();
   let isDoneSaid = false;
   let end: JsonObject | undefined;
-  let hasItems = false;
   return {
     isEnd(data) {
       isDoneSaid = isDone(data);
@@ -22,20 +25,40 @@ export function followResponse(meter: Meter): Follower {
     isOver: () => isDoneSaid || end !== undefined,
     take(frame, json) {
       metering.take(json);
-      hasItems ||= isObject(json.item) || typeof json.delta === "string";
-      if (isEnd(json)) end = json;
-      return frame;
+      items.take(json, frame);
+      if (!isEnd(json)) return frame;
+      const told = wholeEnd(frame, json, items);
+      end = told.json() as JsonObject;
+      return told;
     },
-    isComplete: () => end !== undefined && (hasItems || saysSomething(end)),
+    isComplete: () => end !== undefined && saysSomething(end),
   };
 }
 
+const ends: ReadonlyMap<unknown, string> = new Map([
+  ["response.completed", "completed"],
+  ["response.incomplete", "incomplete"],
+]);
+
 function isEnd({ type }: JsonObject): boolean {
-  return type === "response.completed" || type === "response.incomplete";
+  return ends.has(type);
+}
+
+/** Returns the last event with a response that has ended so, and lacks nothing. Throws a Refusal where there is none. */
+function wholeEnd<O extends DescMessage>(
+  frame: Wire<O>,
+  { type, response }: JsonObject,
+  items: ResponseItems,
+): Wire<O> {
+  if (!isObject(response)) throw upstreamFailed("it ended its answer without a response");
+  const status = ends.get(type) as string;
+  const output = items.whole(response.output, status);
+  if (response.status === status && output === response.output) return frame;
+  return frame.with({ response: { ...response, status, output: [...output] } });
 }
 
 /** One that was cut off may have nothing to show: all of it was thought. */
 function saysSomething({ type, response }: JsonObject): boolean {
   const output = isObject(response) ? response.output : undefined;
-  return type === "response.incomplete" || (Array.isArray(output) && output.length > 0);
+  return type === "response.incomplete" || (Array.isArray(output) && output.some(isObject));
 }

@@ -46,6 +46,7 @@ export class ResponseMetering {
       this.#hasPieces = false;
       writeBeginning(item, this.#meter);
     } else if (type === "response.output_item.done") {
+      // It has been made, also where the answer breaks off before its usage.
       if (isSearch(item)) this.#meter.told({ searches: ++this.#searches });
       if (!this.#hasPieces) writeContent(item, this.#meter);
       else if (item.encrypted_content) this.#meter.wrote("");

@@ -5,7 +5,7 @@
 import { setImmediate } from "node:timers/promises";
 import { referredTooLarge } from "../errors.ts";
 import type { ResponseStore, Sized, StoredResponse } from "../storage/responses.ts";
-import type { JsonObject } from "../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 
 /** The account's responses, at a time. */
 export interface KeptResponses {
@@ -55,8 +55,9 @@ function* batches(sized: readonly Sized[]): Generator<string[]> {
   if (ids.length > 0) yield ids;
 }
 
+/** Returns the items of its output. What an upstream put there that is none is left out. */
 export function outputOf({ response }: StoredResponse): JsonObject[] {
-  return (JSON.parse(response) as { output: JsonObject[] }).output;
+  return (JSON.parse(response) as { output: JsonValue[] }).output.filter(isObject);
 }
 
 /** An item that was new in a request, as it was sent, and the id that it has or is given. */

@@ -49,8 +49,6 @@ function toldItem(item: JsonValue, index: number, { answerId, maker }: Origin): 
 /** The items of a stream. */
 class ItemsTold {
   readonly #origin: Origin;
-  /** Those that have ended, by their place: some servers leave them out of the last event. */
-  readonly #ended = new Map<number, JsonValue>();
   /** The place of each, by its id. */
   readonly #places = new Map<string, number>();
 
@@ -59,32 +57,21 @@ class ItemsTold {
   }
 
   told(frame: Wire<typeof ResponseStreamEventSchema>): Wire<typeof ResponseStreamEventSchema> {
-    const { type, response, item, item_id: id, output_index: place } = frame.json();
+    const { response, item, item_id: id, output_index: place } = frame.json();
     const changes: Record<string, JsonValue> = {};
-    if (isObject(item)) changes.item = this.#item(type, item, place);
+    if (isObject(item)) changes.item = this.#item(item, place);
     if (typeof id === "string" && id !== "") {
       const index = typeof place === "number" ? place : this.#places.get(id);
       const { maker, answerId } = this.#origin;
       if (index !== undefined) changes.item_id = relayedId(id, maker, answerId, index);
     }
-    if (isObject(response)) changes.response = this.#response(type, response);
+    if (isObject(response)) changes.response = { ...response, ...ownMembers(response, this.#origin) };
     return Object.keys(changes).length === 0 ? frame : frame.with(changes);
   }
 
-  #item(type: JsonValue | undefined, item: JsonObject, place: JsonValue | undefined): JsonValue {
+  #item(item: JsonObject, place: JsonValue | undefined): JsonValue {
     if (typeof place !== "number") return item;
     if (typeof item.id === "string") this.#places.set(item.id, place);
-    const told = toldItem(item, place, this.#origin);
-    if (type === "response.output_item.done") this.#ended.set(place, told);
-    return told;
-  }
-
-  #response(type: JsonValue | undefined, response: JsonObject): JsonObject {
-    const told = { ...response, ...ownMembers(response, this.#origin) };
-    const isEnd = type === "response.completed" || type === "response.incomplete";
-    const isLeftOut = !Array.isArray(response.output) || response.output.length === 0;
-    if (!isEnd || !isLeftOut || this.#ended.size === 0) return told;
-    const inOrder = [...this.#ended].sort(([a], [b]) => a - b);
-    return { ...told, output: inOrder.map(([, item]) => item) };
+    return toldItem(item, place, this.#origin);
   }
 }

@@ -18,6 +18,8 @@ export interface Room extends BodyRoom {
   release(): void;
 }
 
+/** What an event takes beside its bytes, in bytes: there may be hundreds of thousands of a few letters each. */
+const besideBytes = 320;
 /** How many events are handed over at once. */
 const batch = 64;
 
@@ -50,13 +52,14 @@ export class EventLog {
     if (this.#isGone) return;
     // As bytes it takes the room that is counted.
     const bytes = event.bytes();
+    const size = bytes.length + besideBytes;
     try {
-      this.#takeRoom(bytes.length);
+      this.#takeRoom(size);
     } catch {
       this.drop();
       return;
     }
-    this.#bytes += bytes.length;
+    this.#bytes += size;
     this.#events.push(Wire.ofBytes(ResponseStreamEventSchema, bytes, true));
     this.#wake();
   }
