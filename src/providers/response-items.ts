@@ -8,18 +8,12 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../errors.ts";
 import { isObject } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
-
-/** An item that has not ended. */
-interface OpenItem {
-  readonly item: JsonObject;
-  /** By the place of their part. */
-  readonly texts: Map<JsonValue, { readonly type: string; text: string }>;
-  /** What a call is given. */
-  input: string;
-}
+import { closed, GrowingText, isHollow, type OpenItem } from "./open-item.ts";
 
 /** The most that is kept of what is told, in bytes. */
 const mostKept = 64 * 1024 * 1024;
+/** What a text that is told in pieces takes beside them, in bytes. */
+const bytesOfOpen = 256;
 
 export class ResponseItems {
   /** By their place in the output, or their id where that is not told. */
@@ -31,7 +25,7 @@ export class ResponseItems {
   take(event: JsonObject, frame: Pick<Wire, "byteLength">): void {
     const { type, item, delta } = event;
     if (typeof delta === "string") this.#piece(event, delta);
-    else if (type === "response.output_item.added" && isObject(item)) this.#begin(event, item);
+    else if (type === "response.output_item.added" && isObject(item)) this.#begin(event, item, frame.byteLength);
     else if (type === "response.output_item.done" && isObject(item)) this.#end(event, item, frame.byteLength);
   }
 
@@ -39,21 +33,21 @@ export class ResponseItems {
   whole(output: JsonValue | undefined, status: string): readonly JsonValue[] {
     const own = Array.isArray(output) ? this.#filled(output, status) : [];
     const missing = this.#missing(own.filter(isObject), status);
-    if (missing.length === 0) return own;
-    const all = [...own];
-    for (const [place, item] of missing) all.splice(place, 0, item);
-    return all;
+    return missing.length === 0 ? own : inPlaces(own, missing);
   }
 
   /** Returns the output with what was told of items that are there, and say nothing. */
   #filled(output: readonly JsonValue[], status: string): readonly JsonValue[] {
     if (!output.some(isHollow)) return output;
-    const told = [...this.#ended.values(), ...[...this.#open.values()].map((open) => closed(open, status))];
-    return output.map((item) => (isHollow(item) ? (told.find((one) => one?.id === item.id) ?? item) : item));
+    const told = new Map<JsonValue | undefined, JsonObject>();
+    for (const open of this.#open.values()) told.set(open.item.id, closed(open, status) ?? open.item);
+    for (const item of this.#ended.values()) told.set(item.id, item);
+    return output.map((item) => (isHollow(item) && item.id !== undefined ? (told.get(item.id) ?? item) : item));
   }
 
-  #begin(event: JsonObject, item: JsonObject): void {
-    this.#open.set(keyOf(event), { item, texts: new Map(), input: "" });
+  #begin(event: JsonObject, item: JsonObject, bytes: number): void {
+    this.#keep(bytes);
+    this.#open.set(keyOf(event), { item, texts: new Map(), input: new GrowingText() });
   }
 
   #end(event: JsonObject, item: JsonObject, bytes: number): void {
@@ -70,12 +64,13 @@ export class ResponseItems {
     if (!open) return;
     this.#keep(delta.length);
     if (type === "response.function_call_arguments.delta" || type === "response.custom_tool_call_input.delta")
-      open.input += delta;
+      open.input.add(delta);
     const partType = partTypes.get(type);
     if (partType === undefined) return;
-    const part = open.texts.get(place);
-    if (part) part.text += delta;
-    else open.texts.set(place, { type: partType, text: delta });
+    const part = open.texts.get(place) ?? { type: partType, text: new GrowingText() };
+    if (!open.texts.has(place)) this.#keep(bytesOfOpen);
+    open.texts.set(place, part);
+    part.text.add(delta);
   }
 
   /** Some servers tell a text without saying that its message begins. */
@@ -84,7 +79,8 @@ export class ResponseItems {
     const open = this.#open.get(key);
     if (open || this.#ended.has(key) || !partTypes.has(event.type)) return open;
     const id = typeof event.item_id === "string" ? { id: event.item_id } : {};
-    const begun = { item: { ...id, type: "message", role: "assistant" }, texts: new Map(), input: "" };
+    const item = { ...id, type: "message", role: "assistant" };
+    const begun: OpenItem = { item, texts: new Map(), input: new GrowingText() };
     this.#open.set(key, begun);
     return begun;
   }
@@ -122,26 +118,19 @@ function keyOf({ output_index: place = null, item_id = null, item }: JsonObject)
   return place ?? item_id ?? (isObject(item) ? (item.id ?? null) : null);
 }
 
-/** Whether it is an item whose text, or whose arguments, were left out. */
-function isHollow(item: JsonValue): item is JsonObject {
-  if (!isObject(item)) return false;
-  if (item.type === "function_call") return !item.arguments;
-  if (item.type === "custom_tool_call") return !item.input;
-  const { content } = item;
-  if (item.type !== "message") return false;
-  return !Array.isArray(content) || !content.some((part) => isObject(part) && (part.text || part.refusal));
-}
-
-/** Returns an item that was told in pieces, or as it began; undefined where it says nothing that its caller could use. */
-function closed({ item, texts, input }: OpenItem, status: string): JsonObject | undefined {
-  if (item.type === "function_call") return { ...item, status, arguments: input || (item.arguments ?? "") };
-  if (item.type === "custom_tool_call") return { ...item, status, input: input || (item.input ?? "") };
-  if (item.type !== "message") return undefined;
-  if (texts.size === 0) return Array.isArray(item.content) && item.content.length > 0 ? { ...item, status } : undefined;
-  const content = [...texts.values()].map(({ type, text }) =>
-    type === "refusal" ? { type, refusal: text } : { type, text, annotations: [], logprobs: [] },
-  );
-  return { ...item, status, content };
+/** Puts items among others, each at its place in the whole: `missing` is in the order of its places. */
+function inPlaces(others: readonly JsonValue[], missing: readonly [number, JsonObject][]): JsonValue[] {
+  const all: JsonValue[] = [];
+  let next = 0;
+  const add = (isDue: (place: number) => boolean) => {
+    for (let one = missing[next]; one && isDue(one[0]); one = missing[++next]) all.push(one[1]);
+  };
+  for (const other of others) {
+    add((place) => place <= all.length);
+    all.push(other);
+  }
+  add(() => true);
+  return all;
 }
 
 function counted(items: readonly JsonObject[]): Map<JsonValue, number> {
