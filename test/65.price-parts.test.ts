@@ -148,7 +148,7 @@ describe("what has no price", () => {
     [{ inference_geo: "us" }, "inference_geo"],
     [{ tools: [{ type: "function", name: "web_search" }] }, undefined],
     [{ tools: [{ type: "web_search_20250305", name: "web_search" }] }, "tools"],
-    [{ tools: [{ type: "web_search", max_uses: 0 }] }, undefined],
+    [{ tools: [{ type: "web_search_20250305", max_uses: 0 }] }, undefined],
     [{ web_search_options: {} }, "tools"],
     [{ plugins: [{ id: "web" }] }, "tools"],
     [{ search_parameters: { mode: "off" } }, undefined],
