@@ -18,7 +18,7 @@ export const codex: Agent = {
   ],
   startsWithinMs: 1000,
   notes:
-    '`CODEX_API_KEY` is for `codex exec`; the window takes the key by `printenv GATEWAY_API_KEY | codex login --with-api-key`. `model_auto_compact_token_limit` is when it sums a session up, and `model_context_window` says how much a model takes that it does not know. It offers web search with each request: where a model has no price for that (`web_search`), the gateway leaves it out and names it. Nothing of `[model_providers]` is needed.',
+    "`CODEX_API_KEY` is for `codex exec`; the window takes the key by `printenv GATEWAY_API_KEY | codex login --with-api-key`. `model_auto_compact_token_limit` is when it sums a session up, and `model_context_window` says how much a model takes that it does not know. It offers web search with each request: where a model has no price for that (`web_search`), the gateway leaves it out and names it. Nothing of `[model_providers]` is needed.",
   lacks: {},
 };
 
