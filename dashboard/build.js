@@ -11,6 +11,9 @@ import { fileURLToPath } from "node:url";
 const folder = fileURLToPath(new URL(".", import.meta.url));
 const dist = join(folder, "dist");
 
+// What is built is served, also where a test or a tool builds it, which would have the slow half of React in it.
+process.env.NODE_ENV = "production";
+
 let vite;
 try {
   vite = await import("vite");
