@@ -25,8 +25,8 @@ export function doSoon<T>(work: Work<T>, mayBeLong: boolean): Soon<T> {
 export const aTurn = 64;
 
 interface Waiting {
-  /** Does a turn. Returns whether there is more to do. */
-  go(): boolean;
+  /** Works until this moment, by `performance.now()`. Returns whether there is more to do. */
+  go(until: number): boolean;
 }
 
 /** How long a turn is, in milliseconds. */
@@ -35,11 +35,13 @@ const turnMs = 2;
 const line: Waiting[] = [];
 let isGoing = false;
 
-/** Does it in turns, beginning with the next round of the event loop. */
+/**
+ * Does it in turns. It begins at once where nothing waits in line and this round of the event loop has time left for such work: all
+ * of what begins so in a round takes a turn at most.
+ */
 export function doInTurns<T>(work: Work<T>): Later<T> {
   const done = new Later<T>();
-  const go = (): boolean => {
-    const until = performance.now() + turnMs;
+  const go = (until: number): boolean => {
     let turn: IteratorResult<undefined, T>;
     try {
       do turn = work.next();
@@ -51,21 +53,50 @@ export function doInTurns<T>(work: Work<T>): Later<T> {
     if (turn.done) done.come(turn.value);
     return !turn.done;
   };
-  line.push({ go });
-  if (!isGoing) {
-    isGoing = true;
-    setImmediate(goOn);
-  }
+  if (line.length > 0 || goesAtOnce(go)) stand({ go });
   return done;
 }
 
-const once: Work<undefined> = {
-  next: () => ({ done: true, value: undefined }),
-} as Work<undefined>;
+/** Stands in line. */
+function stand(waiting: Waiting): void {
+  line.push(waiting);
+  if (isGoing) return;
+  isGoing = true;
+  setImmediate(goOn);
+}
 
-/** Is there when it is its turn: for work that waits in between. It is to do about a turn's work then. */
+/** How long work has been done at once in this round, in milliseconds. */
+let spentMs = 0;
+let isRoundEndAwaited = false;
+
+/** Does as much as may be done at once. Returns whether there is more to do. */
+function goesAtOnce(go: Waiting["go"]): boolean {
+  if (spentMs >= turnMs) return true;
+  if (!isRoundEndAwaited) {
+    isRoundEndAwaited = true;
+    setImmediate(endRound);
+  }
+  const begunAt = performance.now();
+  const isMore = go(begunAt + turnMs - spentMs);
+  spentMs += performance.now() - begunAt;
+  return isMore;
+}
+
+function endRound(): void {
+  spentMs = 0;
+  isRoundEndAwaited = false;
+}
+
+/** Is there when it is its turn, in a later round: for work that waits in between. It is to do about a turn's work then. */
 export function nextTurn(): Later<void> {
-  return doInTurns<void>(once);
+  const turn = new Later<void>();
+  stand({
+    go: () => {
+      turn.come();
+      return false;
+    },
+  });
+  return turn;
 }
 
 let isTaken = false;
@@ -83,7 +114,7 @@ export function mayGoFirst(): boolean {
 function goOn(): void {
   const first = line.shift();
   try {
-    if (first?.go()) line.push(first);
+    if (first?.go(performance.now() + turnMs)) line.push(first);
   } finally {
     if (line.length > 0) setImmediate(goOn);
     else isGoing = false;
