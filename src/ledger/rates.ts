@@ -25,8 +25,8 @@ export interface Served {
 const one = 1_000_000;
 
 /** Whether all calls have the same rates, whatever they ask for. */
-export function isPlain({ long, modes: others, regional, search, request, ...rates }: Price): boolean {
-  const { inputAudio, inputImage, outputAudio } = rates;
+export function isPlain(price: Price): boolean {
+  const { long, modes: others, regional, search, request, inputAudio, inputImage, outputAudio } = price;
   return (long ?? others ?? regional ?? search ?? request ?? inputAudio ?? inputImage ?? outputAudio) === undefined;
 }
 
