@@ -107,7 +107,7 @@ export interface BodyRoom {
 export const anyRoom: BodyRoom = { bytes: 0, maxBytes: Number.POSITIVE_INFINITY, grow() {}, growTo() {} };
 
 /**
- * What a connection remembers of the last response on it, so that the next may go on from it, whether or not it is kept.
+ * The memory of a connection: the conversation of its last response. The next response may go on from it, kept or not.
  */
 export interface Remembered {
   /** Returns the conversation that ended in this response; undefined where it is not remembered. */
@@ -128,7 +128,7 @@ export interface Asked<I extends DescMessage = DescMessage> extends Arrival {
   readonly caller: Caller;
   readonly request: Wire<I>;
   readonly body: BodyRoom;
-  /** What the connection remembers; unset where a call is a connection's only one, as far as it knows. */
+  /** The memory of the connection, where responses on one go on from another; unset elsewhere. */
   readonly remembered?: Remembered | undefined;
   /** Aborted when the caller goes away or its deadline passes. */
   readonly signal: Signal;

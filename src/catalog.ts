@@ -80,7 +80,9 @@ export function createModelTable(configs: readonly ModelConfig[], options: Catal
   };
 }
 
-/** Where two models have the same name, the first has it. `before` lends what is as it was. */
+/**
+ * The first of two models with the same name has it. Models and targets that `before` has in the same form are taken from there.
+ */
 export function createCatalog(
   configs: readonly ModelConfig[],
   { unpriced, regional }: CatalogOptions = {},

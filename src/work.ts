@@ -72,14 +72,25 @@ let isRoundEndAwaited = false;
 /** Does as much as may be done at once. Returns whether there is more to do. */
 function goesAtOnce(go: Waiting["go"]): boolean {
   if (spentMs >= turnMs) return true;
-  if (!isRoundEndAwaited) {
-    isRoundEndAwaited = true;
-    setImmediate(endRound);
-  }
+  awaitRoundEnd();
   const begunAt = performance.now();
   const isMore = go(begunAt + turnMs - spentMs);
   spentMs += performance.now() - begunAt;
   return isMore;
+}
+
+/** Whether a turn's work may be done at once, which whoever asks does: all that this round has time for. */
+export function mayGoFirst(): boolean {
+  if (line.length > 0 || spentMs >= turnMs) return false;
+  awaitRoundEnd();
+  spentMs = turnMs;
+  return true;
+}
+
+function awaitRoundEnd(): void {
+  if (isRoundEndAwaited) return;
+  isRoundEndAwaited = true;
+  setImmediate(endRound);
 }
 
 function endRound(): void {
@@ -97,18 +108,6 @@ export function nextTurn(): Later<void> {
     },
   });
   return turn;
-}
-
-let isTaken = false;
-
-/** Whether a turn's work may be done at once: where nothing waits in line, and once in each round of the event loop. */
-export function mayGoFirst(): boolean {
-  if (isTaken || line.length > 0) return false;
-  isTaken = true;
-  setImmediate(() => {
-    isTaken = false;
-  });
-  return true;
 }
 
 function goOn(): void {

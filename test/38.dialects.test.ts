@@ -1,8 +1,8 @@
 /** Each family, whole and streamed, over a strict double of each server that the catalogue has a profile of. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { withVendor } from "../src/config/vendors.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
+import { startOver } from "./support/strict-gateway.ts";
 import type { ResponseRequest } from "./support/strict-responders.ts";
 import { type ChatRequest, refusedBy, refusesResponse, strictServers } from "./support/strict-servers.ts";
 import { vendors } from "./support/vendor-profiles.ts";
@@ -67,19 +67,7 @@ describe.each(strictServers)("$model at $vendor", (server) => {
       if (refused) exchange.json(400, refused);
       else answerAsOpenAi(exchange);
     };
-    const known = vendors.find(({ name }) => name === server.vendor);
-    const at = {
-      name: "far",
-      kind: "openai",
-      base_url: upstream.baseUrl,
-      ...(known && { vendor: known.name }),
-    } as const;
-    const targets = [{ upstream: "far", model: server.model, priority: 0, weight: 1 }];
-    gateway = await startTestGateway({
-      upstreams: [withVendor(at, vendors)],
-      models: [{ id: "m", aliases: [], family: "f", kind: "chat", targets }],
-      embeddedModels: false,
-    });
+    gateway = await startOver(upstream, server);
   });
   afterAll(async () => {
     await gateway.close();

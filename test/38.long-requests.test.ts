@@ -2,19 +2,12 @@
  * What is long is read and written in turns, and some of it past its long texts. No server may tell: what it is sent is what it is
  * sent for the same request with short texts, but for these.
  */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parse } from "yaml";
-import { vendorsSchema } from "../src/config/schema-models.ts";
-import { withVendor } from "../src/config/vendors.ts";
-import { root } from "./support/command.ts";
-import { startTestGateway, type TestGateway } from "./support/gateway.ts";
+import type { TestGateway } from "./support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "./support/scripted-upstream.ts";
+import { startOver } from "./support/strict-gateway.ts";
 import { strictServers } from "./support/strict-servers.ts";
 import { answerAsAnthropic, answerAsOpenAi } from "./support/vendors.ts";
-
-const { vendors } = vendorsSchema.parse(parse(await readFile(join(root, "catalog/vendors.yaml"), "utf8")));
 
 type Texts = (place: number) => string;
 type Body = Readonly<Record<string, unknown>>;
@@ -106,14 +99,7 @@ describe.each(servers)("$model at $vendor", ({ vendor, model, kind }) => {
       if (kind === "openai") answerAsOpenAi(exchange);
       else answerAsAnthropic(exchange);
     };
-    const known = vendors.find(({ name }) => name === vendor);
-    const at = { name: "far", kind, base_url: upstream.baseUrl, ...(known && { vendor: known.name }) } as const;
-    const targets = [{ upstream: "far", model, priority: 0, weight: 1 }];
-    gateway = await startTestGateway({
-      upstreams: [withVendor(at, vendors)],
-      models: [{ id: "m", aliases: [], family: "f", kind: "chat", targets }],
-      embeddedModels: false,
-    });
+    gateway = await startOver(upstream, { vendor, model, kind });
   });
   afterAll(async () => {
     await gateway.close();

@@ -25,7 +25,7 @@ import {
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "./support/scripted-upstream.ts";
-import { chatChunk, done, openaiFrames } from "./support/vendors.ts";
+import { briefHello, chatChunk, chatUsage, done, openaiFrames } from "./support/vendors.ts";
 
 interface Response {
   readonly id: string;
@@ -95,12 +95,7 @@ async function until(payer: Payer, id: string, status: string, at = gateway): Pr
   return (await get(payer, id, at)).body;
 }
 
-const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
-const chunks = [
-  chatChunk({ role: "assistant", content: "Hel" }),
-  chatChunk({ content: "lo" }),
-  { ...chatChunk({}, "stop"), usage },
-];
+const chunks = briefHello;
 const answer = (exchange: ScriptedExchange) => exchange.stream(...chunks);
 const paid = 9 * cost.input + 2 * cost.output;
 
@@ -331,7 +326,7 @@ describe("a stream in the background", () => {
     const exchange = await upstream.next();
     exchange.head(200, eventStream);
     for (let i = 0; i < 20; i++) await exchange.write(openaiFrames(chatChunk({ content: "x".repeat(24_000) })));
-    exchange.end(`${openaiFrames({ ...chatChunk({}, "stop"), usage })}data: [DONE]\n\n`);
+    exchange.end(`${openaiFrames({ ...chatChunk({}, "stop"), usage: chatUsage })}data: [DONE]\n\n`);
     const text = await (await started).text();
     expect(text).toContain("not kept any more");
     const id = /"id":"(resp_\w+)"/.exec(text)?.[1] ?? "";
@@ -401,7 +396,7 @@ describe("cancelling", () => {
         exchange.json(200, {
           ...chatChunk({}),
           choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
-          usage,
+          usage: chatUsage,
         });
     };
     const front = await ask(payer, "/responses", { model: "gpt", input: "Hello" });

@@ -21,7 +21,7 @@ import {
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "./support/scripted-upstream.ts";
-import { chatChunk, done, openaiFrames } from "./support/vendors.ts";
+import { briefHello, done, openaiFrames } from "./support/vendors.ts";
 
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
@@ -47,12 +47,7 @@ afterAll(async () => {
   await upstream.close();
 });
 
-const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
-const chunks = [
-  chatChunk({ role: "assistant", content: "Hel" }),
-  chatChunk({ content: "lo" }),
-  { ...chatChunk({}, "stop"), usage },
-];
+const chunks = briefHello;
 const answer = (exchange: ScriptedExchange) => exchange.stream(...chunks);
 const paid = 9 * cost.input + 2 * cost.output;
 

@@ -34,7 +34,7 @@ export function inUnits(model: ModelConfig, { dollar, markup }: CataloguePrices)
   return { ...model, price: inMoney(model.price, (amount) => times(amount, dollar, markup)) };
 }
 
-/** What stands in a price and is no money: a count of tokens, and a factor. */
+/** The members of a price that are no money: `above` counts tokens, and `regional` is a factor. */
 const noMoney: ReadonlySet<string> = new Set(["above", "regional"]);
 
 /** Returns the price, or a part of it, with all of its amounts in other money. */

@@ -2,7 +2,7 @@
  * Asks a server which models it has (`GET {base_url}/models`) and reads its list, whichever server it is: OpenAI's form, which
  * nearly all have (vLLM, llama.cpp, Ollama, LM Studio, SGLang), a bare list, or one under `models`.
  *
- * What cannot be understood is passed over. No cause that is told holds anything of the answer.
+ * Entries that cannot be read are passed over. The causes that are told quote nothing of the answer.
  */
 import { request } from "undici";
 import type { ModelConfig, UpstreamConfig } from "./schema-models.ts";
@@ -10,7 +10,7 @@ import { modelKind } from "./schema-models.ts";
 import { modelIdSchema } from "./values.ts";
 import { credentialOf } from "./vendors.ts";
 
-/** What a list says of a model beside its name; what it does not say is undefined. */
+/** The facts of a model in a list, beside its name; undefined where the list does not say them. */
 export interface ListedModel {
   readonly kind: ModelConfig["kind"] | undefined;
   /** In tokens. */
@@ -112,7 +112,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What is read of an entry: servers may say anything in its place. */
+/** The members of an entry that are read. A server may put anything into them. */
 type Entry = Partial<
   Readonly<Record<"id" | "name" | "model" | "kind" | "type", unknown>> &
     Readonly<Record<(typeof windows)[number] | (typeof outputs)[number], unknown>>
@@ -136,7 +136,7 @@ function entryOf(entry: Entry): readonly (readonly [string, ListedModel])[] {
   return [[id, { kind, contextWindow: countAt(entry, windows), maxOutputTokens: countAt(entry, outputs) }]];
 }
 
-/** What LM Studio and Together call the kinds that the gateway serves, and those that it does not. */
+/** LM Studio's and Together's words for the kinds of models: those that the gateway serves, and those that it does not. */
 const types: ReadonlyMap<string, ModelConfig["kind"]> = new Map([
   ...["llm", "vlm", "chat", "language", "code"].map((type) => [type, "chat"] as const),
   ...["embedding", "embeddings"].map((type) => [type, "embedding"] as const),

@@ -95,7 +95,7 @@ function checkAscending(list: readonly { readonly above: number }[], context: z.
   }
 }
 
-/** What is served in a way of its own has no rate of the ordinary one. */
+/** The rates of one way of being served. It takes none from the ordinary way, so its input must have one. */
 const card = z.strictObject({ ...rates, input: moneySchema, long: bands.optional() });
 
 export const priceSchema = z

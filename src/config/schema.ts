@@ -17,7 +17,7 @@ import {
 
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 
-/** What becomes of calls to models that have no price. */
+/** For whom a model without a price is free: the first account, everybody, or nobody. */
 const unpricedWords = ["free_for_first_account", "free", "refused"] as const;
 
 const rate = z.number().int().min(1).max(4_294_967_295);

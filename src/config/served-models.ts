@@ -11,10 +11,10 @@
 import { type Config, type ModelConfig, servable, targetAt, type UpstreamConfig } from "./config.ts";
 import type { ModelList } from "./model-list.ts";
 
-/** What every model has that is known by its name only. */
+/** The family of a model of which only the name is known. */
 const family = "openai-compatible";
 
-/** What upstreams have told, by their names; one that has no list to tell is left out. */
+/** The answer of each upstream to the question for its models, by its name; upstreams without a list have none. */
 export type Told = ReadonlyMap<string, ModelList | "down">;
 
 /** Whether all is served that an upstream lists, or what it lists of its vendor's models; undefined: it is not asked. */

@@ -85,7 +85,7 @@ export interface Config {
   readonly catalogue: readonly ModelConfig[];
 }
 
-/** What becomes of calls to models that have no price. Accounts that pay afterwards may always make them, and pay nothing. */
+/** The rule for models without a price. Accounts that pay afterwards may always call them, and pay nothing. */
 export interface UnpricedConfig {
   /** Whether the operator's own first account may make them, and pays nothing. */
   readonly isFreeForFirst: boolean;

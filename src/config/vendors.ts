@@ -53,7 +53,7 @@ function profileOf({ profile, like }: VendorConfig, vendors: readonly VendorConf
   return joined(other?.profile, profile);
 }
 
-/** What an upstream's own profile says holds for every model, also where its vendor's says something else of some. */
+/** Returns a profile whose facts hold for every model: a rule for some models in the vendor's profile does not override them. */
 function ofAllModels(profile: ProfileConfig): ProfileConfig {
   const { operations, models = [], ...facts } = profile;
   return Object.keys(facts).length === 0 ? profile : { ...profile, models: [{ match: ["*"], ...facts }, ...models] };

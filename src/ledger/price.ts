@@ -48,7 +48,13 @@ export interface Price extends RateCard {
   readonly request?: number | undefined;
 }
 
-const kinds = ["input", "cacheRead", "cacheWrite", "cacheWriteHour", "output", "characters"] as const;
+export const kinds = ["input", "cacheRead", "cacheWrite", "cacheWriteHour", "output", "characters"] as const;
+/** What is counted in another kind, and costs what that does where it has no rate of its own. */
+export const rareKinds = [
+  ["inputAudio", "input"],
+  ["inputImage", "input"],
+  ["outputAudio", "output"],
+] as const;
 
 /** What a call used, in parts that do not overlap; of speech, the characters of its input. */
 export interface CallUsage extends Usage {
@@ -76,7 +82,7 @@ export function costOf(price: Rates, used: CallUsage): number {
     used.characters * price.characters;
   // Counts and prices are whole and never negative: no part is larger than the sum, and where that is exact, all are.
   if (parts <= Number.MAX_SAFE_INTEGER) return millionthUp(parts);
-  return millionthUpBig(kinds.reduce((sum, kind) => sum + product(used[kind], price[kind]), 0n));
+  return millionthUpBig(sumOfKinds(price, used));
 }
 
 /** What one request to an upstream used, and what it is charged by. */
@@ -103,13 +109,14 @@ export function costOfAll(
 
 /** Returns what was used at these rates, in millionths of a millionth. */
 function partsOf(rates: Rates, used: CallUsage): bigint {
-  const { inputAudio = 0, inputImage = 0, outputAudio = 0 } = used;
-  let sum = kinds.reduce((before, kind) => before + product(used[kind], rates[kind]), 0n);
+  let sum = sumOfKinds(rates, used);
   // They are parts of what has been counted already.
-  sum += product(inputAudio, (rates.inputAudio ?? rates.input) - rates.input);
-  sum += product(inputImage, (rates.inputImage ?? rates.input) - rates.input);
-  sum += product(outputAudio, (rates.outputAudio ?? rates.output) - rates.output);
+  for (const [kind, as] of rareKinds) sum += product(used[kind] ?? 0, (rates[kind] ?? rates[as]) - rates[as]);
   return sum < 0n ? 0n : sum;
+}
+
+function sumOfKinds(rates: Rates, used: CallUsage): bigint {
+  return kinds.reduce((sum, kind) => sum + product(used[kind], rates[kind]), 0n);
 }
 
 /** Returns the most that so much input may cost, whichever kind it turns out to be, with so much output. */

@@ -7,7 +7,17 @@
  * base because nobody knows better.
  */
 import type { Manner, ToldManner } from "../providers/provider.ts";
-import { type Band, type CallUsage, type Mode, modes, type Price, type RateCard, type Rates } from "./price.ts";
+import {
+  type Band,
+  type CallUsage,
+  kinds,
+  type Mode,
+  modes,
+  type Price,
+  type RateCard,
+  type Rates,
+  rareKinds,
+} from "./price.ts";
 
 /** What a request asks for, and of how many searches of the web it may make use. */
 export interface Asked extends Manner {
@@ -56,28 +66,32 @@ export interface Holding {
 }
 
 /** Returns the dearest rates that a call may come to be charged by. */
-export function heldRates(price: Price, { asked, prompt, hasAttachments, isRegional }: Holding): Rates {
-  const { tier, speed, region } = asked;
+export function heldRates(price: Price, holding: Holding): Rates {
+  const { asked, prompt, hasAttachments } = holding;
+  const { tier, speed } = asked;
   const named = tier === "auto" ? tierCards(price) : [cardOf(price, tier)];
   const cards = [price, ...named, cardOf(price, speed)].filter((card) => card !== undefined);
   const bands = cards.flatMap((card) => (card.long ?? []).filter(({ above }) => prompt > above));
   const rates = [...cards, ...bands].reduce<Rates>(dearer, price);
   const { inputAudio = 0, inputImage = 0, outputAudio = 0 } = rates;
   const ofInput = hasAttachments ? Math.max(rates.input, inputAudio, inputImage) : rates.input;
-  const factor = region === "" && !isRegional ? one : heldFactor(price);
-  return multiplied({ ...rates, input: ofInput, output: Math.max(rates.output, outputAudio) }, factor);
+  return multiplied(
+    { ...rates, input: ofInput, output: Math.max(rates.output, outputAudio) },
+    heldFactor(price, holding),
+  );
 }
 
 /** A call may be computed elsewhere than was asked. */
-function heldFactor({ regional = one }: Price): number {
-  return Math.max(one, regional);
+function heldFactor({ regional = one }: Price, { asked, isRegional }: Holding): number {
+  return asked.region === "" && !isRegional ? one : Math.max(one, regional);
 }
 
 /** Returns the most that fees of one request may come to, in millionths of the unit. */
-export function heldFees(price: Price, { asked, isRegional }: Holding): number {
+export function heldFees(price: Price, holding: Holding): number {
   const { search = 0, request = 0 } = price;
-  const fees = asked.searches * search + request;
-  return asked.region === "" && !isRegional ? fees : Math.ceil((fees * heldFactor(price)) / one);
+  const fees = holding.asked.searches * search + request;
+  const factor = heldFactor(price, holding);
+  return factor === one ? fees : Math.ceil((fees * factor) / one);
 }
 
 /** Returns the rates by which a request is charged that was served so, and what they are multiplied by, in millionths. */
@@ -117,14 +131,6 @@ function cardOf({ modes: others = {} }: Price, word: string): RateCard | undefin
 function bandOf(card: RateCard, prompt: number): Rates {
   return card.long?.findLast(({ above }) => prompt > above) ?? card;
 }
-
-const kinds = ["input", "cacheRead", "cacheWrite", "cacheWriteHour", "output", "characters"] as const;
-/** What is paid as another kind where it has no rate of its own. */
-const rareKinds = [
-  ["inputAudio", "input"],
-  ["inputImage", "input"],
-  ["outputAudio", "output"],
-] as const;
 
 /** Returns the dearer rate of each kind. */
 function dearer(one: Rates | Band, other: Rates | Band): Rates {

@@ -6,17 +6,13 @@
 
 import { CreateMessageRequestSchema, MessageTokenCountSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import type { Answer } from "../call.ts";
-import { translateAlong } from "../families/index.ts";
-import { messagesToChat } from "../families/messages-to-chat/index.ts";
-import { responsesToChat } from "../families/responses-to-chat/index.ts";
-import type { Translation } from "../families/translation.ts";
 import type { Input } from "../providers/operations.ts";
 import type { Attempt, Provider, Speak } from "../providers/provider.ts";
 import type { Signal } from "../signal.ts";
 import { counter } from "../tokens/counter.ts";
 import { estimatePromptTokens as estimateTokens, promptTokens } from "../tokens/prompt.ts";
 import { Wire } from "../wire/wire.ts";
-import { doInTurns, doSoon } from "../work.ts";
+import { asChat } from "./as-chat.ts";
 
 /** Lets a provider count here where it does not itself. */
 export function withTokenCount(provider: Provider): Provider {
@@ -26,25 +22,19 @@ export function withTokenCount(provider: Provider): Provider {
 /** In bytes. */
 const longest = 262_144;
 
-const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0, estimateTokens } as const;
-
 async function countTokens({
   request,
   signal,
 }: Attempt<"count_tokens">): Promise<Answer<typeof MessageTokenCountSchema>> {
   // A request to count is one to answer without a bound, which the translation wants.
   const asked = Wire.ofJson(CreateMessageRequestSchema, { ...request.json(), max_tokens: 1 });
-  const { request: conversation } = await doSoon(messagesToChat.translate(asked, context), request.isLong);
-  const input_tokens = await counted(conversation, request.byteLength, signal);
+  const input_tokens = await counted(await asChat("messages", asked), request.byteLength, signal);
   return { kind: "whole", body: Wire.ofJson(MessageTokenCountSchema, { input_tokens }) };
 }
 
-const fromResponses = [responsesToChat as unknown as Translation];
-
 /** Counts the tokens of a request for a response that refers to nothing any more. Throws a Refusal. */
 export async function countResponseTokens(request: Wire<Input<"responses">>, signal: Signal): Promise<number> {
-  const { request: conversation } = await doInTurns(translateAlong(fromResponses, request, context));
-  return counted(conversation as Wire<Input<"chat">>, request.byteLength, signal);
+  return counted(await asChat("responses", request), request.byteLength, signal);
 }
 
 async function counted(conversation: Wire<Input<"chat">>, length: number, signal: Signal): Promise<number> {

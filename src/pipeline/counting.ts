@@ -5,17 +5,13 @@
  */
 
 import type { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
-import type { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
-import type { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
 import { Refusal } from "../errors.ts";
-import { messagesToChat } from "../families/messages-to-chat/index.ts";
-import { responsesToChat } from "../families/responses-to-chat/index.ts";
-import type { Operation } from "../providers/operations.ts";
+import type { Input, Operation } from "../providers/operations.ts";
 import type { Signal } from "../signal.ts";
-import { estimatePromptTokens, promptTokens } from "../tokens/prompt.ts";
+import { promptTokens } from "../tokens/prompt.ts";
 import type { TextCounter } from "../tokens/tokenizer.ts";
 import type { Wire } from "../wire/wire.ts";
-import { doSoon } from "../work.ts";
+import { asChat } from "./as-chat.ts";
 
 /** Never fails. */
 export interface Counting {
@@ -44,14 +40,6 @@ export function guessTokens(bytes: number): number {
 /** In bytes: what is longer would keep others waiting for their counts. */
 const longest = 1_048_576;
 
-const context = {
-  form: "whole",
-  maxOutputTokens: undefined,
-  answerId: "",
-  now: 0,
-  estimateTokens: estimatePromptTokens,
-} as const;
-
 export function createCounting({ counter, hurry, onError }: CountingOptions): Counting {
   /** What is counted is so many bytes long. */
   async function counted(counting: () => Promise<number>, bytes: number): Promise<number> {
@@ -66,15 +54,8 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
 
   async function countInput(operation: Operation, request: Wire): Promise<number> {
     if (operation === "chat") return promptTokens(request as ChatRequest, counter, hurry);
-    if (operation === "messages") {
-      const asked = request as Wire<typeof CreateMessageRequestSchema>;
-      const translated = await doSoon(messagesToChat.translate(asked, context), request.isLong);
-      return promptTokens(translated.request, counter, hurry);
-    }
-    if (operation === "responses") {
-      const asked = request as Wire<typeof CreateResponseRequestSchema>;
-      const translated = await doSoon(responsesToChat.translate(asked, context), request.isLong);
-      return promptTokens(translated.request, counter, hurry);
+    if (operation === "messages" || operation === "responses") {
+      return promptTokens(await asChat(operation, request as Wire<Input<typeof operation>>), counter, hurry);
     }
     const { prompt, input } = request.json();
     const { texts, tokens } = partsOf(prompt ?? input);

@@ -1,6 +1,6 @@
 /** The events of a stream of Anthropic's dialect → the whole message: its blocks by their index, its end, its usage. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../wire/json.ts";
+import { asText, isObject } from "../wire/json.ts";
 import type { Folder } from "./dialect.ts";
 import type { Operation } from "./operations.ts";
 
@@ -59,9 +59,9 @@ function blockOf(begun: JsonObject): Block {
   const citations = Array.isArray(begun.citations) ? [...begun.citations] : [];
   return {
     begun,
-    text: textOf(begun.text),
-    thinking: textOf(begun.thinking),
-    signature: textOf(begun.signature),
+    text: asText(begun.text),
+    thinking: asText(begun.thinking),
+    signature: asText(begun.signature),
     input: "",
     citations,
   };
@@ -69,10 +69,10 @@ function blockOf(begun: JsonObject): Block {
 
 function addTo(block: Block | undefined, delta: JsonObject): void {
   if (!block) return;
-  block.text += textOf(delta.text);
-  block.thinking += textOf(delta.thinking);
-  block.signature += textOf(delta.signature);
-  block.input += textOf(delta.partial_json);
+  block.text += asText(delta.text);
+  block.thinking += asText(delta.thinking);
+  block.signature += asText(delta.signature);
+  block.input += asText(delta.partial_json);
   if (delta.type === "citations_delta" && delta.citation !== undefined) block.citations.push(delta.citation);
 }
 
@@ -86,8 +86,4 @@ function wholeOf({ begun, text, thinking, signature, input, citations }: Block):
     ...(input === "" ? {} : { input: JSON.parse(input) as JsonValue }),
     ...(citations.length === 0 ? {} : { citations }),
   };
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : "";
 }

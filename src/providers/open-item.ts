@@ -39,6 +39,11 @@ export function isHollow(item: JsonValue): item is JsonObject {
   return !Array.isArray(content) || !content.some((part) => isObject(part) && (part.text || part.refusal));
 }
 
+/** Returns an item of which nothing more has been told yet. */
+export function opened(item: JsonObject): OpenItem {
+  return { item, texts: new Map(), input: new GrowingText() };
+}
+
 /** Returns an item that was told in pieces, or as it began; undefined where it says nothing that its caller could use. */
 export function closed({ item, texts, input: given }: OpenItem, status: string): JsonObject | undefined {
   const input = given.toString();

@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../errors.ts";
 import { isObject } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
-import { closed, GrowingText, isHollow, type OpenItem } from "./open-item.ts";
+import { closed, GrowingText, isHollow, type OpenItem, opened } from "./open-item.ts";
 
 /** The most that is kept of what is told, in bytes. */
 const mostKept = 64 * 1024 * 1024;
@@ -47,7 +47,7 @@ export class ResponseItems {
 
   #begin(event: JsonObject, item: JsonObject, bytes: number): void {
     this.#keep(bytes);
-    this.#open.set(keyOf(event), { item, texts: new Map(), input: new GrowingText() });
+    this.#open.set(keyOf(event), opened(item));
   }
 
   #end(event: JsonObject, item: JsonObject, bytes: number): void {
@@ -80,7 +80,7 @@ export class ResponseItems {
     if (open || this.#ended.has(key) || !partTypes.has(event.type)) return open;
     const id = typeof event.item_id === "string" ? { id: event.item_id } : {};
     const item = { ...id, type: "message", role: "assistant" };
-    const begun: OpenItem = { item, texts: new Map(), input: new GrowingText() };
+    const begun = opened(item);
     this.#open.set(key, begun);
     return begun;
   }

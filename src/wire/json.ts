@@ -113,6 +113,11 @@ export function asObject(json: JsonValue): JsonObject {
   throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
 }
 
+/** Returns a text as it is; of anything else the empty one. */
+export function asText(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
 /** Whether a value is an object, and no list. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

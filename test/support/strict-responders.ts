@@ -18,18 +18,15 @@ function itemsOf({ input }: ResponseRequest): readonly Json[] {
   return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
 }
 
+/** The keys that every server of responses has. */
+const usual = [
+  ...["model", "input", "instructions", "max_output_tokens"],
+  ...["tools", "tool_choice", "parallel_tool_calls", "reasoning"],
+];
+
 /** The keys of OpenAI's reference, and those that its own agents send. */
 const known = new Set([
-  ...[
-    "model",
-    "input",
-    "instructions",
-    "max_output_tokens",
-    "tools",
-    "tool_choice",
-    "parallel_tool_calls",
-    "reasoning",
-  ],
+  ...usual,
   ...["text", "include", "store", "stream", "stream_options", "temperature", "top_p", "top_logprobs", "truncation"],
   ...["metadata", "user", "safety_identifier", "service_tier", "prompt_cache_key", "prompt_cache_retention"],
   ...["max_tool_calls", "context_management", "client_metadata", "moderation"],
@@ -169,16 +166,7 @@ export const vllmResponses: readonly ResponseRule[] = [
 ];
 
 const grok = new Set([
-  ...[
-    "model",
-    "input",
-    "instructions",
-    "max_output_tokens",
-    "tools",
-    "tool_choice",
-    "parallel_tool_calls",
-    "reasoning",
-  ],
+  ...usual,
   ...[
     "text",
     "include",

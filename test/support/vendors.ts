@@ -29,7 +29,7 @@ export function openaiError(type: string, message: string, code: string | null =
 
 // OpenAI.
 
-const chatUsage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
+export const chatUsage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
 
 export function chatAnswer(message: Json, finish_reason: string | null = "stop", more: Json = {}): Json {
   const choices = [{ index: 0, message: { role: "assistant", ...message }, logprobs: null, finish_reason }];
@@ -58,6 +58,13 @@ export const helloChunks: readonly Json[] = [
   chatChunk({ content: "Hel" }),
   chatChunk({ content: "lo" }),
   chatChunk({}, "stop"),
+];
+
+/** The same in as few chunks as there can be, the last with its usage. */
+export const briefHello: readonly Json[] = [
+  chatChunk({ role: "assistant", content: "Hel" }),
+  chatChunk({ content: "lo" }),
+  chatChunk({}, "stop", { usage: chatUsage }),
 ];
 
 export function completionPiece(text: string, finish_reason: string | null = null, more: Json = {}): Json {

@@ -4,9 +4,8 @@
  * Items that have no place in a chat message, such as the vendor's own tools at work, are left out.
  */
 import { upstreamFailed } from "../../errors.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import {
-  asText,
   callOf,
   finishOf,
   isCall,

@@ -4,11 +4,10 @@
  * Sound is refused: a model that never heard it would answer as if it had. Of what vendors add to a part nothing goes on.
  */
 import { invalidValue, missingField } from "../../errors.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { aTurn, type Work } from "../../work.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
-import { asText } from "./reading.ts";
 
 /** Returns the content of an item of the user's, or of instructions: a text where it is one. */
 export function* contentOf(content: JsonValue | undefined, path: string, dropped: Dropped): Work<JsonValue> {

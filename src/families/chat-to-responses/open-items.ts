@@ -3,8 +3,8 @@
  *
  * Of each it is known how much has been told, so that what comes only at its end, or only in the whole response, is told once.
  */
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import { asText, callOf, isCall, type Reading, reasoningBlock, reasoningIn, sourcesIn, textIn } from "./reading.ts";
+import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { callOf, isCall, type Reading, reasoningBlock, reasoningIn, sourcesIn, textIn } from "./reading.ts";
 
 interface OpenItem {
   /** How much of its text, its refusal, its reasoning or its input has been told, in characters. */
@@ -143,17 +143,8 @@ export class OpenItems {
     const key = place ?? id ?? null;
     const known = this.#items.get(key);
     if (known) return known;
-    const [text, refusal, reasoning, sources] = [0, 0, 0, 0];
-    const open = {
-      text,
-      refusal,
-      reasoning,
-      sources,
-      summary: null,
-      call: undefined,
-      isCustom: false,
-      hasEnded: false,
-    };
+    const nothing = { text: 0, refusal: 0, reasoning: 0, sources: 0 };
+    const open = { ...nothing, summary: null, call: undefined, isCustom: false, hasEnded: false };
     this.#items.set(key, open);
     return open;
   }

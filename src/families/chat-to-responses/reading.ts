@@ -1,6 +1,6 @@
 /** What an answer has to be read with, and what whole answers and streams of them have in common. */
 import { sealReasoning } from "../../providers/reasoning-seal.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 
 export interface Reading {
   readonly id: string;
@@ -74,8 +74,4 @@ export function sourcesIn(annotations: JsonValue | undefined): JsonObject[] {
 
 export function logprobsOf(tokens: readonly JsonValue[]): JsonObject | null {
   return tokens.length === 0 ? null : { content: [...tokens], refusal: null };
-}
-
-export function asText(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : "";
 }

@@ -9,11 +9,11 @@ import { ChatCompletionChunkSchema } from "../../../gen/modelgateway/v1/chat_pb.
 import type { ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Frames } from "../../call.ts";
 import { upstreamFailed } from "../../errors.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { translated } from "../translated.ts";
 import { OpenItems } from "./open-items.ts";
-import { asText, finishOf, logprobsOf, type Reading } from "./reading.ts";
+import { finishOf, logprobsOf, type Reading } from "./reading.ts";
 import { chatUsage } from "./usage.ts";
 
 type Chunk = Wire<typeof ChatCompletionChunkSchema>;

@@ -5,11 +5,10 @@
  * text. Reasoning that nothing follows is left out: vendors refuse it.
  */
 import { makerOf, type SealedReasoning, unsealReasoning } from "../../providers/reasoning-seal.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Dropped } from "../chat-to-messages/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import type { ReasoningItems } from "../translation.ts";
-import { asText } from "./reading.ts";
 
 interface Thought {
   readonly item: JsonObject;

@@ -7,7 +7,7 @@
  */
 import type { AssistantMessage, ToolCall } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { isSealedReasoning } from "../../providers/reasoning-seal.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { signatureOf } from "../call-signature.ts";
 
 export interface Spoken {
@@ -92,8 +92,4 @@ function thinkingIn(parts: readonly JsonValue[]): string {
     .map((part) => (part as JsonObject | null)?.thinking)
     .map((thinking) => (Array.isArray(thinking) ? textIn(thinking) : asText(thinking)))
     .join("");
-}
-
-function asText(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : "";
 }

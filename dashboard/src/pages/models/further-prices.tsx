@@ -1,4 +1,4 @@
-/** What a model costs beyond its ordinary rates: for long prompts, in other ways of being served, and for what is paid besides. */
+/** The further prices of a model, beside its ordinary rates: of long prompts, of other ways of being served, of searches and requests. */
 import { Text } from "@mantine/core";
 import type { CatalogModel, ModelPrice, TokenRates } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
