@@ -2,7 +2,7 @@
  * A long request is read piece by piece, and in turns, as `JSON.parse` reads it; past its long plain texts where nobody asks for
  * them: others of their length stand in what is read.
  */
-import { deepStrictEqual, strictEqual, throws } from "node:assert";
+import { deepStrictEqual, notStrictEqual, strictEqual, throws } from "node:assert";
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, test } from "vitest";
@@ -11,6 +11,7 @@ import { CreateEmbeddingsRequestSchema } from "../gen/modelgateway/v1/embeddings
 import { CreateResponseRequestSchema } from "../gen/modelgateway/v1/responses_pb.ts";
 import { createValidate } from "../src/pipeline/validate.ts";
 import { type LeftOut, putIn } from "../src/wire/build.ts";
+import type { WireFault } from "../src/wire/fault.ts";
 import { readLong } from "../src/wire/json.ts";
 import { readMessage } from "../src/wire/read.ts";
 import { readLongMessage } from "../src/wire/read-long.ts";
@@ -158,6 +159,28 @@ describe("a message with long lists", () => {
     const where = { path: `messages[${many.length}].role` };
     throws(() => readMessage(CreateChatCompletionRequestSchema, faulty, { lenient: false }), where);
     throws(() => request.message(), where);
+  });
+
+  test.each<[string, JsonObject]>([
+    ["before the list", { user: {}, messages: [...many, 7], stop: {} }],
+    ["in the list", { messages: [...many, 7], user: {}, stop: {} }],
+    ["between two lists", { messages: many, user: {}, tools: [...many, 7] }],
+    ["in a second list", { messages: many, tools: [...many, 7], user: {} }],
+    ["behind the list", { messages: many, user: {}, stop: {} }],
+  ])("is refused for the first of several faults, which stands %s", (_, faulty) => {
+    const faultOf = (read: () => unknown): string => {
+      try {
+        read();
+      } catch (fault) {
+        return `${(fault as WireFault).path}: ${(fault as WireFault).message}`;
+      }
+      return "none";
+    };
+    const desc = CreateChatCompletionRequestSchema;
+    const plain = faultOf(() => readMessage(desc, faulty, { lenient: false }));
+    notStrictEqual(plain, "none");
+    const inTurns = faultOf(() => doNow(readLongMessage(desc, faulty)));
+    strictEqual(inTurns, plain);
   });
 });
 

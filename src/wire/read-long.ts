@@ -22,14 +22,34 @@ interface LongList {
   hold(items: unknown[]): unknown;
 }
 
-/** Throws a WireFault where the JSON does not fit: of several faults one that is in no long list, if there is any. */
+/** Throws a WireFault where the JSON does not fit: of several faults the one that `readMessage` throws. */
 export function* readLongMessage<D extends DescMessage>(desc: D, json: JsonObject): Work<MessageShape<D>> {
-  const rest: JsonObject = { ...json };
   const lists = longListsOf(planOf(desc), json);
-  for (const { key } of lists) delete rest[key];
-  const message = readMessage(desc, rest, { lenient: false }) as Record<string, unknown>;
-  for (const long of lists) message[long.name] = long.hold(yield* readItems(long));
+  const longKeys = new Set(lists.map(({ key }) => key));
+  const rest = Object.fromEntries(Object.entries(json).filter(([key]) => !longKeys.has(key)));
+  const { message, fault } = tryRead(desc, rest);
+  for (const long of lists) {
+    // Of several faults the first is told: one of the rest may stand before this list.
+    if (fault) readMessage(desc, membersBefore(long.key, json, longKeys), { lenient: false });
+    const held = long.hold(yield* readItems(long));
+    if (message) message[long.name] = held;
+  }
+  if (fault) throw fault;
   return message as MessageShape<D>;
+}
+
+function tryRead(desc: DescMessage, json: JsonObject): { message?: Record<string, unknown>; fault?: unknown } {
+  try {
+    return { message: readMessage(desc, json, { lenient: false }) as Record<string, unknown> };
+  } catch (fault) {
+    return { fault };
+  }
+}
+
+function membersBefore(end: string, json: JsonObject, except: ReadonlySet<string>): JsonObject {
+  const entries = Object.entries(json);
+  const at = entries.findIndex(([key]) => key === end);
+  return Object.fromEntries(entries.slice(0, at).filter(([key]) => !except.has(key)));
 }
 
 function* readItems({ key, list, item }: LongList): Work<unknown[]> {
