@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { LinkKind } from "../gen/modelgateway/v1/sessions_pb.ts";
-import { issueLink, linkUrl } from "../src/services/links.ts";
+import { issueLink, linkUrl } from "../src/services/people/links.ts";
 import { chromiumPath, launchBrowser, phone, visit } from "../test/support/browser.ts";
 import { type Furnished, startFurnished } from "../test/support/furnished.ts";
 

@@ -6,8 +6,8 @@ import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 import Sqlite from "better-sqlite3";
-import { firstIdAt } from "../../src/ids.ts";
-import { hashKeySecret } from "../../src/secrets.ts";
+import { firstIdAt } from "../../src/runtime/ids.ts";
+import { hashKeySecret } from "../../src/runtime/secrets.ts";
 import { openStorage } from "../../src/storage/storage.ts";
 
 export interface DataInit {

@@ -1,7 +1,7 @@
 /** What JSON, messages and their bounds cost. */
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
-import { createValidate } from "../../src/pipeline/validate.ts";
-import { operations } from "../../src/providers/operations.ts";
+import { operations } from "../../src/call/operations.ts";
+import { createValidate } from "../../src/pipeline/check/validate.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { chatAnswer, chatRequest, chunkFrame, embeddingsAnswer } from "../payloads.ts";
 import { measure } from "./measure.ts";

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
-import { here } from "../../src/call.ts";
-import { newId } from "../../src/ids.ts";
+import { here } from "../../src/call/call.ts";
 import { createLedger, type Ledger } from "../../src/ledger/ledger.ts";
-import { createAuthenticate } from "../../src/pipeline/authenticate.ts";
-import { createKnownKeys } from "../../src/pipeline/known-keys.ts";
-import { issueKey } from "../../src/services/issue-key.ts";
+import { createAuthenticate } from "../../src/pipeline/admit/authenticate.ts";
+import { createKnownKeys } from "../../src/pipeline/admit/known-keys.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { measure } from "./measure.ts";
 

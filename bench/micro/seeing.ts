@@ -5,7 +5,7 @@ import { devNull } from "node:os";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
-import { here, nobody } from "../../src/call.ts";
+import { here, nobody } from "../../src/call/call.ts";
 import { collectLines } from "../../src/commands/log-lines.ts";
 import type { Ended } from "../../src/pipeline/observe.ts";
 import { createCallLog } from "../../src/telemetry/log.ts";

@@ -1,12 +1,12 @@
 /** What a chunk of a stream costs on its way. */
-import type { Answer, Frames } from "../../src/call.ts";
+import type { Answer, Frames } from "../../src/call/call.ts";
+import { operations } from "../../src/call/operations.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
-import { newId } from "../../src/ids.ts";
-import { type AlikeChunk, createAlikeReader } from "../../src/providers/openai-alike.ts";
-import { operations } from "../../src/providers/operations.ts";
+import { type AlikeChunk, createAlikeReader } from "../../src/providers/openai/delta-template.ts";
+import { doNow } from "../../src/runtime/cooperative.ts";
+import { newId } from "../../src/runtime/ids.ts";
 import { dataFrame, SseReader } from "../../src/wire/sse.ts";
 import { Wire } from "../../src/wire/wire.ts";
-import { doNow } from "../../src/work.ts";
 import { chatRequest, chunkFrame, chunksPerStream, lastFrames } from "../payloads.ts";
 import { measure } from "./measure.ts";
 

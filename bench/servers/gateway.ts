@@ -4,8 +4,8 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { newId } from "../../src/ids.ts";
-import { issueKey } from "../../src/services/issue-key.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage } from "../../src/storage/storage.ts";
 import { freePort } from "../free-port.ts";
 import { models, pacings } from "../payloads.ts";

@@ -2,7 +2,7 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type Account, EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
-import { formatDecimal } from "../decimal.ts";
+import { formatDecimal } from "../runtime/decimal.ts";
 import { helpHint, readAmount, readName, readOptions, table, UsageError } from "./command.ts";
 import { type Ask, withOperator } from "./operator.ts";
 

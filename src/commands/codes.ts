@@ -5,7 +5,7 @@
  */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { OperatorService, type RedeemCode } from "../../gen/modelgateway/v1/operator_pb.ts";
-import { formatDecimal } from "../decimal.ts";
+import { formatDecimal } from "../runtime/decimal.ts";
 import { helpHint, readAmount, readFuture, readOptions, table, UsageError } from "./command.ts";
 import { type Ask, withOperator } from "./operator.ts";
 

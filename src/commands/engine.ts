@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
-import { putBehind } from "../background.ts";
+import { putBehind } from "../runtime/thread-priority.ts";
 
 /** What it is told that it would do otherwise. */
 export const flags = [

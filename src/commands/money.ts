@@ -6,7 +6,7 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
-import { formatDecimal } from "../decimal.ts";
+import { formatDecimal } from "../runtime/decimal.ts";
 import { readAmount, readName, readOptions } from "./command.ts";
 import { withOperator } from "./operator.ts";
 

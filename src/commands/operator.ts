@@ -10,13 +10,13 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
-import { anyRoom, here, operatorCaller } from "../call.ts";
+import { anyRoom, here, operatorCaller } from "../call/call.ts";
+import { newFacts } from "../call/call-record.ts";
 import type { Config } from "../config/config.ts";
-import { newFacts } from "../facts.ts";
-import { newId } from "../ids.ts";
-import { audit } from "../pipeline/audit.ts";
-import { createHandle, serve } from "../pipeline/serve.ts";
-import { operatorService } from "../services/operator.ts";
+import { audit } from "../pipeline/check/audit.ts";
+import { createHandle, serve } from "../pipeline/handle.ts";
+import { newId } from "../runtime/ids.ts";
+import { operatorService } from "../services/operator/operator.ts";
 import type { Storage } from "../storage/storage.ts";
 import { Wire } from "../wire/wire.ts";
 import { type Needs, withStorage } from "./command.ts";

@@ -2,7 +2,7 @@
  * `model-gateway reconcile`: proves that the sums of money hold, and that what callers were charged is written. Exit code 1 where
  * either is not so.
  */
-import { formatDecimal } from "../decimal.ts";
+import { formatDecimal } from "../runtime/decimal.ts";
 import { readOptions, withStorage } from "./command.ts";
 
 export async function reconcile(args: readonly string[]): Promise<void> {

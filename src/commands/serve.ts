@@ -6,14 +6,14 @@
  */
 import type { Logger } from "pino";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
-import { createCatalog } from "../catalog.ts";
+import { type Gateway, type GatewayParts, startGateway } from "../composition/gateway.ts";
+import { withEmbedded } from "../composition/providers.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { createDiscovery } from "../config/discover.ts";
-import { formatDecimal } from "../decimal.ts";
-import { type Gateway, type GatewayParts, startGateway } from "../gateway.ts";
-import { withEmbedded } from "../providers/index.ts";
-import { issueSetUpLink, linkUrl } from "../services/links.ts";
+import { formatDecimal } from "../runtime/decimal.ts";
+import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
+import { createCatalog } from "../targets/catalog.ts";
 import { databasePath, readOptions, rootUrl, StartError } from "./command.ts";
 import { setEngine } from "./engine.ts";
 import { openLog } from "./log-lines.ts";

@@ -1,5 +1,5 @@
 /** What is refused, in the words of who typed the command: options in place of fields, and a command that lists what there is. */
-import { Reason, type Refusal } from "../errors.ts";
+import { Reason, type Refusal } from "../call/refusals.ts";
 
 /** Options that are not called as their fields are. */
 const options: ReadonlyMap<string, string> = new Map([

@@ -7,7 +7,7 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { OperatorService, type User } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import type { Config } from "../config/config.ts";
-import { issueSetUpLink, linkUrl } from "../services/links.ts";
+import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import type { Storage } from "../storage/storage.ts";
 import { helpHint, readOptions, rootUrl, table, UsageError, withStorage } from "./command.ts";
 import { type Ask, askerOf, withOperator } from "./operator.ts";

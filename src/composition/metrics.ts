@@ -1,13 +1,13 @@
 /** Puts the metrics together, and has them read at an address of their own. Loaded only where that is wanted. */
 import { Registry } from "prom-client";
-import type { Catalog } from "../catalog.ts";
 import type { Config } from "../config/config.ts";
+import type { ConnectionCounts } from "../doors/listener/connections.ts";
 import type { Observer } from "../pipeline/observe.ts";
+import type { Catalog } from "../targets/catalog.ts";
 import { type GaugeParts, registerGauges, type TargetGauges } from "../telemetry/gauges.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { processMetrics } from "../telemetry/process.ts";
 import { serveMetrics } from "../telemetry/scrape.ts";
-import type { ConnectionCounts } from "../transport/connections.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { version } from "./version.ts";
 

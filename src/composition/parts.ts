@@ -1,25 +1,25 @@
 /** What the gateway is made of: what it is given, and what several steps of a call share. */
 import type { Logger } from "pino";
-import { createModelTable, type ModelTable, type Target } from "../catalog.ts";
 import type { Config } from "../config/config.ts";
-import { newId } from "../ids.ts";
+import { type BodyBudget, createBodyBudget } from "../doors/body/body-budget.ts";
 import { createLedger, type Ledger } from "../ledger/ledger.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
-import { type AnswerCache, createAnswerCache } from "../pipeline/answer-cache.ts";
-import { withTokenCount } from "../pipeline/count-tokens.ts";
-import { type Counting, createCounting } from "../pipeline/counting.ts";
-import { createDrains, type Drains } from "../pipeline/drain.ts";
-import { createLimit, type Limit } from "../pipeline/limit.ts";
-import { createHealth, type Health } from "../providers/health.ts";
-import { createProviders, withEmbedded } from "../providers/index.ts";
-import type { Provider } from "../providers/provider.ts";
-import { createQueues, type Queues } from "../providers/queue.ts";
+import { createLimit, type Limit } from "../pipeline/admit/limit.ts";
+import { createDrains, type Drains } from "../pipeline/attempt/drain.ts";
+import { withTokenCount } from "../pipeline/charge/count-tokens.ts";
+import { type Counting, createCounting } from "../pipeline/charge/count-used.ts";
+import { type AnswerCache, createAnswerCache } from "../pipeline/replay/answer-cache.ts";
+import type { Provider } from "../providers/contract.ts";
+import { createHealth, type Health } from "../providers/upstream/health.ts";
+import { createQueues, type Queues } from "../providers/upstream/queue.ts";
+import { Leaving } from "../runtime/caller-abort.ts";
+import { newId } from "../runtime/ids.ts";
 import { Background } from "../services/responses/background.ts";
-import { Leaving } from "../signal.ts";
 import type { Storage } from "../storage/storage.ts";
+import { createModelTable, type ModelTable, type Target } from "../targets/catalog.ts";
 import { createTargets, type Targets } from "../targets/targets.ts";
 import { counter } from "../tokens/counter.ts";
-import { type BodyBudget, createBodyBudget } from "../transport/body-budget.ts";
+import { createProviders, withEmbedded } from "./providers.ts";
 
 /** What the gateway is given. */
 export interface Parts {

@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { z } from "zod";
-import { defaultTiers, type Tier } from "../limits/tiers.ts";
+import { defaultTiers, type Tier } from "../call/tiers.ts";
 import { cataloguePricesOf, currenciesSchema, inUnits } from "./currency.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
 import { settingsOf, upstreamsOf } from "./environment.ts";

@@ -1,6 +1,6 @@
 /** What the configuration says, once all of it has been read. */
 
-import type { Tier } from "../limits/tiers.ts";
+import type { Tier } from "../call/tiers.ts";
 import type { CataloguePrices } from "./currency.ts";
 import type { ModelConfig, PriceConfig, UpstreamConfig } from "./schema-models.ts";
 

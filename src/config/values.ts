@@ -1,6 +1,6 @@
 /** The values that configuration is made of, and what is said of one that has not the right form. */
 import { z } from "zod";
-import { parseDecimal } from "../decimal.ts";
+import { parseDecimal } from "../runtime/decimal.ts";
 
 export const nameSchema = z
   .string()

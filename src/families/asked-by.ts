@@ -1,9 +1,9 @@
 /** What of a request only some servers of its family know, or only some models take: what decides by which operation it is asked. */
 import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
-import type { Operation } from "../providers/operations.ts";
+import type { Operation } from "../call/operations.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
-import { reasoningEffortOf } from "./messages-to-chat/effort.ts";
+import { reasoningEffortOf } from "./messages-to-chat/request/effort.ts";
 
 /** The items and the tools of a request for a response that every server of responses knows. */
 const plainItems: ReadonlySet<JsonValue | undefined> = new Set([

@@ -6,7 +6,7 @@
  * other is told the id alone. To calls that another model made, Gemini is told the word by which its vendor has it look away.
  */
 import { createHash } from "node:crypto";
-import { sealMark } from "../providers/sealed-signature.ts";
+import { sealMark } from "../providers/profile/sealed-signature.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 
 const mark = "-sig-";

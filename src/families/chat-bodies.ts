@@ -8,9 +8,9 @@
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
 import { withInstructions } from "../providers/profile/instructions.ts";
+import type { Work } from "../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
-import type { Work } from "../work.ts";
 import { fieldsSet } from "./messages-to-chat/fields.ts";
 import { responsesToChat } from "./responses-to-chat/index.ts";
 

@@ -3,8 +3,8 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ChatUsage } from "../../gen/modelgateway/v1/chat_pb.ts";
-import { ChatCounts } from "../providers/chat-counts.ts";
-import { mostTold } from "../providers/count.ts";
+import { ChatCounts } from "../providers/usage/chat-counts.ts";
+import { mostTold } from "../providers/usage/count.ts";
 import type { Wire } from "../wire/wire.ts";
 
 /** Parts that do not overlap; of what was not told there is none. */

@@ -7,7 +7,7 @@
  * on untouched. One whose vectors cannot be read is the upstream's failure.
  */
 import type { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
-import { upstreamFailed } from "../errors.ts";
+import { upstreamFailed } from "../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 

@@ -1,8 +1,8 @@
 /**
  * All translations, and the way from what a caller asks to what an upstream speaks: through one, or through several.
  */
-import type { Operation } from "../providers/operations.ts";
-import type { Work } from "../work.ts";
+import type { Operation } from "../call/operations.ts";
+import type { Work } from "../runtime/cooperative.ts";
 import { chatToMessages } from "./chat-to-messages/index.ts";
 import { chatToResponses } from "./chat-to-responses/index.ts";
 import { completionsToChat } from "./completions-to-chat/index.ts";

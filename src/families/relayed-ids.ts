@@ -8,7 +8,7 @@
 
 export interface RelayedId {
   readonly own: string;
-  /** Whose it is (`providers/reasoning-seal.ts`). */
+  /** Whose it is (`providers/profile/reasoning-seal.ts`). */
   readonly maker: string;
 }
 

@@ -1,7 +1,7 @@
 /** Translates a stream batch by batch, as it comes. What came before a failure is the caller's. */
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { Frames } from "../call.ts";
-import { each, failAfter, flow } from "../flow.ts";
+import type { Frames } from "../call/call.ts";
+import { each, failAfter, flow } from "../runtime/push-stream.ts";
 import type { Wire } from "../wire/wire.ts";
 
 /** `translate` says what a message becomes, and `end` what comes last. Both may throw. */

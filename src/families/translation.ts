@@ -5,11 +5,11 @@
  * Translations are pure: no clock, no network, no state beyond one call. They read typed messages and write public
  * JSON. What the other family cannot say is left out and named; what it must not leave out is refused.
  */
-import type { Answer } from "../call.ts";
-import type { Form, Input, Operation, Output } from "../providers/operations.ts";
+import type { Answer } from "../call/call.ts";
+import type { Form, Input, Operation, Output } from "../call/operations.ts";
+import type { Work } from "../runtime/cooperative.ts";
 import type { JsonObject } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
-import type { Work } from "../work.ts";
 
 /** How an upstream that is asked for responses has reasoning. */
 export interface ReasoningItems {

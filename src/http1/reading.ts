@@ -7,7 +7,7 @@
  * means that `onread` has inside. Where a Node has others, they are read as they were.
  */
 import { type OnReadOpts, Socket } from "node:net";
-import { inOneMoment } from "../clock.ts";
+import { inOneMoment } from "../runtime/clock.ts";
 
 /** In bytes. */
 const readAtOnce = 65_536;

@@ -4,7 +4,7 @@
  * What is noted survives this process; if it dies, another writes it (`recover`). Whoever else looks at the database through
  * this process finds all written (`store.beforeAccess`).
  */
-import type { Entry, HoldEntry, LedgerStore, Note, Post, Rejected } from "../storage/ledger.ts";
+import type { Entry, HoldEntry, LedgerStore, Note, Post, Rejected } from "../storage/money/ledger.ts";
 import type { Credit } from "./credit.ts";
 import type { Lease, Leases } from "./leases.ts";
 

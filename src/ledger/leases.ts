@@ -5,7 +5,7 @@
  * Where credit is ample, so that a small part of it covers many calls; where it is not, nothing is leased and every call asks
  * the database for exactly what it needs.
  */
-import type { Taken } from "../storage/ledger.ts";
+import type { Taken } from "../storage/money/ledger.ts";
 import type { Standing } from "./credit.ts";
 
 export interface Lease {

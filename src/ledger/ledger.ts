@@ -9,18 +9,18 @@
  * tell. While this process lives it moves the deadlines of its holds on; those of a process that died lapse, here or in
  * whatever process looks first, and free what they reserved.
  */
-import { newId } from "../ids.ts";
-import { Present } from "../present.ts";
-import type { Later, Soon } from "../soon.ts";
-import type { Charged, Entry, LedgerStore, Settlement } from "../storage/ledger.ts";
+import { newId } from "../runtime/ids.ts";
+import type { Later, Soon } from "../runtime/maybe-promise.ts";
+import { Present } from "../runtime/slot-set.ts";
+import type { Charged, Entry, LedgerStore, Settlement } from "../storage/money/ledger.ts";
 import { type Credit, createCredit } from "./credit.ts";
+import { createTurns } from "./group-commit.ts";
 import { createJournal } from "./journal.ts";
 import { createLeases, type Lease, leaseFor, type Payer } from "./leases.ts";
-import { createMerging } from "./merging.ts";
+import { createMerging } from "./merge-totals.ts";
 import { holdOf, mayBeLimited, type Reserved, type Short, type Wish } from "./reserved.ts";
-import { retried } from "./retried.ts";
-import { createRunning } from "./running.ts";
-import { createTurns } from "./turns.ts";
+import { retried } from "./retry.ts";
+import { createRunning } from "./running-calls.ts";
 
 export type { Charged, Reserved, Settlement, Short, Wish };
 

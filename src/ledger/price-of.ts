@@ -1,6 +1,7 @@
 /** The price of a model as it is charged, out of what the catalogue or gateway.yaml says of it. */
+
+import type { Mode, Price, RateCard, Rates } from "../call/price.ts";
 import type { ModelConfig, PriceConfig } from "../config/config.ts";
-import type { Mode, Price, RateCard, Rates } from "./price.ts";
 
 /** What must have a price before anything of the kind has one. */
 const pricedParts = { chat: ["input", "output"], embedding: ["input"], speech: ["characters"] } as const;

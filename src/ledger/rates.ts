@@ -6,18 +6,9 @@
  * charged at the dearest that is known, as is one that was asked for where the upstream does not tell. Nothing is charged at the
  * base because nobody knows better.
  */
-import type { Manner, ToldManner } from "../providers/provider.ts";
-import {
-  type Band,
-  type CallUsage,
-  kinds,
-  type Mode,
-  modes,
-  type Price,
-  type RateCard,
-  type Rates,
-  rareKinds,
-} from "./price.ts";
+
+import { type Band, kinds, type Mode, modes, type Price, type RateCard, type Rates, rareKinds } from "../call/price.ts";
+import type { CallUsage, Manner, ToldManner } from "../call/usage.ts";
 
 /** What a request asks for, and of how many searches of the web it may make use. */
 export interface Asked extends Manner {

@@ -1,6 +1,6 @@
 /** What a call has reserved, as its process knows it. */
-import type { Placed } from "../present.ts";
-import type { Held, HoldEntry, HoldInit } from "../storage/ledger.ts";
+import type { Placed } from "../runtime/slot-set.ts";
+import type { Held, HoldEntry, HoldInit } from "../storage/money/ledger.ts";
 import type { Lease, Payer } from "./leases.ts";
 
 /** What a call asks to be held, and of whom. */

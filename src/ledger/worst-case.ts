@@ -3,7 +3,7 @@
  * dearest model makes of one, and as much output as the request lets the model put out.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Operation } from "../providers/operations.ts";
+import type { Operation } from "../call/operations.ts";
 import type { Wire } from "../wire/wire.ts";
 
 /** What an answer may not go beyond where nobody bounds it and the catalogue does not know the model's own bound. */

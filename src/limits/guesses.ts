@@ -7,7 +7,7 @@
  * What waits to be told is bounded, and so is what is remembered of addresses.
  */
 import { LRUCache } from "lru-cache";
-import type { Signal } from "../signal.ts";
+import type { Signal } from "../runtime/caller-abort.ts";
 import type { Limiter, Rate } from "./limiter.ts";
 import { neighbourhoodOf, networkOf } from "./networks.ts";
 

@@ -4,7 +4,7 @@
  * It answers at once and queues nothing. Promises are for limiters that several processes share.
  */
 
-import type { Soon } from "../soon.ts";
+import type { Soon } from "../runtime/maybe-promise.ts";
 
 /** So many a window, refilled evenly; the bucket holds one window's worth. Both are whole and at least 1. */
 export interface Rate {

@@ -2,12 +2,12 @@
  * Sees every call begin and end, and tells those who tell of it: the log, the metrics, the traces. A call ends when the
  * last of its answer has been handed over, or when it is refused; one that is alone is answered before it is told of.
  */
-import type { Answer, Arrival, Asked, Call, Caller, Handler, Way } from "../call.ts";
-import { asRefusal, Reason, type Refusal } from "../errors.ts";
-import { type Facts, newFacts } from "../facts.ts";
-import { ending } from "../flow.ts";
-import { following, orElse, type Soon } from "../soon.ts";
-import type { FailedCredential } from "./guesses.ts";
+import type { Answer, Arrival, Asked, Call, Caller, Handler, Way } from "../call/call.ts";
+import { type Facts, newFacts } from "../call/call-record.ts";
+import { asRefusal, Reason, type Refusal } from "../call/refusals.ts";
+import { following, orElse, type Soon } from "../runtime/maybe-promise.ts";
+import { ending } from "../runtime/push-stream.ts";
+import type { FailedCredential } from "./admit/guesses.ts";
 
 /** A call that is over. */
 export interface Ended {

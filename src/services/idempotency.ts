@@ -6,10 +6,10 @@
  */
 import { hash } from "node:crypto";
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { AnswerHeaders, Call } from "../call.ts";
-import { idempotencyConflict } from "../errors.ts";
-import { idempotencyKeyOf } from "../pipeline/idempotency-key.ts";
-import type { IdempotencyStore, Occasion } from "../storage/idempotency.ts";
+import type { AnswerHeaders, Call } from "../call/call.ts";
+import { idempotencyConflict } from "../call/refusals.ts";
+import { idempotencyKeyOf } from "../pipeline/replay/idempotency-key.ts";
+import type { IdempotencyStore, Occasion } from "../storage/answers/idempotency.ts";
 import { canonicalText } from "../wire/canonical.ts";
 
 /** What was made, now or before, and the headers of an answer that tell which. */

@@ -2,7 +2,7 @@
  * Page tokens: where a list goes on. Clients hand them back as they got them, and need not know that they name the last
  * thing of the page before.
  */
-import { invalidValue } from "../errors.ts";
+import { invalidValue } from "../call/refusals.ts";
 
 export function writePageToken(lastId: string): string {
   return Buffer.from(lastId).toString("base64url");

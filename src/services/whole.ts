@@ -1,6 +1,6 @@
 /** An answer of one message. */
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
-import type { Answer, AnswerHeaders } from "../call.ts";
+import type { Answer, AnswerHeaders } from "../call/call.ts";
 import { Wire } from "../wire/wire.ts";
 
 export function whole<O extends DescMessage>(

@@ -6,9 +6,9 @@
  * is revoked keeps its row, for its usage and charges, and is found only where it is said.
  */
 import { type Compilable, type Insertable, type Selectable, sql, type Updateable } from "kysely";
-import type { Database, Engine } from "./database.ts";
-import { dueSums, partOf } from "./due-sums.ts";
-import { ledgerStatements } from "./ledger-statements.ts";
+import type { Database, Engine } from "./engines/sqlite/database.ts";
+import { dueSums, partOf } from "./journal/pending-totals.ts";
+import { ledgerStatements } from "./money/ledger-statements.ts";
 import type { ApiKeyTable } from "./schema.ts";
 
 export type ApiKey = Selectable<ApiKeyTable>;

@@ -1,25 +1,25 @@
 /** All stores over one database. */
 import { type AccountStore, accountStore } from "./accounts.ts";
-import { type ActStore, actStore } from "./acts.ts";
-import { type BackgroundStore, backgroundStore } from "./background-responses.ts";
-import { type Durability, openDatabase } from "./database.ts";
-import { type EntryStore, entryStore } from "./entries.ts";
-import { type HoldStore, holdStore } from "./holds.ts";
-import { type IdempotencyStore, idempotencyStore } from "./idempotency.ts";
+import { type BackgroundStore, backgroundStore } from "./answers/background-responses.ts";
+import { type IdempotencyStore, idempotencyStore } from "./answers/idempotency.ts";
+import { type ReplayStore, replayStore } from "./answers/replays.ts";
+import { type ResponseStore, responseStore } from "./answers/responses.ts";
+import { type RequestStore, requestStore } from "./calls/requests.ts";
+import { type RetentionStore, retentionStore } from "./calls/retention.ts";
+import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
+import type { WhenFree } from "./engines/sqlite/when-free.ts";
+import type { Writable } from "./engines/sqlite/writable.ts";
 import { type KeyStore, keyStore } from "./keys.ts";
-import { type LedgerStore, ledgerStore } from "./ledger.ts";
-import { type LinkStore, linkStore } from "./links.ts";
-import type { Reconciliation } from "./reconcile.ts";
-import { reconcileApart } from "./reconcile-thread.ts";
-import { type RedeemCodeStore, redeemCodeStore } from "./redeem-codes.ts";
-import { type ReplayStore, replayStore } from "./replays.ts";
-import { type RequestStore, requestStore } from "./requests.ts";
-import { type ResponseStore, responseStore } from "./responses.ts";
-import { type RetentionStore, retentionStore } from "./retention.ts";
-import { type SessionStore, sessionStore } from "./sessions.ts";
-import { type UserStore, userStore } from "./users.ts";
-import type { WhenFree } from "./when-free.ts";
-import type { Writable } from "./writable.ts";
+import { type EntryStore, entryStore } from "./money/entries.ts";
+import { type HoldStore, holdStore } from "./money/holds.ts";
+import { type LedgerStore, ledgerStore } from "./money/ledger.ts";
+import type { Reconciliation } from "./money/reconcile.ts";
+import { reconcileApart } from "./money/reconcile-thread.ts";
+import { type RedeemCodeStore, redeemCodeStore } from "./money/redeem-codes.ts";
+import { type ActStore, actStore } from "./people/audit-events.ts";
+import { type LinkStore, linkStore } from "./people/links.ts";
+import { type SessionStore, sessionStore } from "./people/sessions.ts";
+import { type UserStore, userStore } from "./people/users.ts";
 
 export interface Storage {
   readonly accounts: AccountStore;

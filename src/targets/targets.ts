@@ -2,8 +2,9 @@
  * How each target stands in this process: how busy it is, whether it is left alone, how many retries it may still be
  * sent, and how quickly it puts out tokens; and of each upstream, whether its health checks pass.
  */
-import type { Target } from "../catalog.ts";
+
 import { type Breaker, type BreakerOptions, createBreaker } from "./breaker.ts";
+import type { Target } from "./catalog.ts";
 import { createLoad, type Load } from "./load.ts";
 import { createPace, type Pace } from "./pace.ts";
 import { createRetryBudget, type RetryBudget } from "./retry-budget.ts";

@@ -1,7 +1,7 @@
 /** Counts the attempts of every call that is over: how each upstream fares, and what failing over and hedging came to. */
 import type { Registry } from "prom-client";
-import { Reason } from "../errors.ts";
-import type { AttemptFacts } from "../facts.ts";
+import type { AttemptFacts } from "../call/call-record.ts";
+import { Reason } from "../call/refusals.ts";
 import type { Ended } from "../pipeline/observe.ts";
 import { firstByteSeconds, seconds, units } from "./quantities.ts";
 import { createCounter, createHistogram, type Place } from "./series.ts";

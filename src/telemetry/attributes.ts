@@ -5,8 +5,8 @@
  */
 import type { Attributes } from "@opentelemetry/api";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
-import { Reason, reasonWord } from "../errors.ts";
-import type { AttemptFacts, Facts } from "../facts.ts";
+import type { AttemptFacts, Facts } from "../call/call-record.ts";
+import { Reason, reasonWord } from "../call/refusals.ts";
 import type { Ended } from "../pipeline/observe.ts";
 import { inputTokens, seconds, units } from "./quantities.ts";
 

@@ -4,8 +4,8 @@
  * answered, and never a credential.
  */
 import { type DestinationStream, type Logger, pino } from "pino";
-import { Reason, reasonWord } from "../errors.ts";
-import type { AttemptFacts } from "../facts.ts";
+import type { AttemptFacts } from "../call/call-record.ts";
+import { Reason, reasonWord } from "../call/refusals.ts";
 import type { Ended, Observer } from "../pipeline/observe.ts";
 import { hundredths, inputTokens } from "./quantities.ts";
 

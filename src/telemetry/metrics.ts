@@ -5,10 +5,10 @@
  * is no account, no key and no request in a label. So there are as many series as the configuration has names for.
  */
 import { Gauge, type Registry } from "prom-client";
-import { credentialKinds, Reason, reasonWord } from "../errors.ts";
-import type { Facts } from "../facts.ts";
+import type { Facts } from "../call/call-record.ts";
+import { credentialKinds, Reason, reasonWord } from "../call/refusals.ts";
 import type { Ended, Observer } from "../pipeline/observe.ts";
-import { Present } from "../present.ts";
+import { Present } from "../runtime/slot-set.ts";
 import { createAttemptMetrics } from "./attempt-metrics.ts";
 import { countMoney, createMoneyPlaces, type MoneyPlaces } from "./money-metrics.ts";
 import { durationSeconds, firstByteSeconds, ownSeconds, seconds } from "./quantities.ts";

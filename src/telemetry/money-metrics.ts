@@ -1,6 +1,6 @@
 /** Counts what calls of models used, and what they were charged. */
 import type { Registry } from "prom-client";
-import type { Facts } from "../facts.ts";
+import type { Facts } from "../call/call-record.ts";
 import { units } from "./quantities.ts";
 import { createCounter, type Place } from "./series.ts";
 

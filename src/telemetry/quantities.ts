@@ -1,5 +1,5 @@
 /** Durations, money and tokens as they are told, in the units that whoever reads them expects; and how durations are sorted. */
-import type { Facts } from "../facts.ts";
+import type { Facts } from "../call/call-record.ts";
 
 /** The machine's clock may be set back, and what a histogram sums up may not. */
 export function seconds(ms: number): number {

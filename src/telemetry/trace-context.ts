@@ -3,7 +3,7 @@
  * as if it were not there. Source: W3C Trace Context, level 1.
  */
 import { createTraceState, isSpanContextValid, type SpanContext, TraceFlags } from "@opentelemetry/api";
-import type { AnswerHeaders, Arrival } from "../call.ts";
+import type { AnswerHeaders, Arrival } from "../call/call.ts";
 
 /** Version, trace, span, flags; later versions may have more behind them. */
 const form = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;

@@ -6,8 +6,8 @@
  * own words, and a refusal by the word of its reason: its message may quote the caller.
  */
 import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
-import type { Arrival } from "../call.ts";
-import type { AttemptFacts, CallTrace } from "../facts.ts";
+import type { Arrival } from "../call/call.ts";
+import type { AttemptFacts, CallTrace } from "../call/call-record.ts";
 import type { Ended, Observer } from "../pipeline/observe.ts";
 import {
   type Addresses,

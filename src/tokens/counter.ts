@@ -7,9 +7,9 @@
  * counts, all that it is asked in turns.
  */
 import { isMainThread, type MessagePort, parentPort, Worker, workerData } from "node:worker_threads";
-import { putBehind } from "../background.ts";
-import { cancelled } from "../errors.ts";
-import type { Signal } from "../signal.ts";
+import { cancelled } from "../call/refusals.ts";
+import type { Signal } from "../runtime/caller-abort.ts";
+import { putBehind } from "../runtime/thread-priority.ts";
 import { loadTokenizer, type TextCounter } from "./tokenizer.ts";
 
 /** What the thread is asked: to count texts; without any, to leave what it was asked before. */

@@ -6,7 +6,7 @@
  * thousand characters, and a sixth of a second before the first of them.
  */
 import type { ChatMessage, CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
-import type { Signal } from "../signal.ts";
+import type { Signal } from "../runtime/caller-abort.ts";
 import type { Wire } from "../wire/wire.ts";
 import { attachmentsOf, textOf } from "./content.ts";
 import type { TextCounter } from "./tokenizer.ts";

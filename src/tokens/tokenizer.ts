@@ -5,8 +5,8 @@
  * `longestRun`, because the tokenizer takes the square of their length. Real words are shorter.
  */
 import { setImmediate } from "node:timers/promises";
-import { cancelled } from "../errors.ts";
-import type { Signal } from "../signal.ts";
+import { cancelled } from "../call/refusals.ts";
+import type { Signal } from "../runtime/caller-abort.ts";
 
 /** A token, or the few that make up one character: never a part of a character. */
 export interface Piece {

@@ -3,10 +3,10 @@
  * same text.
  */
 import type { DescMessage, JsonObject, MessageShape } from "@bufbuild/protobuf";
-import type { Work } from "../work.ts";
+import type { Work } from "../runtime/cooperative.ts";
 import type { JsonValue } from "./json.ts";
+import { type TakeText, writeJson } from "./long/write-json.ts";
 import { Wire } from "./wire.ts";
-import { type TakeText, writeJson } from "./write-json.ts";
 
 /** Reads the message, not the bytes. `without` names members that do not count. */
 export function canonicalText<D extends DescMessage>(

@@ -7,15 +7,15 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { doNow, type Work } from "../work.ts";
+import { doNow, type Work } from "../runtime/cooperative.ts";
 import { maxDepth } from "./bounds.ts";
-import { build, type LeftOut } from "./build.ts";
 import { WireFault } from "./fault.ts";
-import { Pieces } from "./pieces.ts";
-import { Scan } from "./scan.ts";
+import { build, type LeftOut } from "./scan/build.ts";
+import { Pieces } from "./scan/pieces.ts";
+import { Scan } from "./scan/scan.ts";
+import type { Steps } from "./scan/steps.ts";
+import { parsed } from "./scan/texts.ts";
 import type { Members } from "./splice.ts";
-import type { Steps } from "./steps.ts";
-import { parsed } from "./texts.ts";
 
 export type { JsonObject, JsonValue };
 export { maxDepth };

@@ -6,7 +6,7 @@
  * cannot be kept even there (see `json.ts`) is left out, and a lone surrogate in a text becomes U+FFFD.
  */
 import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
-import { decimalText, parseDecimal } from "../decimal.ts";
+import { decimalText, parseDecimal } from "../runtime/decimal.ts";
 import { WireFault } from "./fault.ts";
 import { checkCount, checkKey, checkNumber, checkRaw, checkText, jsonType, maxDepth } from "./json.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "./plan.ts";

@@ -3,9 +3,9 @@
  * length, key order, white space and signatures over the text survive. And takes one out, as it came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./signs.ts";
-import type { Steps } from "./steps.ts";
-import { endOfText, TextEnds } from "./text-ends.ts";
+import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./scan/signs.ts";
+import type { Steps } from "./scan/steps.ts";
+import { endOfText, TextEnds } from "./scan/text-ends.ts";
 
 /** Values of members, by their names; undefined leaves one out. */
 export type Changes = Readonly<Record<string, JsonValue | undefined>>;

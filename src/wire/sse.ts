@@ -6,7 +6,7 @@
  * frame without its blank line. A frame's bytes are handed on as they came, without a copy where the upstream writes
  * LF and does not cut the frame.
  */
-import type { Steps } from "./steps.ts";
+import type { Steps } from "./scan/steps.ts";
 
 const lf = 0x0a;
 const cr = 0x0d;

@@ -7,18 +7,18 @@
  * What a Wire says is never changed: `with` makes another.
  */
 import type { DescMessage, JsonObject, MessageShape } from "@bufbuild/protobuf";
-import type { Soon } from "../soon.ts";
-import { doInTurns, doNow, type Work } from "../work.ts";
-import type { PlainText } from "./around.ts";
-import { type LeftOut, putIn } from "./build.ts";
+import { doInTurns, doNow, type Work } from "../runtime/cooperative.ts";
+import type { Soon } from "../runtime/maybe-promise.ts";
 import { asObject, findMembers, longJson, parseJson, readAnswer, readMembers } from "./json.ts";
-import { readOutline } from "./outline.ts";
+import { readLongMessage } from "./long/read-long.ts";
+import { jsonBytes } from "./long/write-json.ts";
 import { readMessage } from "./read.ts";
-import { readLongMessage } from "./read-long.ts";
+import { type LeftOut, putIn } from "./scan/build.ts";
+import type { PlainText } from "./scan/delta-template.ts";
+import { readOutline } from "./scan/outline.ts";
 import { type Changed, type Changes, changedNowhere, splice, spliceMembers, withMembers } from "./splice.ts";
 import { dataOf } from "./sse.ts";
 import { writeMessage } from "./write.ts";
-import { jsonBytes } from "./write-json.ts";
 
 export class Wire<D extends DescMessage = DescMessage> {
   readonly desc: D;

@@ -3,7 +3,7 @@
  */
 import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { formatDecimal } from "../decimal.ts";
+import { formatDecimal } from "../runtime/decimal.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "./plan.ts";
 import { writeTimestamp } from "./timestamp.ts";
 

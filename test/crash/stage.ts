@@ -4,9 +4,9 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { newId } from "../../src/ids.ts";
-import { issueKey } from "../../src/services/issue-key.ts";
-import { type Engine, openDatabase } from "../../src/storage/database.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
+import { type Engine, openDatabase } from "../../src/storage/engines/sqlite/database.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { bin, Running, temporaryFolder } from "../support/command.ts";
 import { type CountingUpstream, models, mostOutput, price, startCountingUpstream } from "./upstream.ts";

@@ -7,7 +7,7 @@
  */
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { createLedger, holdMs } from "../../src/ledger/ledger.ts";
-import { reconcile } from "../../src/storage/reconcile.ts";
+import { reconcile } from "../../src/storage/money/reconcile.ts";
 import type { ClientCall } from "./load.ts";
 import type { Stage } from "./stage.ts";
 import { costOfCall } from "./upstream.ts";

@@ -5,10 +5,10 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { ComingBody } from "../../src/http1/coming-body.ts";
-import type { HttpAnswer } from "../../src/http1/served-answer.ts";
-import type { PlainRequest } from "../../src/http1/served-request.ts";
-import { listen } from "../../src/transport/listen.ts";
+import { listen } from "../../src/doors/listener/listen.ts";
+import type { HttpAnswer } from "../../src/http1/server/answer.ts";
+import { ComingBody } from "../../src/http1/server/incoming-body.ts";
+import type { PlainRequest } from "../../src/http1/server/request.ts";
 
 /** A request as its handler was told of it, all of it: method, target, fields, body. */
 export type Told = readonly [method: string, url: string, fields: Readonly<Record<string, unknown>>, body: string];

@@ -7,10 +7,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
+import { startGateway } from "../../src/composition/gateway.ts";
 import { type Config, loadConfig, type ModelConfig } from "../../src/config/config.ts";
-import { startGateway } from "../../src/gateway.ts";
-import { newId } from "../../src/ids.ts";
-import { issueKey } from "../../src/services/issue-key.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage } from "../../src/storage/storage.ts";
 
 /** Answers a request of which nothing is read. */

@@ -5,8 +5,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileSchema } from "../../src/config/schema.ts";
-import { newId } from "../../src/ids.ts";
-import { issueKey } from "../../src/services/issue-key.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage } from "../../src/storage/storage.ts";
 import { bin, Running, root, temporaryFolder } from "../support/command.ts";
 import { behaviours } from "./behaviours.ts";

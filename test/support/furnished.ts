@@ -3,11 +3,11 @@
  * user who operates it.
  */
 
+import { embeddedModels } from "../../src/composition/providers.ts";
 import type { Config, ModelConfig } from "../../src/config/config.ts";
-import { newId } from "../../src/ids.ts";
-import { embeddedModels } from "../../src/providers/index.ts";
-import { hashPassword, hashToken, newToken } from "../../src/secrets.ts";
-import { issueKey } from "../../src/services/issue-key.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { hashPassword, hashToken, newToken } from "../../src/runtime/secrets.ts";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { startTestGateway, type TestGateway } from "./gateway.ts";
 
 /** What the embedded models cost, in millionths of the unit for a million. */

@@ -1,7 +1,7 @@
 /** The gateway's own HTTP/1.1 client and undici's, asked in the same way with the same settings. */
 import { Agent, type Dispatcher } from "undici";
-import { createConnectionPool } from "../../src/http1/pool.ts";
-import type { Replies } from "../../src/http1/replies.ts";
+import { createConnectionPool } from "../../src/http1/client/pool.ts";
+import type { Replies } from "../../src/http1/client/reply-handler.ts";
 
 export interface ClientRequest {
   readonly path: string;

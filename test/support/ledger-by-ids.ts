@@ -8,8 +8,8 @@ import {
   type Reserved,
   type Settlement,
 } from "../../src/ledger/ledger.ts";
-import { type Soon, whenThere } from "../../src/soon.ts";
-import type { Held } from "../../src/storage/ledger.ts";
+import { type Soon, whenThere } from "../../src/runtime/maybe-promise.ts";
+import type { Held } from "../../src/storage/money/ledger.ts";
 
 export interface LedgerByIds extends Omit<Ledger, "hold" | "free" | "settle"> {
   /** What calls have that have it in hand. */

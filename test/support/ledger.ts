@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
 import { holdMs, type Settlement } from "../../src/ledger/ledger.ts";
-import { type Engine, openDatabase } from "../../src/storage/database.ts";
-import { type LedgerStore, ledgerStore } from "../../src/storage/ledger.ts";
+import { type Engine, openDatabase } from "../../src/storage/engines/sqlite/database.ts";
+import { type LedgerStore, ledgerStore } from "../../src/storage/money/ledger.ts";
 import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 
 export interface TestLedger {

@@ -5,8 +5,9 @@
  *   …ask the provider…
  *   expect(meter.kept).toEqual({ used: { input: 9, … }, text: "Hello", hasGivenUp: false, hasEnded: true });
  */
-import type { AttemptFacts } from "../../src/facts.ts";
-import type { Attempt, Meter, Usage } from "../../src/providers/provider.ts";
+import type { AttemptFacts } from "../../src/call/call-record.ts";
+import type { Usage } from "../../src/call/usage.ts";
+import type { Attempt, Meter } from "../../src/providers/contract.ts";
 
 export interface RecordingMeter extends Meter {
   readonly kept: {

@@ -6,7 +6,7 @@ import { strictEqual } from "node:assert";
 import { isDeepStrictEqual } from "node:util";
 import fc, { type AsyncCommand } from "fast-check";
 import { type Charged, holdMs } from "../../src/ledger/ledger.ts";
-import type { Held } from "../../src/storage/ledger.ts";
+import type { Held } from "../../src/storage/money/ledger.ts";
 import {
   heldOf,
   leftOfBalance,

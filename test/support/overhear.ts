@@ -7,8 +7,8 @@
 import { subscribe } from "node:diagnostics_channel";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
-import type { ComingBody } from "../../src/http1/coming-body.ts";
-import type { PlainRequest } from "../../src/http1/served-request.ts";
+import type { ComingBody } from "../../src/http1/server/incoming-body.ts";
+import type { PlainRequest } from "../../src/http1/server/request.ts";
 import { remember, rememberTrace } from "./left-behind.ts";
 
 /** How much of a body is heard, in bytes. */

@@ -3,8 +3,9 @@
  *
  * The price of a token of each part is another prime, in whole millionths of the unit: a sum tells what it is made of.
  */
+
+import { defaultTiers } from "../../src/call/tiers.ts";
 import type { Config, ModelConfig } from "../../src/config/config.ts";
-import { defaultTiers } from "../../src/limits/tiers.ts";
 
 /** What one token (or character) costs, in millionths of the unit. */
 export const cost = { input: 3, cacheRead: 1, cacheWrite: 5, cacheWriteHour: 7, output: 11, characters: 13 } as const;

@@ -8,8 +8,8 @@
  */
 import Sqlite from "better-sqlite3";
 import type { Selectable } from "kysely";
-import { newId } from "../../src/ids.ts";
-import { issueKey } from "../../src/services/issue-key.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
 import type { RequestTable, UsageHourTable } from "../../src/storage/schema.ts";
 import { type AccountInit, now, type TestGateway } from "./gateway.ts";
 

@@ -1,7 +1,7 @@
 /** People who are signed in to the dashboard, and calls as its pages make them. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { newId } from "../../src/ids.ts";
-import { hashToken, newToken } from "../../src/secrets.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { hashToken, newToken } from "../../src/runtime/secrets.ts";
 import type { TestGateway } from "./gateway.ts";
 
 export interface SignedIn {

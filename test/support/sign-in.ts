@@ -6,8 +6,8 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { AccountService } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { ErrorDetailSchema, ReasonSchema } from "../../gen/modelgateway/v1/errors_pb.ts";
 import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
-import { hashPassword } from "../../src/secrets.ts";
-import { addUser, type UserInit } from "../../src/services/add-user.ts";
+import { hashPassword } from "../../src/runtime/secrets.ts";
+import { addUser, type UserInit } from "../../src/services/people/add-user.ts";
 import type { TestGateway } from "./gateway.ts";
 
 export interface Browser {

@@ -7,7 +7,7 @@
  *   const response = await stage.ask({ stream: true });
  */
 import type { Config, ModelConfig } from "../../src/config/config.ts";
-import type { Request } from "../../src/storage/requests.ts";
+import type { Request } from "../../src/storage/calls/requests.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "./gateway.ts";
 import { type ScriptedExchange, type ScriptedUpstream, startScriptedUpstream } from "./scripted-upstream.ts";
 

@@ -1,5 +1,5 @@
 /** The share of a call whose body may be as long as it likes. */
-import { createBodyBudget } from "../../src/transport/body-budget.ts";
+import { createBodyBudget } from "../../src/doors/body/body-budget.ts";
 
 export const unboundedBodies = createBodyBudget({
   maxBytes: Number.POSITIVE_INFINITY,

@@ -11,16 +11,16 @@ import {
   type MessageSchema,
   type MessageStreamEventSchema,
 } from "../../../gen/modelgateway/v1/messages_pb.ts";
-import type { Answer, Frames } from "../../call.ts";
-import type { Form, Output } from "../../providers/operations.ts";
+import type { Answer, Frames } from "../../call/call.ts";
+import type { Form, Output } from "../../call/operations.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Translation } from "../translation.ts";
-import { chatCompletion } from "./answer.ts";
-import { Dropped } from "./dropped.ts";
-import type { Reading } from "./pieces.ts";
+import { chatCompletion } from "./answer/answer.ts";
+import type { Reading } from "./answer/pieces.ts";
+import { chunksOf } from "./answer/stream.ts";
 import { readAnswer } from "./reads.ts";
-import { messageRequest } from "./request.ts";
-import { chunksOf } from "./stream.ts";
+import { Dropped } from "./request/dropped.ts";
+import { messageRequest } from "./request/request.ts";
 
 export const chatToMessages: Translation<"chat", "messages"> = {
   from: "chat",

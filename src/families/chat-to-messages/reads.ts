@@ -2,7 +2,7 @@
  * Reading what others wrote: a caller's words that may not fit, an upstream's answer that may be broken.
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { upstreamFailed } from "../../errors.ts";
+import { upstreamFailed } from "../../call/refusals.ts";
 import { WireFault } from "../../wire/fault.ts";
 import type { JsonValue } from "../../wire/json.ts";
 import { readMessage } from "../../wire/read.ts";

@@ -3,7 +3,7 @@
  *
  * Items that have no place in a chat message, such as the vendor's own tools at work, are left out.
  */
-import { upstreamFailed } from "../../errors.ts";
+import { upstreamFailed } from "../../call/refusals.ts";
 import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import {
   callOf,

@@ -3,10 +3,10 @@
  *
  * Sound is refused: a model that never heard it would answer as if it had. Of what vendors add to a part nothing goes on.
  */
-import { invalidValue, missingField } from "../../errors.ts";
+import { invalidValue, missingField } from "../../call/refusals.ts";
+import { aTurn, type Work } from "../../runtime/cooperative.ts";
 import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import { aTurn, type Work } from "../../work.ts";
-import type { Dropped } from "../chat-to-messages/dropped.ts";
+import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 
 /** Returns the content of an item of the user's, or of instructions: a text where it is one. */

@@ -4,10 +4,11 @@
  * A turn of the assistant's becomes its reasoning, what it said, and its calls, each an item; its reasoning stands where its vendor
  * told it. What no item can hold is left out and named, but for what the model must not do without.
  */
+
+import { aTurn, type Work } from "../../runtime/cooperative.ts";
 import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import { aTurn, type Work } from "../../work.ts";
 import { ownId } from "../call-signature.ts";
-import type { Dropped } from "../chat-to-messages/dropped.ts";
+import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import type { ReasoningItems } from "../translation.ts";
 import { contentOf, textOfParts } from "./content.ts";

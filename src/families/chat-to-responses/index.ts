@@ -11,12 +11,12 @@ import {
   type ModelResponseSchema,
   type ResponseStreamEventSchema,
 } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { Answer, Frames } from "../../call.ts";
-import type { Form, Output } from "../../providers/operations.ts";
-import { makerOf } from "../../providers/reasoning-seal.ts";
+import type { Answer, Frames } from "../../call/call.ts";
+import type { Form, Output } from "../../call/operations.ts";
+import { makerOf } from "../../providers/profile/reasoning-seal.ts";
 import { isObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import { Dropped } from "../chat-to-messages/dropped.ts";
+import { Dropped } from "../chat-to-messages/request/dropped.ts";
 import type { Translation } from "../translation.ts";
 import { chatCompletion } from "./answer.ts";
 import type { Reading } from "./reading.ts";

@@ -1,5 +1,5 @@
 /** What an answer has to be read with, and what whole answers and streams of them have in common. */
-import { sealReasoning } from "../../providers/reasoning-seal.ts";
+import { sealReasoning } from "../../providers/profile/reasoning-seal.ts";
 import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 
 export interface Reading {
@@ -8,7 +8,7 @@ export interface Reading {
   readonly created: number;
   /** The model asked for; stands where the upstream does not say which answered. */
   readonly model: string;
-  /** Whose the answer is (`providers/reasoning-seal.ts`). */
+  /** Whose the answer is (`providers/profile/reasoning-seal.ts`). */
   readonly maker: string;
   /** Whether tools were described in the oldest form, so that a call is told in it. */
   readonly isLegacy: boolean;

@@ -4,9 +4,10 @@
  * Every part of the request either is in the result, or says nothing more than the default, or is named in `dropped`. The upstream
  * keeps nothing: the next turn brings all of the conversation along, with the reasoning that the vendor wants back.
  */
+
+import type { Work } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../wire/json.ts";
-import type { Work } from "../../work.ts";
-import type { Dropped } from "../chat-to-messages/dropped.ts";
+import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import type { TranslationContext } from "../translation.ts";
 import { itemsOf } from "./conversation.ts";

@@ -1,8 +1,8 @@
 /** What of a chat request no request for a response can say. What only says the default is left out without a word. */
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import { invalidValue } from "../../errors.ts";
+import { invalidValue } from "../../call/refusals.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import type { Dropped } from "../chat-to-messages/dropped.ts";
+import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 
 /** Throws for what no response could bring. */
 export function refuseImpossible({ n, modalities }: JsonObject): void {

@@ -7,8 +7,8 @@
  */
 import { ChatCompletionChunkSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { Frames } from "../../call.ts";
-import { upstreamFailed } from "../../errors.ts";
+import type { Frames } from "../../call/call.ts";
+import { upstreamFailed } from "../../call/refusals.ts";
 import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { translated } from "../translated.ts";

@@ -4,9 +4,9 @@
  * What the vendor has encrypted goes back as it was told, and to nobody else. A server that takes reasoning as text is told it as
  * text. Reasoning that nothing follows is left out: vendors refuse it.
  */
-import { makerOf, type SealedReasoning, unsealReasoning } from "../../providers/reasoning-seal.ts";
+import { makerOf, type SealedReasoning, unsealReasoning } from "../../providers/profile/reasoning-seal.ts";
 import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import type { Dropped } from "../chat-to-messages/dropped.ts";
+import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import type { ReasoningItems } from "../translation.ts";
 

@@ -1,6 +1,6 @@
 /** The tools on offer, nested in chat and flat in responses, and the choice among them. */
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import type { Dropped } from "../chat-to-messages/dropped.ts";
+import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import type { IsUnpriced, TranslationContext } from "../translation.ts";
 

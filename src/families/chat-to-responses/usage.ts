@@ -1,6 +1,6 @@
 /** The parts that a response used, as a chat completion tells them. */
 
-import { ChatCounts } from "../../providers/chat-counts.ts";
+import { ChatCounts } from "../../providers/usage/chat-counts.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { believed, inputOf } from "../counted.ts";
 

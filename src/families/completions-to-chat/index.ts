@@ -7,8 +7,8 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import type { Answer, Frames } from "../../call.ts";
-import type { Form, Output } from "../../providers/operations.ts";
+import type { Answer, Frames } from "../../call/call.ts";
+import type { Form, Output } from "../../call/operations.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Translation } from "../translation.ts";
 import { chatRequest, type Reading } from "./request.ts";

@@ -5,7 +5,7 @@
  * without the tokenizer of the model they were made for, and another's would make another text of them.
  */
 import type { CreateCompletionRequest } from "../../../gen/modelgateway/v1/completions_pb.ts";
-import { internal, invalidValue } from "../../errors.ts";
+import { internal, invalidValue } from "../../call/refusals.ts";
 
 type Prompt = CreateCompletionRequest["prompt"];
 

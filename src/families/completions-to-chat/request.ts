@@ -9,10 +9,10 @@ import type {
   CreateCompletionRequest,
   CreateCompletionRequestSchema,
 } from "../../../gen/modelgateway/v1/completions_pb.ts";
-import { asRefusal } from "../../errors.ts";
+import { asRefusal } from "../../call/refusals.ts";
+import type { Work } from "../../runtime/cooperative.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import type { Work } from "../../work.ts";
 import type { TranslationContext } from "../translation.ts";
 import { onlyPrompt } from "./prompt.ts";
 

@@ -5,7 +5,7 @@
  * stream have one time and model, whichever prompt they belong to.
  */
 import { CompletionSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
-import type { Frames } from "../../call.ts";
+import type { Frames } from "../../call/call.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 

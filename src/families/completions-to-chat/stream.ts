@@ -5,7 +5,7 @@
  * with one piece that says why, whatever the upstream told at its end, or told twice. The usage comes last, once, and
  * only if it was asked for. Chunks that say nothing of the text (the role, the reasoning) have no piece.
  *
- * Most chunks of a text never come here (`../alike.ts`): but for log probabilities, nothing here may remember what it said.
+ * Most chunks of a text never come here (`../translate-by-template.ts`): but for log probabilities, nothing here may remember what it said.
  */
 
 import type {
@@ -15,12 +15,12 @@ import type {
   ChunkChoice,
 } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CompletionSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
-import type { Frames } from "../../call.ts";
+import type { Frames } from "../../call/call.ts";
 import { asData } from "../../wire/frame.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import { alike } from "../alike.ts";
 import { CountedChat } from "../counted.ts";
+import { alike } from "../translate-by-template.ts";
 import { translated } from "../translated.ts";
 import { completionChoice, finishWord, hasEnded, saidIn } from "./choice.ts";
 import { textLogProbs } from "./logprobs.ts";

@@ -5,7 +5,7 @@
  */
 import type { ChatCompletionSchema, Choice } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CompletionSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
-import { upstreamFailed } from "../../errors.ts";
+import { upstreamFailed } from "../../call/refusals.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { CountedChat } from "../counted.ts";

@@ -8,15 +8,15 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import type { Answer, Frames } from "../../call.ts";
-import { type Form, type Output, operations } from "../../providers/operations.ts";
+import type { Answer, Frames } from "../../call/call.ts";
+import { type Form, type Output, operations } from "../../call/operations.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Translation } from "../translation.ts";
-import { messageOf, type Origin } from "./answer.ts";
-import { droppedOf } from "./dropped.ts";
+import { messageOf, type Origin } from "./answer/answer.ts";
+import { eventsOf } from "./answer/stream.ts";
 import { ToolNames } from "./names.ts";
-import { chatRequestOf, stopsOf } from "./request.ts";
-import { eventsOf } from "./stream.ts";
+import { droppedOf } from "./request/dropped.ts";
+import { chatRequestOf, stopsOf } from "./request/request.ts";
 
 /** Keys of a chat request by what they come of. */
 const paths: ReadonlyMap<string, string> = new Map([

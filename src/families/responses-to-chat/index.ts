@@ -7,15 +7,15 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import type { Answer, Frames } from "../../call.ts";
-import type { Form, Output } from "../../providers/operations.ts";
+import type { Answer, Frames } from "../../call/call.ts";
+import type { Form, Output } from "../../call/operations.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { Dropped } from "../chat-to-messages/dropped.ts";
+import { Dropped } from "../chat-to-messages/request/dropped.ts";
 import type { Translation } from "../translation.ts";
-import { chatRequestOf } from "./request.ts";
-import { type Origin, originOf } from "./response.ts";
-import { eventsOf, responseOf } from "./stream.ts";
-import { toolsetOf } from "./tools.ts";
+import { type Origin, originOf } from "./answer/response.ts";
+import { eventsOf, responseOf } from "./answer/stream.ts";
+import { chatRequestOf } from "./request/request.ts";
+import { toolsetOf } from "./request/tools.ts";
 
 /** Keys of a chat request that responses call otherwise. */
 const paths: ReadonlyMap<string, string> = new Map([

@@ -6,11 +6,11 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ModelResponseSchema, ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { Answer, Frames } from "../../call.ts";
-import type { Form, Output } from "../../providers/operations.ts";
-import { makerOf } from "../../providers/reasoning-seal.ts";
+import type { Answer, Frames } from "../../call/call.ts";
+import type { Form, Output } from "../../call/operations.ts";
+import { makerOf } from "../../providers/profile/reasoning-seal.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { Dropped } from "../chat-to-messages/dropped.ts";
+import { Dropped } from "../chat-to-messages/request/dropped.ts";
 import type { Translation } from "../translation.ts";
 import { relayedRequest } from "./request.ts";
 import { type Origin, toldEvents, toldResponse } from "./told.ts";

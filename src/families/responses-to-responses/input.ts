@@ -4,11 +4,11 @@
  * A conversation may change its model. Reasoning that another upstream has encrypted, or a translation made, is left out and named;
  * so is what another server made of a conversation that had grown too long. A summary of the gateway's own is told as one.
  */
-import { makerOf } from "../../providers/reasoning-seal.ts";
+import { makerOf } from "../../providers/profile/reasoning-seal.ts";
+import { aTurn, type Work } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import { aTurn, type Work } from "../../work.ts";
 import { ownId } from "../call-signature.ts";
-import type { Dropped } from "../chat-to-messages/dropped.ts";
+import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import { isMadeId, relayedFrom } from "../relayed-ids.ts";
 import { compactionTypes, summaryOf } from "../responses-to-chat/compaction.ts";
 import { unsealed } from "../responses-to-chat/seal.ts";

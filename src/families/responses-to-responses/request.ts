@@ -3,11 +3,11 @@
  * bring back.
  */
 import type { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import { invalidValue } from "../../errors.ts";
+import { invalidValue } from "../../call/refusals.ts";
+import type { Work } from "../../runtime/cooperative.ts";
 import type { JsonValue } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
-import type { Work } from "../../work.ts";
-import type { Dropped } from "../chat-to-messages/dropped.ts";
+import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import type { IsUnpriced, ReasoningItems } from "../translation.ts";
 import { relayedInput } from "./input.ts";
 import { toolsChanged } from "./tools.ts";

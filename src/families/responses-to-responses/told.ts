@@ -3,7 +3,7 @@
  * else it says stays as it came.
  */
 import type { ModelResponseSchema, ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { Frames } from "../../call.ts";
+import type { Frames } from "../../call/call.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { relayedId } from "../relayed-ids.ts";
@@ -12,7 +12,7 @@ import { translated } from "../translated.ts";
 /** What a response has from the call that it answers. */
 export interface Origin {
   readonly answerId: string;
-  /** Whose its items are (`providers/reasoning-seal.ts`). */
+  /** Whose its items are (`providers/profile/reasoning-seal.ts`). */
   readonly maker: string;
   readonly previousId: JsonValue;
   readonly store: JsonValue;

@@ -3,7 +3,7 @@
  * and named, as chat has no word for them either: agents offer some with every request.
  */
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import type { Dropped } from "../chat-to-messages/dropped.ts";
+import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import type { IsUnpriced } from "../translation.ts";
 
 type Changes = Readonly<Record<string, JsonValue | undefined>>;

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
-import type { Fitted } from "../provider.ts";
+import type { Fitted } from "../contract.ts";
 import { fitEffort } from "./effort.ts";
 import { instructionsChanged } from "./input-instructions.ts";
 import type { Facts } from "./profile.ts";

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { efforts } from "../../config/schema-profile.ts";
 import type { Changes } from "../../wire/splice.ts";
 import type { Wire } from "../../wire/wire.ts";
-import type { Fitted, Fitting } from "../provider.ts";
+import type { Fitted, Fitting } from "../contract.ts";
 import { fitEffort } from "./effort.ts";
 import { fitResponse } from "./fit-response.ts";
 import { fitMessages } from "./messages.ts";

@@ -6,12 +6,12 @@
  * event comes; what cannot be written then is told as failed once its deadline has passed.
  */
 import { ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { Answer, Call } from "../../call.ts";
-import { asRefusal, backgroundTooLarge, type Refusal, upstreamFailed } from "../../errors.ts";
-import { Leaving } from "../../signal.ts";
-import type { Soon } from "../../soon.ts";
-import type { BackgroundStore } from "../../storage/background-responses.ts";
-import type { StoredResponse } from "../../storage/responses.ts";
+import type { Answer, Call } from "../../call/call.ts";
+import { asRefusal, backgroundTooLarge, type Refusal, upstreamFailed } from "../../call/refusals.ts";
+import { Leaving } from "../../runtime/caller-abort.ts";
+import type { Soon } from "../../runtime/maybe-promise.ts";
+import type { BackgroundStore } from "../../storage/answers/background-responses.ts";
+import type { StoredResponse } from "../../storage/answers/responses.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { EventLog, type Room } from "./event-log.ts";

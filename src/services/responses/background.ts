@@ -5,8 +5,8 @@
  * While any is made their deadlines are moved on, and callers who asked another process for the end of one are heard; no timer
  * runs where none is. Of those that are over the events are kept for some minutes, and make room for those that are made.
  */
-import { backgroundInterrupted, backgroundTooMany } from "../../errors.ts";
-import type { BackgroundResponse, BackgroundStore } from "../../storage/background-responses.ts";
+import { backgroundInterrupted, backgroundTooMany } from "../../call/refusals.ts";
+import type { BackgroundResponse, BackgroundStore } from "../../storage/answers/background-responses.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { type BackgroundCall, BackgroundRun } from "./background-run.ts";
 import type { Room } from "./event-log.ts";

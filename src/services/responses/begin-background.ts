@@ -1,12 +1,12 @@
 /** Begins a response in the background: what it is asked, and how it stands before anything is made of it. */
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
-import type { Call } from "../../call.ts";
-import { invalidValue } from "../../errors.ts";
-import { idempotencyKeyOf } from "../../pipeline/idempotency-key.ts";
+import type { Call } from "../../call/call.ts";
+import { invalidValue } from "../../call/refusals.ts";
+import { idempotencyKeyOf } from "../../pipeline/replay/idempotency-key.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import type { Resolved } from "../responses-input.ts";
 import type { BackgroundRun } from "./background-run.ts";
 import { emptyResponse } from "./empty-response.ts";
+import type { Resolved } from "./input.ts";
 import { rowsOf } from "./kept-row.ts";
 import type { CreateCall, ResponsesParts } from "./parts.ts";
 

@@ -1,9 +1,9 @@
 /** What is done with a response by its id: one that is kept, or one that is made in the background, or was and came to nothing. */
 import { ModelResponseSchema, type ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { Answer, Caller } from "../../call.ts";
-import { conflict, invalidValue, responseEventsGone, responseNotFound } from "../../errors.ts";
-import type { Signal } from "../../signal.ts";
-import type { ResponseStore } from "../../storage/responses.ts";
+import type { Answer, Caller } from "../../call/call.ts";
+import { conflict, invalidValue, responseEventsGone, responseNotFound } from "../../call/refusals.ts";
+import type { Signal } from "../../runtime/caller-abort.ts";
+import type { ResponseStore } from "../../storage/answers/responses.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Background } from "./background.ts";
 import { BackgroundRun } from "./background-run.ts";

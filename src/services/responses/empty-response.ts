@@ -1,5 +1,5 @@
 /** A response before anything is made of it: what it was asked, and the id that it has. */
-import { responseJson } from "../../families/responses-to-chat/response.ts";
+import { responseJson } from "../../families/responses-to-chat/answer/response.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import type { CreateCall } from "./parts.ts";
 

@@ -3,9 +3,9 @@
  * number. Who reads slowly holds nobody up. Where they take more room than there is, all are let go of, and who follows is told.
  */
 import { ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { BodyRoom, Frames } from "../../call.ts";
-import { responseEventsGone } from "../../errors.ts";
-import type { Signal } from "../../signal.ts";
+import type { BodyRoom, Frames } from "../../call/call.ts";
+import { responseEventsGone } from "../../call/refusals.ts";
+import type { Signal } from "../../runtime/caller-abort.ts";
 import { Wire } from "../../wire/wire.ts";
 
 type ResponseEvent = Wire<typeof ResponseStreamEventSchema>;

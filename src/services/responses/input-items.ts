@@ -6,12 +6,12 @@ import {
   type ListResponseInputItemsRequestSchema,
   ResponseInputItemListSchema,
 } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { Answer, Call } from "../../call.ts";
-import { invalidValue, responseInputNotKept, responseNotFound } from "../../errors.ts";
-import type { Link, ResponseStore } from "../../storage/responses.ts";
+import type { Answer, Call } from "../../call/call.ts";
+import { invalidValue, responseInputNotKept, responseNotFound } from "../../call/refusals.ts";
+import type { Link, ResponseStore } from "../../storage/answers/responses.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import { bytesOf, inputItemsOf, type KeptResponses, outputOf, readKept } from "../kept-responses.ts";
+import { bytesOf, inputItemsOf, type KeptResponses, outputOf, readKept } from "./kept.ts";
 
 export interface InputItemsParts {
   readonly store: ResponseStore;

@@ -1,7 +1,7 @@
 /** What is kept of a response: itself, and the items that were new in its request, as far as they are short enough. */
-import type { StoredResponse } from "../../storage/responses.ts";
+import type { StoredResponse } from "../../storage/answers/responses.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import type { Resolved } from "../responses-input.ts";
+import type { Resolved } from "./input.ts";
 import type { CreateCall, ResponsesParts } from "./parts.ts";
 
 /** Returns what makes of a response what is kept of it. */

@@ -1,9 +1,9 @@
 /** What the methods of responses share. */
 import type { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { Call } from "../../call.ts";
-import type { Catalog } from "../../catalog.ts";
-import type { Complete } from "../../pipeline/complete.ts";
-import type { ResponseStore } from "../../storage/responses.ts";
+import type { Call } from "../../call/call.ts";
+import type { Complete } from "../../pipeline/complete/complete.ts";
+import type { ResponseStore } from "../../storage/answers/responses.ts";
+import type { Catalog } from "../../targets/catalog.ts";
 import type { Background } from "./background.ts";
 
 export type CreateCall = Call<typeof CreateResponseRequestSchema>;

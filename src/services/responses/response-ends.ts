@@ -1,7 +1,7 @@
 /** How a response in the background is told that came to nothing, and any that is told whole. */
 import { ModelResponseSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { Answer } from "../../call.ts";
-import type { Refusal } from "../../errors.ts";
+import type { Answer } from "../../call/call.ts";
+import type { Refusal } from "../../call/refusals.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 

@@ -3,12 +3,12 @@
  * No model is asked, and nothing is charged or kept; the connection remembers it under the id of the response.
  */
 import { ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { Answer, Frames } from "../../call.ts";
-import { modelsOf } from "../../pipeline/leads.ts";
+import type { Answer, Frames } from "../../call/call.ts";
+import { modelsOf } from "../../pipeline/complete/candidates.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import type { Resolved } from "../responses-input.ts";
 import { emptyResponse } from "./empty-response.ts";
+import type { Resolved } from "./input.ts";
 import type { CreateCall, ResponsesParts } from "./parts.ts";
 
 /** Elsewhere the key is a vendor's own. */

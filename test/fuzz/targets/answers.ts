@@ -24,7 +24,7 @@ import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { SessionService } from "../../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../../gen/modelgateway/v1/usage_pb.ts";
-import { compileRoutes, type Route } from "../../../src/transport/routes.ts";
+import { compileRoutes, type Route } from "../../../src/doors/rest/routes.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { asForm, asMultipart } from "../../support/endpoints.ts";
 import {

@@ -1,0 +1,550 @@
+/**
+ * Every refusal that the gateway can give, in one place: its reason and its words.
+ *
+ * The words tell the caller what to do. They never hold a secret, a prompt, an answer, or text of an upstream's
+ * that is not meant for the caller. Doors write a refusal in the shape of the caller's family
+ * (`doors/rest/problems.ts`, `doors/rpc/rpc.ts`); nothing else makes errors for callers.
+ */
+import { Code } from "@connectrpc/connect";
+import { Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
+import { troubleOf } from "../runtime/write-trouble.ts";
+import { WireFault } from "../wire/fault.ts";
+import {
+  type CredentialKind,
+  codeOfStatus,
+  credentialKinds,
+  Refusal,
+  reasonWord,
+  type UpstreamWords,
+} from "./refusal.ts";
+
+export { type CredentialKind, credentialKinds, Reason, Refusal, reasonWord, type UpstreamWords };
+
+/** Makes a refusal of whatever was thrown; what nobody foresaw is an internal error with its cause. */
+export function asRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (!(error instanceof WireFault)) return troubleOf(error) ? storageUnavailable(error) : internal(error);
+  const { kind, path, message } = error;
+  if (kind === "malformed") return malformedBody(message);
+  return kind === "value" ? invalidValue(path, message) : invalidType(path, message);
+}
+
+// The body and its fields.
+
+export function malformedBody(why: string): Refusal {
+  return new Refusal(
+    Reason.MALFORMED_BODY,
+    `The request body could not be read: ${why}. Send one JSON object in UTF-8.`,
+  );
+}
+
+export function invalidType(param: string, why: string): Refusal {
+  return new Refusal(Reason.INVALID_TYPE, `Invalid type for '${param}': ${why}.`, { param });
+}
+
+export function invalidValue(param: string, why: string): Refusal {
+  return new Refusal(Reason.INVALID_VALUE, `Invalid value for '${param}': ${why}.`, { param });
+}
+
+export function missingField(param: string): Refusal {
+  return new Refusal(Reason.MISSING_FIELD, `Missing required parameter: '${param}'.`, { param });
+}
+
+/** How many paths a message names. */
+const mostTold = 100;
+
+/** For callers who would rather be refused than have anything left out. */
+export function wouldBeDropped(paths: readonly string[]): Refusal {
+  const them = paths.length === 1 ? "Leave it out." : "Leave them out.";
+  const told = paths.slice(0, mostTold).map((path) => `'${path}'`);
+  const more = paths.length > mostTold ? `, and ${paths.length - mostTold} more` : "";
+  const message = `The upstream of this model cannot be told ${told.join(", ")}${more}. ${them}`;
+  return new Refusal(Reason.WOULD_BE_DROPPED, message, { param: paths[0] });
+}
+
+export function unsupportedMediaType(accepted: string, remedy = "Set the headers accordingly."): Refusal {
+  return new Refusal(Reason.UNSUPPORTED_MEDIA_TYPE, `This path reads ${accepted}. ${remedy}`);
+}
+
+/** A form is read at once, as no JSON of its length is. */
+export function formTooLarge(maxBytes: number): Refusal {
+  const message = `A form may have ${maxBytes} bytes at most. Send the request as JSON.`;
+  return new Refusal(Reason.REQUEST_TOO_LARGE, message);
+}
+
+/** For a body in a content-coding that is not read. RFC 9110, 15.5.16: the answer names those that are. */
+export function unsupportedContentCoding(accepted: readonly string[]): Refusal {
+  const names = accepted.join(", ");
+  const message = `This path reads bodies with the content-encoding ${names} or none. Send it in one of these.`;
+  return new Refusal(Reason.UNSUPPORTED_MEDIA_TYPE, message, { headers: { "accept-encoding": names } });
+}
+
+export function requestTooLarge(maxBytes: number): Refusal {
+  return new Refusal(Reason.REQUEST_TOO_LARGE, `The request body is larger than the limit of ${maxBytes} bytes.`);
+}
+
+/** For a body that came within the limit and stands for more. `param` is the field that refers to it. */
+export function expandedTooLarge(maxBytes: number, param?: string): Refusal {
+  const message = `The request stands for a body that is larger than the limit of ${maxBytes} bytes.`;
+  return new Refusal(Reason.REQUEST_TOO_LARGE, message, { param });
+}
+
+/** For a long body that becomes more than so many times as long as it came. */
+export function compressedTooWell(mostTimes: number): Refusal {
+  const message = `The request body becomes more than ${mostTimes} times its length when it is decompressed. Send it plain.`;
+  return new Refusal(Reason.REQUEST_TOO_LARGE, message);
+}
+
+/** For a request that refers to more than is read for one. */
+export function referredTooLarge(maxBytes: number, param: string): Refusal {
+  const message = `The kept responses that '${param}' refers to have more than ${maxBytes} bytes. Send their items instead.`;
+  return new Refusal(Reason.REQUEST_TOO_LARGE, message, { param });
+}
+
+/** For a body for which there is no room at this moment. `whose` says whose room it is. */
+export function bodiesTooMany(whose: "the gateway" | "the account"): Refusal {
+  const message = `The bodies of the requests that ${whose} has under way take all the room there is for them. Try again in 1 s.`;
+  return new Refusal(Reason.GATEWAY_BUSY, message, { headers: { "retry-after": "1" } });
+}
+
+export function requestTimeout(): Refusal {
+  return new Refusal(Reason.REQUEST_TIMEOUT, "The request body did not arrive in time. Send it again.");
+}
+
+/** For what never became an HTTP request. */
+export function httpNotUnderstood(status: number): Refusal {
+  return new Refusal(
+    Reason.MALFORMED_BODY,
+    "The HTTP request could not be read: its syntax is broken, or its headers are too large or too slow.",
+    { standing: [Code.InvalidArgument, status] },
+  );
+}
+
+// The caller.
+
+const challenge = { "www-authenticate": "Bearer" };
+
+export function missingApiKey(): Refusal {
+  return new Refusal(
+    Reason.INVALID_API_KEY,
+    "You didn't provide an API key. Send it in the header `Authorization: Bearer <API_KEY>`.",
+    { headers: challenge },
+  );
+}
+
+export function invalidApiKey(): Refusal {
+  return new Refusal(
+    Reason.INVALID_API_KEY,
+    "Incorrect API key provided: it is unknown or has been revoked. Check the key, or create a new one.",
+    { headers: challenge, guessed: "api_key" },
+  );
+}
+
+/** For calls of the operator's with a credential that is not the operator's. */
+export function operatorKeyRefused(isConfigured: boolean): Refusal {
+  const message = isConfigured
+    ? "This call needs the operator key, and the credential is not it. Check it."
+    : "This call needs the operator key, and none is configured: set `operator_key` in gateway.yaml.";
+  return new Refusal(Reason.INVALID_API_KEY, message, { headers: challenge, guessed: "operator_key" });
+}
+
+export function keyDisabled(): Refusal {
+  const message = "This API key is disabled. Have it enabled, or use another one.";
+  return new Refusal(Reason.INVALID_API_KEY, message, { headers: challenge });
+}
+
+export function keyExpired(): Refusal {
+  const message = "This API key has expired. Use another one.";
+  return new Refusal(Reason.INVALID_API_KEY, message, { headers: challenge });
+}
+
+export function accountSuspended(): Refusal {
+  const message = "The account of this API key is suspended. Ask the operator of the gateway.";
+  return new Refusal(Reason.ACCOUNT_SUSPENDED, message);
+}
+
+/** `needed` names the credential, as "an API key with administrator privilege". */
+export function permissionDenied(needed: string): Refusal {
+  return new Refusal(Reason.PERMISSION_DENIED, `This call needs another credential: ${needed}.`);
+}
+
+// Who signs in to the dashboard.
+
+export function signInFailed(why = "the e-mail address or the password is wrong"): Refusal {
+  return new Refusal(Reason.SIGN_IN_FAILED, `Not signed in: ${why}. Try again.`, { guessed: "sign_in" });
+}
+
+/** For somebody who is signed in, and is to prove once more who asks. */
+export function proofFailed(what: "password" | "code"): Refusal {
+  return new Refusal(Reason.SIGN_IN_FAILED, `The ${what} is wrong. Try again.`, { param: what, guessed: "sign_in" });
+}
+
+export function secondFactorNeeded(): Refusal {
+  const message = "This user has a second factor. Send the code of the authenticator app, or a recovery code.";
+  return new Refusal(Reason.SECOND_FACTOR_NEEDED, message);
+}
+
+/** What `retry-after` says: never that there is nothing to wait for. */
+function secondsOf(retryAfterMs: number): number {
+  return Math.max(1, Math.ceil(retryAfterMs / 1000));
+}
+
+/** For failed credentials: of `guessed`, where it is known. */
+export function tooManyAttempts(retryAfterMs: number, guessed?: CredentialKind): Refusal {
+  const seconds = secondsOf(retryAfterMs);
+  const message = `Too many attempts. Try again in ${seconds} s.`;
+  return new Refusal(Reason.RATE_LIMITED, message, { headers: { "retry-after": String(seconds) }, guessed });
+}
+
+/** `guessed` says that a session was shown that there is not. */
+export function sessionEnded(guessed?: "session"): Refusal {
+  const message = "You are not signed in, or no longer. Sign in to the dashboard.";
+  return new Refusal(Reason.SESSION_ENDED, message, { guessed });
+}
+
+export function userSuspended(): Refusal {
+  return new Refusal(Reason.ACCOUNT_SUSPENDED, "Your account is suspended. Ask the operator of the gateway.");
+}
+
+export function crossSite(): Refusal {
+  const message = "A session may be used by the dashboard's own pages only, with the header `x-gateway-session: 1`.";
+  return new Refusal(Reason.CROSS_SITE, message);
+}
+
+export function linkInvalid(): Refusal {
+  const message = "This link is unknown, was used, or has expired. Ask the operator of the gateway for a new one.";
+  return new Refusal(Reason.LINK_INVALID, message, { param: "link", guessed: "link" });
+}
+
+export function registrationClosed(invitation: boolean): Refusal {
+  const who = invitation ? "only who was invited may register" : "nobody may register";
+  return new Refusal(Reason.REGISTRATION_CLOSED, `Here ${who}. Ask the operator of the gateway.`);
+}
+
+/** `allowed` is the rate in words, as "60 requests a minute"; `headers` say where the caller stands. */
+export function rateLimited(
+  allowed: string,
+  retryAfterMs: number,
+  headers: Readonly<Record<string, string>> = {},
+): Refusal {
+  const seconds = Math.min(60, secondsOf(retryAfterMs));
+  const message = `Rate limit reached: the account is allowed ${allowed}. Try again in ${seconds} s.`;
+  return new Refusal(Reason.RATE_LIMITED, message, { headers: { ...headers, "retry-after": String(seconds) } });
+}
+
+// Its money.
+
+/** For refusals that the same request meets again, though clients repeat requests upon their status. */
+const permanent = { "x-should-retry": "false" };
+
+/** Both amounts are decimals in units. */
+export function insufficientCredit(of: "balance" | "limit", needed: string, available: string): Refusal {
+  const [whose, advice] =
+    of === "balance"
+      ? ["the account's balance", "Recharge the account"]
+      : ["the API key's credit limit", "Raise the limit, use another key"];
+  const left = `${available} is left of ${whose}`;
+  const message = `This call needs at least ${needed} and ${left}. ${advice}, or ask for less.`;
+  return new Refusal(Reason.INSUFFICIENT_CREDIT, message, { headers: permanent });
+}
+
+export function modelUnpriced(model: string): Refusal {
+  const message =
+    `The model \`${model}\` has no price, and this API key pays for its calls beforehand. ` +
+    "Use another model, or ask the operator of the gateway for a price (`price` of the model, or `unpriced_models`, in gateway.yaml).";
+  return new Refusal(Reason.MODEL_UNPRICED, message, { param: "model" });
+}
+
+/** For a request whose `param` asks for a way of being served that costs more, or other than usual, by nobody knows how much. */
+export function wayUnpriced(model: string, param: "service_tier" | "speed" | "inference_geo" | "tools"): Refusal {
+  const what = {
+    service_tier: "this service tier",
+    speed: "this speed",
+    inference_geo: "a region",
+    tools: "web search",
+  };
+  const message =
+    `The model \`${model}\` has no price for ${what[param]}. ` +
+    "Ask without it, or ask the operator of the gateway for a price (`price` of the model, in gateway.yaml).";
+  return new Refusal(Reason.MODEL_UNPRICED, message, { param });
+}
+
+// The path and the model.
+
+export function unknownPath(method: string, path: string): Refusal {
+  return new Refusal(Reason.UNKNOWN_PATH, `Invalid URL (${method} ${path}): nothing is served there.`);
+}
+
+/** Its status has clients go on by HTTP at once. It names no protocol to upgrade to, for there is none; what still comes is no request. */
+export function responsesSocketNotServed(): Refusal {
+  const message = "Responses are not served over a WebSocket. POST the request to this path; `stream` asks for events.";
+  return new Refusal(Reason.METHOD_NOT_ALLOWED, message, {
+    headers: { connection: "close" },
+    standing: [Code.Unimplemented, 426],
+  });
+}
+
+/** RFC 6455, 4.2.2: the answer names the version that is served. */
+export function socketVersionNotServed(): Refusal {
+  const message = "WebSockets are served by version 13 of the protocol. Send `Sec-WebSocket-Version: 13`.";
+  const headers = { "sec-websocket-version": "13" };
+  return new Refusal(Reason.METHOD_NOT_ALLOWED, message, { headers, standing: [Code.Unimplemented, 426] });
+}
+
+/** `header` is the one that is missing, or not as RFC 6455 has it. */
+export function socketHandshakeFaulty(header: string): Refusal {
+  return new Refusal(
+    Reason.MALFORMED_BODY,
+    `The handshake lacks a valid header '${header}'. Use a client of WebSockets.`,
+  );
+}
+
+export function answerUnderWay(): Refusal {
+  return conflict("A response is under way on this connection. Wait for its end, or open another connection.");
+}
+
+/** As OpenAI names it: its clients open another. */
+export function socketTooOld(): Refusal {
+  const message = "A connection lasts for 60 minutes. Open another, and send the whole conversation.";
+  return new Refusal(Reason.INVALID_VALUE, message, { openaiCode: "websocket_connection_limit_reached" });
+}
+
+export function methodNotAllowed(method: string, allowed: readonly string[]): Refusal {
+  const message = `Not allowed to ${method} on this path. Use ${allowed.join(" or ")}.`;
+  return new Refusal(Reason.METHOD_NOT_ALLOWED, message, { headers: { allow: allowed.join(", ") } });
+}
+
+export function modelNotFound(model: string): Refusal {
+  const message = `The model \`${model}\` does not exist or you do not have access to it.`;
+  return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage: `model: ${model}` });
+}
+
+/** `name` is the one that the caller sent, and never another: what stands behind an alias is not for everybody. */
+export function modelNotPermitted(name: string | undefined): Refusal {
+  const which = name === undefined ? "the default model" : `the model \`${name}\``;
+  const message = `This API key is not permitted to use ${which}. Use another model, or have it permitted.`;
+  return new Refusal(Reason.MODEL_NOT_PERMITTED, message, { param: "model" });
+}
+
+/** What each kind of model is, and where it is called. */
+const kindWords = {
+  chat: "a chat model: call it at /v1/chat/completions, /v1/messages or /v1/responses",
+  embedding: "an embedding model: call it at /v1/embeddings",
+  speech: "a speech model: call it at /v1/audio/speech",
+} as const;
+
+/** For a model that is served, but does not do what is asked of it. */
+export function modelOfOtherKind(model: string, kind: keyof typeof kindWords): Refusal {
+  const message = `The model \`${model}\` is ${kindWords[kind]}.`;
+  const vendorMessage = `model: ${model} is ${kindWords[kind]}`;
+  return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage });
+}
+
+// What is kept.
+
+export function previousResponseNotFound(id: string): Refusal {
+  const message = `Previous response with id '${id}' not found.`;
+  return new Refusal(Reason.PREVIOUS_RESPONSE_NOT_FOUND, message, { param: "previous_response_id" });
+}
+
+export function responseNotFound(id: string): Refusal {
+  return new Refusal(Reason.NOT_STORED, `Response with id '${id}' not found.`, { param: "id" });
+}
+
+export function responseInputNotKept(id: string): Refusal {
+  const message = `The input of the response '${id}' was too large to be kept, and cannot be listed.`;
+  return new Refusal(Reason.NOT_STORED, message, { param: "id" });
+}
+
+/** For a response that is made in the background, whose events are there no more, or were never asked for. */
+export function responseEventsGone(id: string, why: string): Refusal {
+  const message = `The response '${id}' cannot be told as a stream: ${why}. Ask for it without \`stream\`.`;
+  return new Refusal(Reason.INVALID_VALUE, message, { param: "stream" });
+}
+
+/** For a response for which there is no place in the background now. `whose` says whose places are taken. */
+export function backgroundTooMany(whose: "the gateway" | "the account"): Refusal {
+  const message = `As many responses are made in the background as ${whose} may have. Wait for some, or cancel them.`;
+  return new Refusal(Reason.GATEWAY_BUSY, message, { headers: { "retry-after": "5" } });
+}
+
+/** For a call in the background that its process could not end. */
+export function backgroundInterrupted(): Refusal {
+  const message = "The gateway was stopped before the response was complete. Ask for it again.";
+  return new Refusal(Reason.GATEWAY_BUSY, message);
+}
+
+export function backgroundTooLarge(maxBytes: number): Refusal {
+  const message = `The response is larger than the ${maxBytes} bytes that are kept. Ask for less, or for a stream in the foreground.`;
+  return new Refusal(Reason.REQUEST_TOO_LARGE, message);
+}
+
+export function itemNotFound(id: string): Refusal {
+  const message =
+    `Item with id '${id}' not found. Items are not persisted when \`store\` is set to false, nor for ever. ` +
+    "Send the item itself, or remove it from your input.";
+  return new Refusal(Reason.NOT_STORED, message, { param: "input" });
+}
+
+export function threadNotFound(): Refusal {
+  const message = "No thread was found for this `previous_message_id`. Send the whole conversation.";
+  return new Refusal(Reason.NOT_STORED, message, { param: "thread.previous_message_id" });
+}
+
+/** `kind` is what people call it, as "key". */
+export function resourceNotFound(kind: string, id: string, param = "id"): Refusal {
+  const message = `There is no ${kind} '${id}'. Check it.`;
+  return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param });
+}
+
+/** For a session that calls by a key that it has not. What is no id may be a secret, put in the wrong place: it is not repeated. */
+export function sessionKeyNotFound(id: string): Refusal {
+  const refusal = resourceNotFound("key", id.startsWith("key_") ? id : "…");
+  const { message, param } = refusal;
+  return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param, guessed: "session_key" });
+}
+
+/** The code is not repeated: it may be one letter away from money. */
+export function redeemCodeNotFound(): Refusal {
+  const message = "This redeem code is unknown or no longer valid. Check it, or ask for another.";
+  return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param: "code", guessed: "redeem_code" });
+}
+
+export function idempotencyConflict(): Refusal {
+  const message = "This `Idempotency-Key` was used for another request within the last day. Send a new one.";
+  return new Refusal(Reason.IDEMPOTENCY_CONFLICT, message, { headers: permanent });
+}
+
+/** The first call under the key is still made by another process of the gateway. */
+export function idempotencyRunning(): Refusal {
+  const message = "The call under this `Idempotency-Key` still runs. Send it again in a moment for its answer.";
+  return new Refusal(Reason.IDEMPOTENCY_RUNNING, message, { headers: { "retry-after": "1" } });
+}
+
+/** The first call was answered and charged, and its answer was too long to be kept. */
+export function replayTooLarge(): Refusal {
+  const message =
+    "The call under this `Idempotency-Key` was answered, and its answer was too long to be kept for a repetition. " +
+    "Send a new key to have it made, and charged, once more.";
+  return new Refusal(Reason.IDEMPOTENCY_CONFLICT, message, { headers: permanent });
+}
+
+export function notCached(): Refusal {
+  const message =
+    "There is no answer to this request in the cache, and `Cache-Control: only-if-cached` wants no other.";
+  return new Refusal(Reason.NOT_CACHED, message, { headers: { ...permanent, "x-gateway-cache": "miss" } });
+}
+
+/** `message` says what clashes, and what to do. */
+export function conflict(message: string): Refusal {
+  return new Refusal(Reason.CONFLICT, message, { headers: permanent });
+}
+
+// The upstream.
+
+/** The upstream's own refusal, passed on word for word. `status` is the one that the caller sees: what is no error's becomes 502. */
+export function upstreamRefused(
+  status: number,
+  words: Pick<Refusal, "message" | "param"> & Partial<Pick<Refusal, "vendorMessage" | "openaiCode" | "fault">>,
+  upstream: UpstreamWords | undefined,
+  headers: Readonly<Record<string, string>>,
+): Refusal {
+  const told = Number.isInteger(status) && status >= 400 && status <= 599 ? status : 502;
+  const standing = [codeOfStatus(told), told] as const;
+  const { message, ...more } = words;
+  return new Refusal(Reason.UPSTREAM_REFUSED, message, { ...more, headers, upstream, standing });
+}
+
+/** Only our own words: `why` is for the caller, and for the log where there is no other cause. */
+export function upstreamFailed(why: string, cause: unknown = why): Refusal {
+  return new Refusal(Reason.UPSTREAM_FAILED, `The upstream of this model failed: ${why}. Try again.`, {
+    cause,
+    fault: why,
+  });
+}
+
+/** For a server that has no such operation, whatever its profile says. Where it can be asked in other words, it is. */
+export function operationUnserved(operation: string): Refusal {
+  const why = `it serves no ${operation}`;
+  const hint = "The operator of the gateway must take the operation out of the upstream's profile.";
+  const message = `The upstream of this model failed: ${why}. ${hint}`;
+  return new Refusal(Reason.UPSTREAM_FAILED, message, { cause: why, fault: why, isUnserved: true, headers: permanent });
+}
+
+/** For what comes of the gateway's own configuration: another try would end alike. */
+function upstreamMisconfigured(why: string, cause: string): Refusal {
+  const message = `The upstream of this model failed: ${why}. The operator of the gateway must mend it.`;
+  const fault = `${why}: ${cause}`;
+  return new Refusal(Reason.UPSTREAM_FAILED, message, { cause: fault, fault, headers: permanent });
+}
+
+/** `answer` names the status or error type, for the log. */
+export function upstreamRefusedCredential(answer: string): Refusal {
+  return upstreamMisconfigured("it refused the gateway's own credential", answer);
+}
+
+/** For an upstream that wants money of the operator's: callers must not take it for a lack of theirs. `answer` as above. */
+export function upstreamRefusedAccount(answer: string): Refusal {
+  return upstreamMisconfigured("it refused the gateway's own account", `credit or quota used up, ${answer}`);
+}
+
+/** The caller sent another name, and cannot know this one. */
+export function upstreamLacksModel(answer: string): Refusal {
+  return upstreamMisconfigured("it does not have the model that it is configured with", answer);
+}
+
+/** For models all of whose targets failed so often that they are left alone for a moment. */
+export function upstreamResting(retryAfterMs: number): Refusal {
+  const seconds = secondsOf(retryAfterMs);
+  return new Refusal(
+    Reason.UPSTREAM_FAILED,
+    `The upstream of this model fails at the moment and is left alone. Try again in ${seconds} s.`,
+    { cause: resting, fault: resting, headers: { "retry-after": String(seconds) }, standing: [Code.Unavailable, 503] },
+  );
+}
+
+const resting = "it is left alone";
+
+/** For an upstream that has as many calls as it may have, and as many that wait. */
+export function upstreamBusy(retryAfterMs: number): Refusal {
+  const seconds = Math.min(60, secondsOf(retryAfterMs));
+  return new Refusal(
+    Reason.UPSTREAM_BUSY,
+    `The upstream of this model has as many calls as it may have. Try again in ${seconds} s.`,
+    { cause: busy, fault: busy, headers: { "retry-after": String(seconds) } },
+  );
+}
+
+const busy = "it has as many calls as it may have";
+
+/**
+ * `missed` says what did not come in time, as "no connection in 2 s"; `isCallersBound`, whether it was the caller who would
+ * not wait longer.
+ */
+export function upstreamTimeout(missed?: string, isCallersBound = false): Refusal {
+  const which = missed === undefined ? "" : `: ${missed}`;
+  const message = `The upstream of this model did not answer in time${which}. Try again.`;
+  return new Refusal(Reason.UPSTREAM_TIMEOUT, message, { cause: missed, fault: missed ?? late, isCallersBound });
+}
+
+const late = "it did not answer in time";
+
+// The gateway.
+
+export function cancelled(): Refusal {
+  return new Refusal(Reason.CANCELLED, "The caller went away.");
+}
+
+/** For what could not be written for so long that nobody waits any more. */
+export function storageUnavailable(cause: unknown): Refusal {
+  const message = "The gateway cannot write to its storage at the moment. Try again in 1 s.";
+  return new Refusal(Reason.STORAGE_UNAVAILABLE, message, { cause, headers: { "retry-after": "1" } });
+}
+
+export function internal(cause: unknown): Refusal {
+  return new Refusal(
+    Reason.INTERNAL,
+    "The gateway had an error while handling this request. Quote the request id when you report it.",
+    { cause },
+  );
+}

@@ -1,0 +1,155 @@
+/**
+ * The gateway: everything that `composition` puts together, listening. The only file that starts and stops it.
+ */
+import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
+import { httpNotUnderstood, methodNotAllowed, type Refusal } from "../call/refusals.ts";
+import { type ConnectionCounts, nothingOpen } from "../doors/listener/connections.ts";
+import { type Listener, listen } from "../doors/listener/listen.ts";
+import { problem } from "../doors/rest/problems.ts";
+import { createReadiness } from "../doors/rpc/health.ts";
+import { readClock } from "../runtime/clock.ts";
+import type { Catalog } from "../targets/catalog.ts";
+import { createDoors } from "./doors.ts";
+import { startChecks } from "./health-checks.ts";
+import { createSeeing } from "./observers.ts";
+import { createShared, type Parts, type Shared } from "./parts.ts";
+import { createRetention } from "./retention.ts";
+import { logTrouble } from "./trouble-log.ts";
+
+/** What the gateway is given; the clock and the chance are the machine's where nobody says otherwise. A clock that is given is the exact one, too. */
+export type GatewayParts = Omit<Parts, "clock" | "exactClock" | "random"> &
+  Partial<Pick<Parts, "clock" | "random">> & {
+    /** Whether it takes calls, but is not ready until `prepared` is called: something of its start is still to be made. */
+    readonly isPreparing?: boolean;
+  };
+
+/** How long closing waits for what calls used to be counted. The ledger waits longer, for what is guessed to be charged. */
+const countMs = 5_000;
+
+/** What is open and under way; all but the two that only grow are 0 once nobody calls and no connection is kept. */
+export interface Counts extends ConnectionCounts {
+  /** Bytes of requests' bodies. */
+  readonly bodyBytes: number;
+  /** Bytes of what connections remember of the responses on them. */
+  readonly rememberedBytes: number;
+  /** Requests at upstreams, and calls that wait for a place there. */
+  readonly upstreamRunning: number;
+  readonly upstreamQueued: number;
+  /** Streams whose callers have left, which are read on to their usage. */
+  readonly drains: number;
+  /** Responses that are made in the background. */
+  readonly background: number;
+  /** Calls that hold credit. */
+  readonly holds: number;
+}
+
+export interface Gateway {
+  readonly host: string;
+  readonly port: number;
+  /** Where metrics are read, if they are. */
+  readonly metricsPort: number | undefined;
+  /** What is open and under way at this moment. */
+  counts(): Counts;
+  /** Serves these models from now on, in the place of the configuration's. Calls under way go on with theirs. */
+  readonly serveModels: Shared["serveModels"];
+  /** Says that it is ready, where it was started as one that is not yet. */
+  prepared(): void;
+  /**
+   * Loads what the first calls of the models served would wait for, while calls are taken. Resolves when nothing is left
+   * to load; never rejects.
+   */
+  warm(): Promise<void>;
+  /** Stops accepting, finishes what runs, at most for the configured time, and lets go of everything but storage. */
+  close(): Promise<void>;
+}
+
+/** Starts the gateway. Throws where the port is taken or a route is broken. */
+export async function startGateway(given: GatewayParts): Promise<Gateway> {
+  const exactClock = given.clock ?? Date.now;
+  const parts: Parts = { clock: readClock, exactClock, random: Math.random, ...given };
+  const { config, storage, log, clock } = parts;
+  const shared = createShared(parts);
+  const { catalog, providers, ledger, drains, background, hurry, onError } = shared;
+  const readiness = createReadiness(storage.writable, given.isPreparing);
+  let listener: Listener | undefined;
+  const open = () => listener?.counts() ?? nothingOpen;
+  const seeing = await createSeeing(parts, shared, open);
+  const doors = createDoors(parts, shared, seeing.observers, readiness);
+  const rejectionBody = (status: number) => problem(Family.OPENAI, rejectionOf(status), "").body;
+  const { host, port, idleMs, stalledReaderMs: stalledMs, maxConnections } = config;
+  const bounds = { idleMs, stalledMs, maxConnections };
+  const listening = await listen({ host, port, ...bounds, ...doors, rejectionBody }).catch(async (error: unknown) => {
+    await seeing.close();
+    throw error;
+  });
+  listener = listening;
+  const waitAgain = storage.waitBriefly();
+  const endLog = logTrouble(parts);
+  // What processes before this one left reserved.
+  void ledger.sweep().catch(onError);
+  const checks = startChecks(parts, shared);
+  const { retention: store, whenFree } = storage;
+  const retention = createRetention({ store, whenFree, ...config.retention, clock, onError });
+  void retention.run();
+  return {
+    host: listening.host,
+    port: listening.port,
+    counts: () => ({ ...open(), ...bytesAt(shared), ...runningAt(parts, shared) }),
+    metricsPort: seeing.metricsPort,
+    serveModels: shared.serveModels,
+    prepared: readiness.prepared,
+    warm: () => warmModels(catalog, providers, log),
+    async close() {
+      readiness.drain();
+      checks.close();
+      const closesAt = performance.now() + config.drainMs;
+      // Who follows a response in the background holds a connection until its end.
+      await Promise.all([listening.close(config.drainMs), background.close(config.drainMs)]);
+      // What was begun meanwhile.
+      await background.close(Math.max(0, closesAt - performance.now()));
+      await drains.close(Math.max(0, closesAt - performance.now()));
+      // Nobody is served any more, and what is not written now is left to another process.
+      waitAgain();
+      endLog();
+      const hurrying = setTimeout(() => hurry.abort(), countMs);
+      await ledger.close();
+      clearTimeout(hurrying);
+      await retention.close();
+      await Promise.all([...providers.values()].map((provider) => provider.close()));
+      await seeing.close();
+    },
+  };
+}
+
+function bytesAt({ bodies, memories }: Shared) {
+  return { bodyBytes: bodies.bytes, rememberedBytes: memories.bytes };
+}
+
+function runningAt({ config, storage }: Parts, { health, queues, drains, background }: Shared) {
+  const names = config.upstreams.map(({ name }) => name);
+  return {
+    upstreamRunning: names.reduce((sum, name) => sum + health.fared(name).running, 0),
+    upstreamQueued: names.reduce((sum, name) => sum + queues.queued(name), 0),
+    drains: drains.count(),
+    background: background.count,
+    holds: storage.holds.total().count,
+  };
+}
+
+/** Has every provider load what its served models need. */
+async function warmModels(catalog: Catalog, providers: Shared["providers"], log: Parts["log"]): Promise<void> {
+  const targets = catalog.list().flatMap((model) => model.targets);
+  const modelsAt = (name: string) => targets.filter(({ upstream }) => upstream === name).map(({ model }) => model);
+  await Promise.all(
+    [...providers].map(async ([upstream, { warm }]) => {
+      if (!warm || modelsAt(upstream).length === 0) return;
+      await warm(modelsAt(upstream));
+      log.debug({ upstream }, "warm");
+    }),
+  );
+}
+
+/** 405 is for CONNECT, which no path takes. */
+function rejectionOf(status: number): Refusal {
+  return status === 405 ? methodNotAllowed("CONNECT", ["GET", "POST", "DELETE"]) : httpNotUnderstood(status);
+}

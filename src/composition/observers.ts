@@ -1,0 +1,39 @@
+/** Puts together those who tell of calls: the log, the metrics, the traces. */
+import { setImmediate } from "node:timers/promises";
+import type { Config } from "../config/config.ts";
+import type { ConnectionCounts } from "../doors/listener/connections.ts";
+import type { Observer } from "../pipeline/observe.ts";
+import { createCallLog } from "../telemetry/log.ts";
+import type { Parts, Shared } from "./parts.ts";
+import { version } from "./version.ts";
+
+export interface Seeing {
+  readonly observers: readonly Observer[];
+  /** Where metrics are read; undefined where they are not. */
+  readonly metricsPort: number | undefined;
+  /** Sends on what is still to be sent, and stops. */
+  close(): Promise<void>;
+}
+
+/** `open` tells which connections are open. */
+export async function createSeeing(parts: Parts, shared: Shared, open: () => ConnectionCounts): Promise<Seeing> {
+  const { config, log } = parts;
+  const metrics =
+    config.metrics && (await (await import("./metrics.ts")).startMetrics(parts, shared, open, config.metrics));
+  const otlp = config.telemetry && (await startTelemetry(parts, config.telemetry));
+  return {
+    observers: [createCallLog(log), ...(metrics ? [metrics.observer] : []), ...(otlp?.observers ?? [])],
+    metricsPort: metrics?.port,
+    async close() {
+      // The call that ended last may not be told of yet: that is done behind its answer, in this turn of the event loop.
+      await setImmediate();
+      await Promise.all([metrics?.close(), otlp?.close()]);
+    },
+  };
+}
+
+/** Traces, and metrics that are sent. The SDK is loaded only here. */
+async function startTelemetry({ config, log, clock }: Parts, telemetry: NonNullable<Config["telemetry"]>) {
+  const { startOtlp } = await import("../telemetry/otlp.ts");
+  return startOtlp({ ...telemetry, version: version(), upstreams: config.upstreams, log, clock });
+}

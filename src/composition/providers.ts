@@ -1,0 +1,80 @@
+/**
+ * Upstream kind → provider; the only list of them.
+ */
+import { type ModelConfig, targetAt, type UpstreamConfig } from "../config/config.ts";
+import { embeddedUpstream } from "../config/references.ts";
+import { maxOutputTokens } from "../embedded/chat/chat.ts";
+import { createEmbeddedProvider } from "../embedded/index.ts";
+import { createAnthropicProvider } from "../providers/anthropic/dialect.ts";
+import type { Provider } from "../providers/contract.ts";
+import { createOpenAiProvider } from "../providers/openai/dialect.ts";
+import { createProfile } from "../providers/profile/profile.ts";
+import { inRotation } from "../providers/upstream/rotation.ts";
+import { defaultTimeouts, type Timeouts } from "../providers/upstream/timeouts.ts";
+
+const kinds: Readonly<
+  Record<UpstreamConfig["kind"], (config: UpstreamConfig, apiKey: string | undefined) => Provider>
+> = {
+  anthropic: (config, apiKey) => createAnthropicProvider({ ...optionsOf(config), apiKey }),
+  openai: (config, apiKey) =>
+    createOpenAiProvider({ ...optionsOf(config), apiKey, profile: createProfile(config.profile ?? {}) }),
+};
+
+function optionsOf({ base_url, credential, headers, query, timeouts }: UpstreamConfig) {
+  return { baseUrl: base_url, credential, headers, query, timeouts: timeoutsOf(timeouts) };
+}
+
+function timeoutsOf(written: UpstreamConfig["timeouts"] = {}): Timeouts {
+  const ms = (seconds: number | undefined, part: keyof Timeouts) =>
+    seconds === undefined ? defaultTimeouts[part] : seconds * 1000;
+  return {
+    connectMs: ms(written.connect_seconds, "connectMs"),
+    firstByteMs: ms(written.first_byte_seconds, "firstByteMs"),
+    idleMs: ms(written.idle_seconds, "idleMs"),
+    totalMs: ms(written.total_seconds, "totalMs"),
+  };
+}
+
+/** The models that need no upstream, for a fresh machine and for tests. They cost nothing, which is a price. */
+export const embeddedModels: readonly ModelConfig[] = [
+  embedded({ id: "embedded-chat", kind: "chat", context_window: 128_000, max_output_tokens: maxOutputTokens }),
+  embedded({ id: "embedded-embedding", kind: "embedding", context_window: 128_000 }),
+  embedded({ id: "tts-1", kind: "speech" }),
+  embedded({ id: "tts-1-hd", kind: "speech" }),
+];
+
+/** Returns the models of a configuration with the embedded ones, where it serves them. */
+export function withEmbedded({
+  models,
+  embeddedModels: isServed,
+}: {
+  readonly models: readonly ModelConfig[];
+  readonly embeddedModels: boolean;
+}): readonly ModelConfig[] {
+  return isServed ? [...models, ...embeddedModels] : models;
+}
+
+function embedded(model: Pick<ModelConfig, "id" | "kind" | "context_window" | "max_output_tokens">): ModelConfig {
+  return {
+    ...model,
+    aliases: [],
+    family: "embedded",
+    vendor: "embedded",
+    price: { input: 0, output: 0, characters: 0 },
+    targets: [targetAt(embeddedUpstream, model.id)],
+  };
+}
+
+/** Makes the provider of every upstream, by its name, and the embedded one. */
+export function createProviders(
+  upstreams: readonly UpstreamConfig[],
+  clock: () => number,
+): ReadonlyMap<string, Provider> {
+  const providers = new Map<string, Provider>([[embeddedUpstream, createEmbeddedProvider({ clock })]]);
+  for (const upstream of upstreams) {
+    const [first = upstream.api_key, ...others] = upstream.api_keys ?? [];
+    const byKey = (apiKey: string | undefined) => kinds[upstream.kind](upstream, apiKey);
+    providers.set(upstream.name, inRotation([byKey(first), ...others.map(byKey)], clock));
+  }
+  return providers;
+}

@@ -1,0 +1,66 @@
+/**
+ * Has calls and acts deleted that are older than they are kept: at the start, and then every hour, with room for other
+ * writers in between.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { firstIdAt } from "../runtime/ids.ts";
+import type { RetentionStore } from "../storage/calls/retention.ts";
+import type { WhenFree } from "../storage/engines/sqlite/when-free.ts";
+
+export interface RetentionOptions {
+  readonly store: RetentionStore;
+  /** Runs a write as soon as no other process writes. */
+  readonly whenFree: WhenFree;
+  /** For how long each is kept, in milliseconds; undefined: for good. */
+  readonly requestsMs: number | undefined;
+  readonly auditMs: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  readonly onError: (error: unknown) => void;
+}
+
+export interface Retention {
+  /** Deletes all that is older by now. Never rejects. */
+  run(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const hourMs = 3_600_000;
+const betweenMs = 10;
+
+export function createRetention({ store, whenFree, requestsMs, auditMs, clock, onError }: RetentionOptions): Retention {
+  const closing = new AbortController();
+  let running: Promise<void> | undefined;
+
+  async function all(forget: () => number): Promise<void> {
+    while (!closing.signal.aborted && (await whenFree(forget)) > 0) {
+      await delay(betweenMs, undefined, { signal: closing.signal }).catch(() => {});
+    }
+  }
+
+  async function forgetAll(): Promise<void> {
+    const now = clock();
+    if (requestsMs !== undefined) {
+      // Whole hours, as the sums of usage have them.
+      const hour = Math.floor((now - requestsMs) / hourMs) * hourMs;
+      await all(() => store.forgetRequests(hour, firstIdAt("req", hour)));
+    }
+    if (auditMs !== undefined) await all(() => store.forgetActs(firstIdAt("act", now - auditMs)));
+  }
+
+  const run = () => {
+    running ??= forgetAll()
+      .catch(onError)
+      .finally(() => (running = undefined));
+    return running;
+  };
+  const timer = setInterval(() => void run(), hourMs).unref();
+  return {
+    run,
+    async close() {
+      clearInterval(timer);
+      closing.abort();
+      await running;
+    },
+  };
+}

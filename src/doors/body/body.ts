@@ -1,0 +1,189 @@
+/**
+ * Reads a request's body, whole, within bounds of size and time, and says what it is; and its headers, one by one.
+ *
+ * A body over the limit is refused as soon as that is known; what still comes of it is for `discard`.
+ */
+import type { IncomingMessage } from "node:http";
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { BodyRoom } from "../../call/call.ts";
+import {
+  cancelled,
+  formTooLarge,
+  internal,
+  requestTimeout,
+  requestTooLarge,
+  unsupportedMediaType,
+} from "../../call/refusals.ts";
+import { readInTurns } from "../../http1/read-turns.ts";
+import { ComingBody } from "../../http1/server/incoming-body.ts";
+import type { PlainRequest } from "../../http1/server/request.ts";
+import { doInTurns, doNow } from "../../runtime/cooperative.ts";
+import type { Soon } from "../../runtime/maybe-promise.ts";
+import { type JsonObject, longJson } from "../../wire/json.ts";
+import { join } from "../../wire/long/join.ts";
+import { jsonLength } from "../../wire/scan/json-length.ts";
+import { Wire } from "../../wire/wire.ts";
+import type { BodyShare } from "./body-budget.ts";
+import { readForm, readMultipart } from "./form.ts";
+
+export interface BodyLimits {
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+}
+
+/** A request of Node's own server, or a plain one. */
+export type HttpRequest = IncomingMessage | PlainRequest;
+
+export function headerText({ headers }: HttpRequest, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
+}
+
+/**
+ * Reads the body, once: nobody keeps it for a second reader. What has come of it is counted in `share`. Throws a Refusal, now or
+ * later: too large, too slow, no room for it, or the caller went away.
+ */
+export function readBody(req: HttpRequest, limits: BodyLimits, share: BodyShare): Soon<Buffer> {
+  const length = Number(req.headers["content-length"] ?? 0);
+  if (length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
+  if ("body" in req) return plainBody(req, limits, share);
+  // Most bodies come along with their heads, and are there as soon as Node has read on: then nothing is listened to.
+  const read = () => {
+    if (req.readableLength !== length) return collect(req, limits, share);
+    share.add(length);
+    return req.read() as Buffer;
+  };
+  return length > 0 ? Promise.resolve().then(read) : collect(req, limits, share);
+}
+
+function plainBody(req: PlainRequest, limits: BodyLimits, share: BodyShare): Soon<Buffer> {
+  const { body } = req;
+  if (body instanceof ComingBody) return comingBody(body, limits, share);
+  if (!body) throw internal(new Error("a request's body was read twice"));
+  // A stream keeps its request for hours.
+  req.body = undefined;
+  share.add(body.length);
+  return body;
+}
+
+function comingBody(body: ComingBody, limits: BodyLimits, share: BodyShare): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(requestTimeout()), limits.timeoutMs);
+    const tell = (bytes: Buffer | undefined) => {
+      clearTimeout(timer);
+      if (bytes) resolve(bytes);
+      else reject(cancelled());
+    };
+    body.take(tell, (bytes) => {
+      try {
+        share.add(bytes);
+      } catch (refusal) {
+        clearTimeout(timer);
+        body.drop(limits.timeoutMs);
+        reject(refusal);
+      }
+    });
+  });
+}
+
+function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const timer = setTimeout(() => stop(requestTimeout()), limits.timeoutMs);
+    const leave = () => {
+      clearTimeout(timer);
+      req.off("data", onData).off("end", onEnd).off("error", onGone).off("close", onGone);
+    };
+    const stop = (refusal: unknown) => {
+      leave();
+      chunks.length = 0;
+      reject(refusal);
+    };
+    const onData = (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > limits.maxBytes) return stop(requestTooLarge(limits.maxBytes));
+      chunks.push(chunk);
+      try {
+        share.add(chunk.length);
+      } catch (refusal) {
+        return stop(refusal);
+      }
+      if (bytes >= longJson) readInTurns(req, chunk.length, () => req.resume());
+    };
+    const onEnd = () => {
+      leave();
+      if (bytes < longJson) resolve(doNow(join(chunks)));
+      else doInTurns(join(chunks)).then(resolve, reject);
+    };
+    const onGone = () => stop(cancelled());
+    req.on("data", onData).on("end", onEnd).on("error", onGone).on("close", onGone);
+  });
+}
+
+/**
+ * Throws away what still comes of a body that nobody wants: a client may read its refusal only once it has sent all,
+ * and the connection serves the next request only after that. Not for ever: then the connection is cut.
+ */
+export function discard(req: HttpRequest, timeoutMs = 60_000): void {
+  if ("body" in req) {
+    if (req.body instanceof ComingBody) req.body.drop(timeoutMs);
+    return;
+  }
+  const { socket } = req;
+  if (req.complete || socket.destroyed) return;
+  const cut = setTimeout(() => socket.destroy(), timeoutMs).unref();
+  const settle = () => {
+    clearTimeout(cut);
+    socket.off("close", settle);
+  };
+  req.once("end", settle);
+  // Not the request's own: it may have told all that it tells with its answer.
+  socket.once("close", settle);
+  req.resume();
+}
+
+const accepted = "application/json, application/x-www-form-urlencoded and multipart/form-data";
+const jsonType = "application/json";
+const emptyObject = Buffer.from("{}");
+
+/**
+ * Returns the body as a request. Throws a Refusal for what is neither JSON nor a form by its type, or becomes too large.
+ *
+ * Clients forget the header (`curl -d '{…}'` says form, an SDK in a browser may say text): where the type is
+ * missing, text or form, an opening brace means JSON. No body at all is the empty object, so that what is missing
+ * is named.
+ */
+export function requestOf(desc: DescMessage, contentType = "", body: Buffer, room: BodyRoom): Wire {
+  if (body.length === 0) return Wire.ofBytes(desc, emptyObject);
+  const json = withoutMark(body);
+  if (contentType === jsonType) return Wire.ofBytes(desc, json);
+  const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (type === jsonType || type.endsWith("+json")) return Wire.ofBytes(desc, json);
+  if (type === "multipart/form-data") return ofForm(desc, readMultipart(desc, contentType, formIn(body)), room);
+  const guessed = type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded";
+  if (!guessed) throw unsupportedMediaType(accepted);
+  const isJson = /^\s*\{/.test(json.toString("latin1", 0, 64));
+  return isJson ? Wire.ofBytes(desc, json) : ofForm(desc, readForm(desc, formIn(body)), room);
+}
+
+/** The most bytes of a form: each may cost more than one of JSON, and forms are read at once. They are texts that people type. */
+const maxFormBytes = 262_144;
+
+/** Returns the body, if it is no larger than a form may be. */
+function formIn(body: Buffer): Buffer {
+  if (body.length > maxFormBytes) throw formTooLarge(maxFormBytes);
+  return body;
+}
+
+/** What a form says is counted as the JSON that it becomes. */
+function ofForm(desc: DescMessage, json: JsonObject, room: BodyRoom): Wire {
+  room.growTo(jsonLength(json, room.maxBytes));
+  return Wire.ofJson(desc, json);
+}
+
+/** Some editors put it before JSON; it says nothing there, and upstreams refuse it. */
+function withoutMark(body: Buffer): Buffer {
+  const isMarked = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+  return isMarked ? body.subarray(3) : body;
+}

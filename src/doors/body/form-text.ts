@@ -1,0 +1,104 @@
+/**
+ * What one text of a form stands for, by the type of its field.
+ *
+ * A text that does not read as the type is returned as it is, for the codec to refuse by its path. The empty text, which
+ * many encoders write for null, stands for nothing wherever it is no text of its own.
+ */
+import { WireFault } from "../../wire/fault.ts";
+import { type JsonObject, type JsonValue, jsonType, parseJson } from "../../wire/json.ts";
+import type { FieldPlan, ValuePlan } from "../../wire/plan.ts";
+import { readMessage } from "../../wire/read.ts";
+
+const truths = new Map([
+  ...["true", "t", "yes", "y", "on", "1"].map((text) => [text, true] as const),
+  ...["false", "f", "no", "n", "off", "0"].map((text) => [text, false] as const),
+]);
+
+/** What people write: `.5`, `5.`, `+1`, `05`. No hexadecimal, no Infinity, nothing between the digits. */
+const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/** A decimal is read exactly, from a text: `+.5` is `0.5`, and `5.` is `5`. */
+const decimal = /^(?:\+|(-))?(\d*)(?:\.(\d*))?$/;
+
+/** Returns undefined where the empty text leaves the field out. */
+export function readScalar(value: ValuePlan, text: string): JsonValue | undefined {
+  if (value.kind === "string" || value.kind === "bytes") return text;
+  const trimmed = text.trim();
+  if (trimmed === "") return undefined;
+  if (trimmed === "null") return null;
+  if (value.kind === "boolean") return truths.get(trimmed.toLowerCase()) ?? text;
+  if (value.kind === "decimal") return decimalOf(trimmed) ?? text;
+  if ((value.kind === "integer" || value.kind === "double") && number.test(trimmed)) return Number(trimmed);
+  return text;
+}
+
+/** Returns undefined where it is none. */
+function decimalOf(text: string): string | undefined {
+  const [, sign = "", whole = "", fraction = ""] = decimal.exec(text) ?? [];
+  if (whole === "" && fraction === "") return undefined;
+  return `${sign}${whole === "" ? "0" : whole}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** Returns the names in a list with commas; empty ones are none. The JSON of a list stays one text, and so do commas alone. */
+export function namesApart(text: string): readonly string[] {
+  if (!text.includes(",") || text.trimStart().startsWith("[")) return [text];
+  const names = text.split(",").flatMap((name) => name.trim() || []);
+  return names.length > 0 ? names : [text];
+}
+
+/**
+ * Reads a list that is written as one text of JSON; undefined where the text is none. Where an item may be a text, so
+ * may the whole: it is a list only if every item fits and all are of one kind.
+ */
+export function readList(text: string | undefined, { value }: FieldPlan): JsonValue[] | undefined {
+  const read = holdsText(value) ? parsedOrText : parsed;
+  const json = text?.startsWith("[") ? read(text) : undefined;
+  if (!Array.isArray(json)) return undefined;
+  return !holdsText(value) || areAlike(value, json) ? json : undefined;
+}
+
+/** Reads an object that is written as one text of JSON; undefined where the text is none. */
+export function readObject(text: string): JsonObject | undefined {
+  const json = text.trimStart().startsWith("{") ? parsed(text) : undefined;
+  return json as JsonObject | undefined;
+}
+
+/** Whether a value of this type may be a text. */
+export function holdsText(value: ValuePlan): boolean {
+  if (value.kind !== "message") return value.kind === "string" || value.kind === "bytes";
+  return value.plan.bare?.kind === "union" && value.plan.bare.byType.has("string");
+}
+
+function areAlike(value: ValuePlan, items: readonly JsonValue[]): boolean {
+  const kinds = new Set(items.map(jsonType));
+  return kinds.size <= 1 && items.every((item) => fits(value, item));
+}
+
+function fits(value: ValuePlan, item: JsonValue): boolean {
+  if (value.kind !== "message") return typeof item === "string";
+  try {
+    readMessage(value.plan.desc, item, { lenient: false });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Reads a text that may be JSON; undefined where it is none. Throws the WireFault of what no body may say: a member twice. */
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return parseJson(Buffer.from(text), false);
+  } catch (fault) {
+    if (fault instanceof WireFault && fault.kind === "malformed") return undefined;
+    throw fault;
+  }
+}
+
+/** Reads a text that may be JSON, or stay a text. */
+function parsedOrText(text: string): JsonValue | undefined {
+  try {
+    return parsed(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * Numbers and booleans that JSON may write as strings: those fields that the specification of the service lists as strings, and
+ * no others. They are read as a form's are, and go on as what they say.
+ *
+ * Source: SPEC 4.3, 4.5. What does not read as the field's type stays, for the codec to refuse by its path.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import { CreateCompletionRequestSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
+import { CreateSpeechRequestSchema } from "../../../gen/modelgateway/v1/speech_pb.ts";
+import type { JsonValue } from "../../wire/json.ts";
+import { planOf } from "../../wire/plan.ts";
+import type { Wire } from "../../wire/wire.ts";
+import { readScalar } from "./form-text.ts";
+
+const listed: ReadonlyMap<DescMessage, readonly string[]> = new Map<DescMessage, readonly string[]>([
+  [CreateCompletionRequestSchema, ["max_tokens", "stream"]],
+  [CreateSpeechRequestSchema, ["speed"]],
+]);
+
+/** In characters. Of what is longer an outline has another text. */
+const longest = 64;
+
+/** Returns the request with these fields as what they say. Throws a WireFault where it is no JSON object. */
+export function withListedStrings(request: Wire): Wire {
+  const keys = listed.get(request.desc);
+  if (!keys) return request;
+  const outline = request.outline();
+  const changes: Record<string, JsonValue | undefined> = {};
+  for (const key of keys) {
+    const written = outline[key];
+    const field = planOf(request.desc).byKey.get(key);
+    if (typeof written !== "string" || written.length > longest || field?.kind !== "field") continue;
+    const read = readScalar(field.value, written);
+    if (typeof read === "number" || typeof read === "boolean" || read === undefined) changes[key] = read;
+  }
+  return Object.keys(changes).length > 0 ? request.with(changes) : request;
+}

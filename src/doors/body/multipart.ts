@@ -1,0 +1,74 @@
+/**
+ * multipart/form-data → pairs of texts. A part that is a file is refused: no endpoint takes one.
+ *
+ * The reader keeps to RFC 7578: CRLF ends lines, a closing boundary ends the body, names and texts are UTF-8.
+ */
+import { isUtf8 } from "node:buffer";
+import { malformedBody, unsupportedMediaType } from "../../call/refusals.ts";
+import type { Steps } from "../../wire/scan/steps.ts";
+import type { Pair } from "./form-tree.ts";
+
+const maxHeaderBytes = 16 * 1024;
+const accepted = "application/json, and forms without files";
+
+/** Yields the text fields in their order. Throws a Refusal. */
+export function* multipartPairs(contentType: string, body: Buffer, steps: Steps = { count: 0 }): Generator<Pair> {
+  if (body.length === 0) return;
+  const boundary = Buffer.from(`\r\n--${boundaryOf(contentType)}`, "latin1");
+  // The first boundary may stand at the very start, where no line ends before it.
+  const opening = boundary.subarray(2);
+  const isFirst = body.subarray(0, opening.length).equals(opening);
+  let at = isFirst ? opening.length : after(body, boundary, 0, steps);
+  while (body.toString("latin1", at, at + 2) !== "--") {
+    const headersEnd = after(body, blankLine, at, steps);
+    if (headersEnd - at > maxHeaderBytes) throw broken();
+    const next = after(body, boundary, headersEnd, steps);
+    const name = fieldName(textOf(body.subarray(at, headersEnd - blankLine.length)));
+    yield [name, textOf(body.subarray(headersEnd, next - boundary.length))];
+    at = next;
+  }
+}
+
+const blankLine = Buffer.from("\r\n\r\n");
+
+/** Returns where these bytes end, the next time that they come. */
+function after(body: Buffer, bytes: Buffer, from: number, steps: Steps): number {
+  const at = body.indexOf(bytes, from);
+  steps.count += (at === -1 ? body.length : at) - from + bytes.length;
+  if (at === -1) throw broken();
+  return at + bytes.length;
+}
+
+function boundaryOf(contentType: string): string {
+  const boundary = /;\s*boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;"]{1,70})\s*(?:;|$))/i.exec(contentType);
+  if (!boundary) throw malformedBody("the content-type does not tell the multipart boundary");
+  return (boundary[1] ?? boundary[2]) as string;
+}
+
+/** Reads the name in a part's headers, the rest of the boundary's line before them. */
+function fieldName(headers: string): string {
+  const [padding, ...lines] = headers.split("\r\n");
+  if (padding?.trim() !== "") throw broken();
+  const disposition = lines.find((line) => /^content-disposition\s*:/i.test(line));
+  const parameters = new Map<string, string>();
+  for (const [, key, quoted, bare] of disposition?.matchAll(/;\s*([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/g) ??
+    []) {
+    parameters.set((key as string).toLowerCase(), quoted?.replace(/\\(.)/g, "$1") ?? bare ?? "");
+  }
+  const name = parameters.get("name");
+  if (parameters.has("filename") || parameters.has("filename*")) {
+    throw unsupportedMediaType(accepted, "Send text fields only.");
+  }
+  if (name === undefined || !/^content-disposition\s*:\s*form-data\s*;/i.test(disposition ?? "")) throw broken();
+  // Browsers write a quote and the ends of lines so.
+  return name.replace(/%22|%0D|%0A/gi, decodeURIComponent);
+}
+
+function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw malformedBody("a form field is not UTF-8");
+  return bytes.toString();
+}
+
+function broken(): Error {
+  return malformedBody("the multipart form is cut off or breaks its own rules");
+}

@@ -1,0 +1,45 @@
+/**
+ * The envelope of key management: `{"statusCode","message","data"}` around answers and refusals alike.
+ *
+ * An answer's fields but the one that stands as `data` stand beside it, and so do a refusal's code and parameter.
+ */
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { access, Family } from "../../../gen/modelgateway/v1/access_pb.ts";
+import { ReasonSchema } from "../../../gen/modelgateway/v1/errors_pb.ts";
+import type { Refusal } from "../../call/refusals.ts";
+import type { JsonObject } from "../../wire/json.ts";
+
+export interface Envelope {
+  /** The answer's field that stands as `data`. */
+  readonly dataField: string;
+  /** What is said of a call that succeeds. */
+  readonly done: string;
+}
+
+const ownKeys = ["statusCode", "message", "data"];
+
+/** Returns the envelope of an RPC's answers, or undefined where they stand alone. Throws where the RPC lacks a part. */
+export function envelopeOf(method: DescMethod): Envelope | undefined {
+  const { family, dataField, done, bodyField } = getOption(method, access);
+  if (family !== Family.ADMIN) return undefined;
+  if (method.methodKind === "server_streaming") {
+    if (bodyField === "") throw new Error(`${method} is a stream, which has no envelope, and has no \`body_field\``);
+    return undefined;
+  }
+  const keys = method.output.fields.map((field) => field.name);
+  if (!keys.includes(dataField)) throw new Error(`${method} has no field "${dataField}" for its \`data_field\``);
+  if (done === "") throw new Error(`${method} does not say in \`done\` what it has done`);
+  const taken = keys.find((key) => key !== dataField && ownKeys.includes(key));
+  if (taken !== undefined) throw new Error(`${method} answers with a field "${taken}", which the envelope has too`);
+  return { dataField, done };
+}
+
+export function envelopedAnswer({ dataField, done }: Envelope, answer: JsonObject): Buffer {
+  const { [dataField]: data = null, ...others } = answer;
+  return Buffer.from(JSON.stringify({ statusCode: 200, message: done, data, ...others }));
+}
+
+export function envelopedRefusal({ reason, status, message, param }: Refusal): Buffer {
+  const code = ReasonSchema.value[reason]?.localName.toLowerCase() ?? null;
+  return Buffer.from(JSON.stringify({ statusCode: status, message, data: null, code, param: param ?? null }));
+}

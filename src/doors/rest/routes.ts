@@ -1,0 +1,173 @@
+/**
+ * The REST routes, read from the `google.api.http` annotations of the services.
+ *
+ * A rule that is broken, or that takes a path from another, throws here: the gateway does not start with it.
+ */
+import { type DescMethod, type DescService, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
+import { http } from "../../../gen/google/api/annotations_pb.ts";
+import { access, Caller, Family } from "../../../gen/modelgateway/v1/access_pb.ts";
+import { type Envelope, envelopeOf } from "./envelope.ts";
+import { compilePath, isLiteral, matchPath, type PathTemplate } from "./path-template.ts";
+
+/** A method and path, with the RPCs behind it: a unary one, a streaming one, or both. */
+export interface Route {
+  readonly httpMethod: string;
+  readonly template: PathTemplate;
+  readonly family: Family;
+  /** Whether who sends `anthropic-version` is of Anthropic's family all the same. */
+  readonly eitherFamily: boolean;
+  unary?: DescMethod;
+  /** What the unary RPC's answer is put into. */
+  envelope?: Envelope;
+  stream?: DescMethod;
+  /** The bytes field of the stream's messages that are the public answer. */
+  readonly bodyField: string;
+  /** The body's key that chooses the streaming RPC when true. */
+  selectedBy?: string;
+}
+
+export type Match =
+  | Found
+  | { readonly kind: "method"; readonly allowed: readonly string[] }
+  | { readonly kind: "none" };
+
+export interface Found {
+  readonly kind: "found";
+  readonly route: Route;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+export interface Routes {
+  readonly all: readonly Route[];
+  /** HEAD is served where GET is: its answer is without a body, which is left to the server. */
+  find(httpMethod: string, path: string): Match;
+  /**
+   * Returns the family that a path looks like, where nothing is served at it: that of the longest path it goes on from,
+   * or else of all that begin as it does.
+   * Paths of either family are Anthropic's for who sends `anthropic-version`.
+   */
+  familyNear(path: string, versioned?: boolean): Family;
+}
+
+/** Compiles the routes of these services. */
+export function compileRoutes(services: readonly DescService[]): Routes {
+  const all: Route[] = [];
+  for (const method of services.flatMap((service) => service.methods)) {
+    const { family, caller } = getOption(method, access);
+    if (caller === Caller.UNSPECIFIED) throw new Error(`${method} does not say who may call it`);
+    if (!hasOption(method, http)) continue;
+    if (family === Family.UNSPECIFIED) throw new Error(`${method} has a path but no family`);
+    if (method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming") {
+      throw new Error(`${method} has a path, but its requests are a stream`);
+    }
+    const rule = getOption(method, http);
+    for (const { pattern, body } of [rule, ...rule.additionalBindings]) {
+      if (pattern.case === undefined || pattern.case === "custom")
+        throw new Error(`${method} has a rule without a method`);
+      const whole = pattern.case === "get" || pattern.case === "delete" ? "" : "*";
+      if (body !== whole) throw new Error(`${method} has a rule for ${pattern.case} whose body is not "${whole}"`);
+      addMethod(all, method, pattern.case.toUpperCase(), templateOf(method, pattern.value));
+    }
+  }
+  for (const route of all) checkRoute(route);
+  return { all, find: createFind(all), familyNear: (path, versioned) => familyNear(all, path, versioned) };
+}
+
+function templateOf(method: DescMethod, text: string): PathTemplate {
+  try {
+    return compilePath(text);
+  } catch (error) {
+    throw new Error(`${method} has a rule that is none: ${(error as Error).message}`);
+  }
+}
+
+function addMethod(all: Route[], method: DescMethod, httpMethod: string, template: PathTemplate): void {
+  const { family, selectedBy, eitherFamily, bodyField } = getOption(method, access);
+  for (const { name } of template.variables) {
+    if (!method.input.fields.some((field) => field.name === name)) throw new Error(`${method} has no field {${name}}`);
+  }
+  let route = all.find((known) => known.httpMethod === httpMethod && sameShape(known.template, template));
+  if (!route) {
+    route = { httpMethod, template, family, eitherFamily, bodyField };
+    all.push(route);
+  }
+  const slot = method.methodKind === "server_streaming" ? "stream" : "unary";
+  if (route[slot] || route.template.text !== template.text || route.family !== family) {
+    throw new Error(`${method} clashes with ${route.unary ?? route.stream} at ${httpMethod} ${template.text}`);
+  }
+  route[slot] = method;
+  const envelope = envelopeOf(method);
+  if (envelope) route.envelope = envelope;
+  if (slot === "stream") route.selectedBy = selectedBy;
+}
+
+/** Two RPCs at one path need a way to tell them apart that reads the same request. */
+function checkRoute({ unary, stream, selectedBy }: Route): void {
+  if (!unary || !stream) return;
+  const selector = stream.input.fields.find((field) => field.name === selectedBy);
+  if (selector?.scalar !== ScalarType.BOOL) {
+    throw new Error(`${stream} shares its path and has no boolean \`selected_by\` field "${selectedBy}"`);
+  }
+  if (unary.input !== stream.input) throw new Error(`${stream} shares its path but not its request with ${unary}`);
+  if (getOption(unary, access).caller !== getOption(stream, access).caller) {
+    throw new Error(`${stream} shares its path but not its callers with ${unary}`);
+  }
+}
+
+function sameShape(a: PathTemplate, b: PathTemplate): boolean {
+  return a.verb === b.verb && a.segments.join("/") === b.segments.join("/");
+}
+
+/** Fixed paths are found by one look-up; the others in the order of their declaration. */
+function createFind(all: readonly Route[]): Routes["find"] {
+  const fixed = new Map<string, Map<string, Found>>();
+  const patterns: Route[] = [];
+  for (const route of all) {
+    const { text } = route.template;
+    if (!isLiteral(route.template)) patterns.push(route);
+    else fixed.set(text, (fixed.get(text) ?? new Map()).set(route.httpMethod, { kind: "found", route, variables: {} }));
+  }
+  return (httpMethod, path) => {
+    const method = httpMethod === "HEAD" ? "GET" : httpMethod;
+    const byMethod = fixed.get(path);
+    const found = byMethod?.get(method);
+    if (found) return found;
+    const served = new Set(byMethod?.keys());
+    for (const route of patterns) {
+      const variables = matchPath(route.template, path);
+      if (!variables) continue;
+      if (route.httpMethod === method) return { kind: "found", route, variables };
+      served.add(route.httpMethod);
+    }
+    const allowed = [...served].flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : [one]));
+    return allowed.length > 0 ? { kind: "method", allowed } : { kind: "none" };
+  };
+}
+
+function familyNear(all: readonly Route[], path: string, versioned = false): Family {
+  let longest: Route | undefined;
+  for (const route of all) {
+    const { text } = route.template;
+    const isNear = path === text || path.startsWith(`${text}/`);
+    if (isNear && text.length > (longest?.template.text.length ?? 0)) longest = route;
+  }
+  if (!longest) return familyAround(all, path);
+  return longest.eitherFamily && versioned ? Family.ANTHROPIC : longest.family;
+}
+
+/** Of the routes that share the most leading segments with the path, if they agree. */
+function familyAround(all: readonly Route[], path: string): Family {
+  const segments = path.split("/").slice(1);
+  let most = 1;
+  let families = new Set<Family>();
+  for (const { template, family } of all) {
+    const differs = segments.findIndex((segment, i) => segment !== template.segments[i]);
+    const shared = differs === -1 ? segments.length : differs;
+    if (shared > most) families = new Set();
+    if (shared < most) continue;
+    most = shared;
+    families.add(family);
+  }
+  const [only = Family.OPENAI] = families;
+  return families.size === 1 ? only : Family.OPENAI;
+}

@@ -1,0 +1,168 @@
+/**
+ * The body of an RPC as connect-node reads it: counted as it comes, plain, and with no more in it than is read. What is compressed
+ * becomes what it was before, and the headers say so.
+ *
+ * Connect compresses the body of a unary call. All else has messages in envelopes, of which each says whether it is compressed.
+ * A body that is too large, or finds no room, ends in the error that its caller is told.
+ */
+import { compressedFlag } from "@connectrpc/connect/protocol";
+import { asRefusal, Refusal, requestTooLarge } from "../../call/refusals.ts";
+import { doInTurns, doNow } from "../../runtime/cooperative.ts";
+import type { Soon } from "../../runtime/maybe-promise.ts";
+import { WireFault } from "../../wire/fault.ts";
+import { longJson } from "../../wire/json.ts";
+import { join } from "../../wire/long/join.ts";
+import type { Wire } from "../../wire/wire.ts";
+import type { BodyShare } from "../body/body-budget.ts";
+import { doneSince, type Inflate } from "../body/inflate.ts";
+import { asConnectError, longRequest, type RpcCall } from "./rpc-call.ts";
+
+/** The codings of messages: those that connect-node tells its callers of. */
+const messageCodings: ReadonlySet<string> = new Set(["gzip", "br"]);
+
+/** How the messages of a body are written. */
+export interface Packing {
+  /** What they are compressed by; undefined where they are not, or in a way that is not known. */
+  readonly coding: string | undefined;
+  readonly isEnveloped: boolean;
+  readonly isBinary: boolean;
+}
+
+/**
+ * Returns how a body is written, and takes what says that it is compressed out of its headers. A way that is not known stays there,
+ * for whoever reads the headers to refuse.
+ */
+export function takePacking(headers: Headers): Packing {
+  const type = headers.get("content-type") ?? "";
+  const isGrpc = /^application\/grpc/i.test(type);
+  const isEnveloped = isGrpc || /^application\/connect\+/i.test(type);
+  const isBinary = !/[/+]json\b/i.test(type);
+  const name = isGrpc ? "grpc-encoding" : isEnveloped ? "connect-content-encoding" : "content-encoding";
+  const coding = headers.get(name);
+  // What connect-node reads may be of another length.
+  headers.delete("content-length");
+  if (coding === null || !messageCodings.has(coding)) return { coding: undefined, isEnveloped, isBinary };
+  headers.delete(name);
+  return { coding, isEnveloped, isBinary };
+}
+
+export interface BodyReading {
+  readonly inflate: Inflate;
+  readonly maxBytes: number;
+  readonly call: RpcCall;
+  /** Returns where the bytes are counted: it is there once the body is read. */
+  readonly shareOf: () => BodyShare;
+  readonly onRefused: (refusal: Refusal) => void;
+  /** Told of a long message, once it is read: connect-node reads an empty one in its place. */
+  readonly onRead: (request: Wire) => void;
+}
+
+/** Yields the bytes to be read. Throws a ConnectError. */
+export async function* rpcBody(
+  body: AsyncIterable<Uint8Array>,
+  packing: Packing,
+  reading: BodyReading,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* checked(counted(body, reading), packing, reading);
+  } catch (error) {
+    const refusal = error instanceof WireFault ? asRefusal(error) : error;
+    if (!(refusal instanceof Refusal)) throw error;
+    reading.onRefused(refusal);
+    throw asConnectError(refusal, reading.call);
+  }
+}
+
+/** Before each message in an envelope stand a byte of flags and its length in four. */
+const prefixBytes = 5;
+
+async function* counted(body: AsyncIterable<Uint8Array>, { maxBytes, shareOf }: BodyReading) {
+  let total = 0;
+  for await (const bytes of body) {
+    total += bytes.length;
+    if (total > maxBytes + prefixBytes) throw requestTooLarge(maxBytes);
+    shareOf().add(bytes.length);
+    yield bytes;
+  }
+}
+
+/** Each message is as it was before it was compressed, and is looked at before it is read. */
+async function* checked(
+  body: AsyncIterable<Uint8Array>,
+  { coding, isEnveloped, isBinary }: Packing,
+  reading: BodyReading,
+): AsyncGenerator<Uint8Array> {
+  const bytes = await joined(await Array.fromAsync(body));
+  const read = reader(isBinary, reading);
+  const inflated = inflater(coding, read, reading);
+  if (!isEnveloped) {
+    if (inflated) return yield* inflated(bytes, () => []);
+    return yield await read(bytes);
+  }
+  for (let at = 0; at < bytes.length; ) {
+    const start = at + prefixBytes;
+    const end = start + (bytes.length < start ? 0 : bytes.readUInt32BE(at + 1));
+    const flags = bytes[at] as number;
+    const isCompressed = (flags & compressedFlag) !== 0;
+    // Half a message is for the reader to refuse.
+    const isWhole = end <= bytes.length;
+    if (isCompressed && isWhole && inflated) {
+      yield* inflated(bytes.subarray(start, end), (length) => [prefixOf(flags & ~compressedFlag, length)]);
+    } else if (isWhole && end - start >= longJson) {
+      const message = await read(bytes.subarray(start, end));
+      yield prefixOf(flags, message.length);
+      yield message;
+    } else yield bytes.subarray(at, end);
+    at = end;
+  }
+}
+
+/** Returns what connect-node is to read. */
+type Read = (message: Buffer) => Soon<Buffer>;
+
+/** Reads what is long, and leaves an empty message in its place. */
+function reader(isBinary: boolean, { call, shareOf, onRead }: BodyReading): Read {
+  const empty = Buffer.from(isBinary ? "" : "{}");
+  return (message) => {
+    if (message.length < longJson) return message;
+    return doInTurns(longRequest(call.method, message, isBinary, shareOf())).then((request) => {
+      onRead(request);
+      return empty;
+    });
+  };
+}
+
+/** Returns what decompresses the messages of a body. `before` makes what stands before one, by its length. */
+function inflater(coding: string | undefined, read: Read, reading: BodyReading) {
+  const { inflate, maxBytes, shareOf, call } = reading;
+  let room = maxBytes;
+  if (coding === undefined) return undefined;
+  return async function* (packed: Uint8Array, before: (length: number) => Uint8Array[]) {
+    const share = shareOf();
+    const inflated = await inflate(packed, { coding, maxBytes: room, share, signal: call.signal });
+    const message = await joined(inflated.pieces);
+    room -= message.length;
+    share.remove(packed.length);
+    let readAt = performance.now();
+    try {
+      const plain = await read(message);
+      readAt = performance.now();
+      yield* before(plain.length);
+      yield plain;
+    } finally {
+      doneSince(inflated, readAt);
+    }
+  };
+}
+
+function joined(pieces: readonly Uint8Array[]): Soon<Buffer> {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  return length < longJson ? doNow(join(pieces)) : doInTurns(join(pieces));
+}
+
+function prefixOf(flags: number, length: number): Buffer {
+  const prefix = Buffer.alloc(prefixBytes);
+  prefix[0] = flags;
+  prefix.writeUInt32BE(length, 1);
+  return prefix;
+}

@@ -1,0 +1,22 @@
+/**
+ * The inputs of a request for embeddings, in their order: each a text, or a list of tokens.
+ *
+ * A missing input is the empty text.
+ */
+import type { CreateEmbeddingsRequest } from "../../../gen/modelgateway/v1/embeddings_pb.ts";
+import { invalidValue } from "../../call/refusals.ts";
+
+export type EmbeddedInput = string | readonly number[];
+
+const maxInputs = 2048;
+
+/** Throws a Refusal. */
+export function inputsOf(input: CreateEmbeddingsRequest["input"]): readonly EmbeddedInput[] {
+  if (input.case === "inputTokens") return [input.value.tokens];
+  if (input.case !== "inputList") return [input.value ?? ""];
+  const { items } = input.value;
+  if (items.length < 1 || items.length > maxInputs) {
+    throw invalidValue("input", `a list holds 1 to ${maxInputs} inputs, or the tokens of one`);
+  }
+  return items.map(({ item }) => (item.case === "tokens" ? item.value.tokens : (item.value ?? "")));
+}

@@ -1,0 +1,59 @@
+/**
+ * The embedded models: answers made in this process, without a network, the same for the same request.
+ *
+ * `embedded-embedding` makes vectors of texts. `embedded-chat` is a chat simulator for people who develop clients. It can be told to be slow or to fail;
+ * `docs/embedded-models.md` says how.
+ */
+import type { Answer } from "../call/call.ts";
+import type { Form, Output } from "../call/operations.ts";
+import { type Attempt, type Provider, type Speak, withEverySpeak } from "../providers/contract.ts";
+import { loadTokenizer } from "../tokens/tokenizer.ts";
+import { wholeAnswer } from "./chat/answer.ts";
+import { outcomeOf } from "./chat/chat.ts";
+import { prelude, simulationOf } from "./chat/simulate.ts";
+import { streamedAnswer } from "./chat/stream.ts";
+import { embed } from "./embeddings/index.ts";
+import { withPatience } from "./patience.ts";
+import { createSpeech, isSpeechModel } from "./speech/index.ts";
+
+export interface EmbeddedOptions {
+  /** Tells the time in milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
+  const speech = createSpeech();
+  const chat = (attempt: Attempt<"chat">) => answerChat(attempt, options);
+  const provider: Provider = {
+    // The form of the answer follows the attempt's, which types cannot say of a branch.
+    kind: "embedded",
+    speaks: {
+      chat: chat as Speak<"chat">,
+      embeddings: embed as Speak<"embeddings">,
+      speech: speech.speak as Speak<"speech">,
+    },
+    async warm(models) {
+      // A caller that needs it tries again, and is told.
+      if (models.some(isSpeechModel)) await speech.warm().catch(() => {});
+    },
+    // Of all else nothing outlives its call.
+    close: () => speech.close(),
+  };
+  return withEverySpeak(provider, withPatience);
+}
+
+async function answerChat(attempt: Attempt<"chat">, { clock }: EmbeddedOptions): Promise<Answer<Output<"chat", Form>>> {
+  const { request, form, model, signal, meter } = attempt;
+  const { metadata, streamOptions } = request.message();
+  const simulation = simulationOf(metadata);
+  await prelude(simulation, form, signal);
+  const outcome = await outcomeOf(request, await loadTokenizer(), signal);
+  const head = { model, created: Math.floor(clock() / 1000) };
+  meter.told({ input: outcome.promptTokens });
+  if (form === "whole") {
+    meter.told({ output: outcome.completionTokens });
+    return { kind: "whole", body: wholeAnswer(outcome, head) };
+  }
+  const includeUsage = streamOptions?.includeUsage ?? false;
+  return { kind: "stream", frames: streamedAnswer(outcome, head, { includeUsage, simulation, signal, meter }) };
+}

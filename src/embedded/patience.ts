@@ -1,0 +1,91 @@
+/**
+ * Holds embedded models to what their caller would wait, as upstreams are held to it (`x-gateway-timeout`): for the first of
+ * an answer, between two pieces of it, and in all. A connection there is none.
+ */
+import type { Answer, Frames } from "../call/call.ts";
+import type { Operation } from "../call/operations.ts";
+import type { Refusal } from "../call/refusals.ts";
+import type { Speak } from "../providers/contract.ts";
+import { type Timeouts, timedOut } from "../providers/upstream/timeouts.ts";
+import { Leaving, type Signal } from "../runtime/caller-abort.ts";
+
+export function withPatience(speak: Speak<Operation>): Speak<Operation> {
+  const bounded = async (attempt: Parameters<typeof speak>[0]): Promise<Answer> => {
+    const patience = createPatience(attempt.timeouts, attempt.signal);
+    patience.expect("firstByteMs");
+    try {
+      const answer = (await speak({ ...attempt, signal: patience.signal })) as Answer;
+      patience.check();
+      if (answer.kind === "stream") return { ...answer, frames: framesWithin(patience, answer.frames) };
+      patience.end();
+      return answer;
+    } catch (error) {
+      patience.end();
+      throw patience.missed() ?? error;
+    }
+  };
+  const isBounded = ({ firstByteMs, idleMs, totalMs }: Partial<Timeouts>) =>
+    (firstByteMs ?? idleMs ?? totalMs) !== undefined;
+  return ((attempt) => (isBounded(attempt.timeouts) ? bounded(attempt) : speak(attempt))) as Speak<Operation>;
+}
+
+async function* framesWithin(patience: Patience, frames: Frames): Frames {
+  try {
+    for await (const batch of frames) {
+      patience.check();
+      patience.expect("idleMs");
+      yield batch;
+    }
+  } catch (error) {
+    throw patience.missed() ?? error;
+  } finally {
+    patience.end();
+  }
+}
+
+interface Patience {
+  /** Fires when nobody waits any more: the caller has left, or its patience is at its end. */
+  readonly signal: Signal;
+  /** Waits for another part from now on. */
+  expect(part: keyof Timeouts): void;
+  /** Throws what was missed. */
+  check(): void;
+  /** What did not come in time. */
+  missed(): Refusal | undefined;
+  /** Waits for nothing any more. */
+  end(): void;
+}
+
+function createPatience(timeouts: Partial<Timeouts>, caller: Signal): Patience {
+  const signal = new Leaving();
+  const leave = () => signal.abort();
+  if (caller.aborted) leave();
+  caller.addEventListener("abort", leave, { once: true });
+  let missed: Refusal | undefined;
+  const timerOf = (part: keyof Timeouts): NodeJS.Timeout | undefined => {
+    const ms = timeouts[part];
+    if (ms === undefined) return undefined;
+    return setTimeout(() => {
+      missed ??= timedOut(part, { ms, isCallers: true });
+      leave();
+    }, ms);
+  };
+  const ofAll = timerOf("totalMs");
+  let ofPart: NodeJS.Timeout | undefined;
+  return {
+    signal,
+    expect(part) {
+      clearTimeout(ofPart);
+      ofPart = timerOf(part);
+    },
+    check() {
+      if (missed) throw missed;
+    },
+    missed: () => missed,
+    end() {
+      clearTimeout(ofAll);
+      clearTimeout(ofPart);
+      caller.removeEventListener("abort", leave);
+    },
+  };
+}

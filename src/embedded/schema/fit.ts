@@ -1,0 +1,167 @@
+/**
+ * Says whether a value fits a schema: 1 for yes, 0 for no, and a half for "cannot tell".
+ *
+ * Patterns and formats are what it cannot tell: a stranger's regular expression is never run, because one that
+ * backtracks would hold up every other caller. Half-truths combine as they should: "and" is the least, "or" the
+ * most, "not" the rest to 1.
+ */
+import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { canonical } from "../chat/canonical.ts";
+import {
+  asList,
+  asNumber,
+  asObject,
+  asTexts,
+  costOf,
+  maxNesting,
+  resolve,
+  type Schema,
+  step,
+  type TypeName,
+  typesOf,
+  type Work,
+} from "./schema.ts";
+
+const unknown = 0.5;
+
+/** Says how well a value fits all schemas together; not at all when the search has cost too much to tell. */
+export function fitOfAll(schemas: readonly Schema[], value: JsonValue, work: Work): number {
+  const least = all(schemas.map((schema) => fitOf(schema, value, work)));
+  return work.steps < 0 ? 0 : least;
+}
+
+function fitOf(schema: Schema, value: JsonValue, work: Work, nesting = 0): number {
+  if (schema === false || nesting > maxNesting || !step(work)) return 0;
+  const rules = asObject(schema);
+  if (!rules) return 1;
+  return Math.min(
+    fitsType(rules, value),
+    fitsValues(rules, value, work),
+    fitsNumber(rules, value),
+    fitsText(rules, value, work),
+    fitsArray(rules, value, work, nesting + 1),
+    fitsObject(rules, value, work, nesting + 1),
+    fitsLogic(rules, value, work, nesting + 1),
+  );
+}
+
+function fitsType(rules: JsonObject, value: JsonValue): number {
+  const types = typesOf(rules);
+  return truth(!types?.length || types.some((type) => isOfType(value, type)));
+}
+
+function isOfType(value: JsonValue, type: TypeName): boolean {
+  if (type === "null") return value === null;
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return asObject(value) !== undefined;
+  if (type === "integer") return Number.isInteger(value);
+  return typeof value === type;
+}
+
+function fitsValues(rules: JsonObject, value: JsonValue, work: Work): number {
+  if (rules.const === undefined && !Array.isArray(rules.enum)) return 1;
+  const text = canonical(value);
+  const is = (allowed: JsonValue) => {
+    const other = canonical(allowed);
+    return step(work, costOf(other)) && other === text;
+  };
+  return truth((rules.const === undefined || is(rules.const)) && (!Array.isArray(rules.enum) || rules.enum.some(is)));
+}
+
+function fitsNumber(rules: JsonObject, value: JsonValue): number {
+  if (typeof value !== "number") return 1;
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = rules;
+  const low = asNumber(minimum) ?? -Infinity;
+  const high = asNumber(maximum) ?? Infinity;
+  const multiple = asNumber(rules.multipleOf);
+  return truth(
+    value >= low &&
+      value <= high &&
+      value > (exclusiveMinimum === true ? low : (asNumber(exclusiveMinimum) ?? -Infinity)) &&
+      value < (exclusiveMaximum === true ? high : (asNumber(exclusiveMaximum) ?? Infinity)) &&
+      (multiple === undefined || Number.isInteger(value / multiple)),
+  );
+}
+
+function fitsText(rules: JsonObject, value: JsonValue, work: Work): number {
+  if (typeof value !== "string") return 1;
+  if (!step(work, costOf(value))) return 0;
+  const length = Array.from(value).length;
+  if (length < (asNumber(rules.minLength) ?? 0) || length > (asNumber(rules.maxLength) ?? Infinity)) return 0;
+  return rules.pattern === undefined && rules.format === undefined ? 1 : unknown;
+}
+
+function fitsArray(rules: JsonObject, value: JsonValue, work: Work, nesting: number): number {
+  if (!Array.isArray(value)) return 1;
+  if (value.length < (asNumber(rules.minItems) ?? 0) || value.length > (asNumber(rules.maxItems) ?? Infinity)) return 0;
+  if (rules.uniqueItems === true && new Set(value.map(canonical)).size < value.length) return 0;
+  const { prefix, rest } = itemSchemas(rules);
+  const items = all(value.map((item, i) => fitOf(prefix[i] ?? rest, item, work, nesting)));
+  if (rules.contains === undefined) return items;
+  const found = value.map((item) => fitOf(rules.contains as Schema, item, work, nesting)).sort((a, b) => b - a);
+  const least = asNumber(rules.minContains) ?? 1;
+  const most = asNumber(rules.maxContains) ?? Infinity;
+  return Math.min(items, least < 1 ? 1 : (found[least - 1] ?? 0), 1 - (found[most] ?? 0));
+}
+
+/** Returns the schemas of the first items, and of the rest, in the words of any draft. */
+export function itemSchemas(rules: JsonObject): { prefix: Schema[]; rest: Schema } {
+  if (Array.isArray(rules.items)) return { prefix: rules.items, rest: rules.additionalItems ?? true };
+  return { prefix: asList(rules.prefixItems), rest: rules.items ?? true };
+}
+
+function fitsObject(rules: JsonObject, value: JsonValue, work: Work, nesting: number): number {
+  const object = asObject(value);
+  if (!object) return 1;
+  const keys = Object.keys(object);
+  if (keys.length < (asNumber(rules.minProperties) ?? 0) || keys.length > (asNumber(rules.maxProperties) ?? Infinity))
+    return 0;
+  if (!asTexts(rules.required).every((key) => Object.hasOwn(object, key))) return 0;
+  const dependents = asObject(rules.dependentRequired) ?? {};
+  if (!keys.every((key) => asTexts(own(dependents, key)).every((other) => Object.hasOwn(object, other)))) return 0;
+  return all(
+    keys.map((key) =>
+      Math.min(
+        fitsProperty(rules, key, object[key] as JsonValue, work, nesting),
+        rules.propertyNames === undefined ? 1 : fitOf(rules.propertyNames, key, work, nesting),
+      ),
+    ),
+  );
+}
+
+function fitsProperty(rules: JsonObject, key: string, value: JsonValue, work: Work, nesting: number): number {
+  const named = own(asObject(rules.properties) ?? {}, key);
+  if (named !== undefined) return fitOf(named, value, work, nesting);
+  // Which pattern the key matches cannot be told.
+  if (asObject(rules.patternProperties)) return unknown;
+  return fitOf(rules.additionalProperties ?? true, value, work, nesting);
+}
+
+function fitsLogic(rules: JsonObject, value: JsonValue, work: Work, nesting: number): number {
+  const of = (schema: Schema) => fitOf(schema, value, work, nesting);
+  const target = typeof rules.$ref === "string" ? resolve(work.root, rules.$ref) : undefined;
+  const parts = [target === undefined ? 1 : of(target), ...asList(rules.allOf).map(of)];
+  if (Array.isArray(rules.anyOf)) parts.push(Math.max(0, ...rules.anyOf.map(of)));
+  if (Array.isArray(rules.oneOf)) {
+    const [best = 0, second = 0] = rules.oneOf.map(of).sort((a, b) => b - a);
+    parts.push(Math.min(best, 1 - second));
+  }
+  if (rules.not !== undefined) parts.push(1 - of(rules.not));
+  if (rules.if !== undefined) {
+    const when = of(rules.if);
+    parts.push(Math.max(1 - when, of(rules.then ?? true)), Math.max(when, of(rules.else ?? true)));
+  }
+  return all(parts);
+}
+
+export function own(object: JsonObject, key: string): JsonValue | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+function all(truths: readonly number[]): number {
+  return truths.reduce((least, one) => Math.min(least, one), 1);
+}
+
+function truth(holds: boolean): number {
+  return holds ? 1 : 0;
+}

@@ -1,0 +1,93 @@
+/**
+ * How the other files of this folder look at a JSON Schema: as something that a stranger wrote.
+ *
+ * A keyword of the wrong type counts as absent, a reference that leads nowhere as no constraint, and every look
+ * costs a step, so that a schema made to explode costs a bounded time and then simply has no instance.
+ */
+import type { JsonObject, JsonValue } from "../../wire/json.ts";
+
+/** A schema is an object or a boolean; anything else is read as `true`. */
+export type Schema = JsonValue;
+
+/** What one search for an instance shares. */
+export interface Work {
+  /** Where references start. */
+  readonly root: Schema;
+  /** The word that free texts are made of. */
+  readonly word: string;
+  /** How many looks are left. */
+  steps: number;
+}
+
+/** How many schemas may lead on to one another on the way to one constraint: the stack has an end. */
+export const maxNesting = 200;
+
+/** Pays for one look, or for so many. Returns false when the search has cost enough. */
+export function step(work: Work, count = 1): boolean {
+  work.steps -= count;
+  return work.steps >= 0;
+}
+
+/** Returns how many looks going through that much text counts for. */
+export function costOf(text: string): number {
+  return Math.ceil(text.length / 32);
+}
+
+/** Returns what holds where both schemas hold. */
+export function both(a: Schema, b: Schema): Schema {
+  if (a === true || b === false) return b;
+  if (b === true || a === false) return a;
+  return { allOf: [a, b] };
+}
+
+/** Returns the schema that a reference points to, or undefined where it leads nowhere. */
+export function resolve(root: Schema, reference: string): Schema | undefined {
+  if (reference !== "#" && !reference.startsWith("#/")) return undefined;
+  let at: Schema | undefined = root;
+  for (const segment of reference.split("/").slice(1)) {
+    const key = unescaped(segment);
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
+    at = (at as JsonObject)[key];
+  }
+  return at;
+}
+
+function unescaped(segment: string): string {
+  const pointer = segment.replaceAll("~1", "/").replaceAll("~0", "~");
+  try {
+    return decodeURIComponent(pointer);
+  } catch {
+    return pointer;
+  }
+}
+
+export function asObject(value: JsonValue | undefined): JsonObject | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+}
+
+export function asList(value: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function asTexts(value: JsonValue | undefined): string[] {
+  return asList(value).filter((item) => typeof item === "string");
+}
+
+export function asNumber(value: JsonValue | undefined): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+export function asText(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+export const typeNames = ["string", "integer", "number", "boolean", "object", "array", "null"] as const;
+export type TypeName = (typeof typeNames)[number];
+
+/** Returns the types that a schema names, or undefined where it allows all. */
+export function typesOf(schema: JsonObject): TypeName[] | undefined {
+  const named = typeof schema.type === "string" ? [schema.type] : asTexts(schema.type);
+  const known = typeNames.filter((name) => named.includes(name));
+  if (known.length === 0) return undefined;
+  return schema.nullable === true && !known.includes("null") ? [...known, "null"] : known;
+}

@@ -1,0 +1,27 @@
+/**
+ * The six voices: three speakers of Flite, turned into six by pitch and by the length of the vocal tract.
+ *
+ * `tract` below 1 is a longer tract: all resonances lie lower, as those of a larger person. It comes about by playing
+ * the speech slower; its length and pitch are set right by asking Flite for shorter and higher speech.
+ */
+import type { VoiceName } from "../job.ts";
+
+export interface Voice {
+  /** The speaker's name in Flite. All of them speak at 16 kHz. */
+  readonly speaker: "slt" | "rms" | "awb";
+  /** The factor of all resonances; of the pitch too where `pitch` cannot be had. */
+  readonly tract: number;
+  /** The factor of the pitch. The speaker rms has no such control: there it is the same as `tract`. */
+  readonly pitch: number;
+  /** Brings the speakers to the same loudness. */
+  readonly gain: number;
+}
+
+export const voices: Readonly<Record<VoiceName, Voice>> = {
+  alloy: { speaker: "slt", tract: 0.9, pitch: 0.9, gain: 0.85 },
+  echo: { speaker: "rms", tract: 1, pitch: 1, gain: 1.5 },
+  fable: { speaker: "awb", tract: 1, pitch: 1, gain: 1.2 },
+  onyx: { speaker: "rms", tract: 0.84, pitch: 0.84, gain: 1.5 },
+  nova: { speaker: "slt", tract: 1.02, pitch: 1.08, gain: 0.8 },
+  shimmer: { speaker: "slt", tract: 1.15, pitch: 1.4, gain: 0.7 },
+};

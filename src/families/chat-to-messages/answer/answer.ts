@@ -1,0 +1,98 @@
+/**
+ * A whole message → a whole chat completion, with every key that strict clients require.
+ *
+ * Blocks that have no place in a chat message, such as the vendor's own tools at work, are left out.
+ */
+import { type ContentBlock, ContentBlockType, type Message } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { type Called, explanationOf, finishReason } from "./finish.ts";
+import { annotationsOf, calledTool, callId, citationsOf, freeText, type Reading, thinkingPiece } from "./pieces.ts";
+import { chatUsage, MessageCounts } from "./usage.ts";
+
+interface Draft {
+  text: string;
+  reasoning: string;
+  /** The text is the input of the tool that stands for the answer. */
+  answered: boolean;
+  functionCall: JsonObject | undefined;
+  readonly thinkingBlocks: JsonObject[];
+  readonly annotations: JsonObject[];
+  readonly toolCalls: JsonObject[];
+}
+
+/** `usage` is the message's own, as it came. */
+export function chatCompletion(message: Message, usage: JsonValue | undefined, reading: Reading): JsonObject {
+  const counts = new MessageCounts();
+  const hasTold = counts.take(usage);
+  const draft: Draft = {
+    ...{ text: "", reasoning: "", answered: false, functionCall: undefined },
+    ...{ thinkingBlocks: [], annotations: [], toolCalls: [] },
+  };
+  for (const block of message.content) addBlock(block, draft, reading);
+  const called: Called = draft.toolCalls.length > 0 ? "tool_calls" : draft.functionCall && "function_call";
+  const finish = finishReason(message.stopReason, called);
+  const refusal = finish === "content_filter" ? (explanationOf(message.extra) ?? null) : null;
+  return {
+    id: reading.id,
+    object: "chat.completion",
+    created: reading.created,
+    model: message.model || reading.model,
+    choices: [{ index: 0, message: messageOf(draft, refusal), logprobs: null, finish_reason: finish }],
+    ...(hasTold ? { usage: chatUsage(counts) } : {}),
+  };
+}
+
+function messageOf(draft: Draft, refusal: string | null): JsonObject {
+  const { text, reasoning, functionCall, thinkingBlocks, annotations, toolCalls } = draft;
+  const isSilent = text === "" && (toolCalls.length > 0 || functionCall !== undefined || refusal !== null);
+  return {
+    role: "assistant",
+    content: isSilent ? null : text,
+    refusal,
+    ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+    ...(thinkingBlocks.length === 0 ? {} : { thinking_blocks: thinkingBlocks }),
+    ...(annotations.length === 0 ? {} : { annotations }),
+    ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+    ...(functionCall ? { function_call: functionCall } : {}),
+  };
+}
+
+function addBlock(block: ContentBlock, draft: Draft, reading: Reading): void {
+  switch (block.type) {
+    case ContentBlockType.TEXT: {
+      const start = draft.text.length;
+      draft.text += block.text ?? "";
+      draft.annotations.push(...annotationsOf(citationsOf(block), start, draft.text.length));
+      return;
+    }
+    case ContentBlockType.THINKING:
+    case ContentBlockType.REDACTED_THINKING: {
+      draft.reasoning += block.thinking ?? "";
+      const piece = thinkingPiece(block);
+      if (piece) draft.thinkingBlocks.push(piece);
+      return;
+    }
+    case ContentBlockType.TOOL_USE:
+      addCall(block, draft, reading);
+  }
+}
+
+function addCall(block: ContentBlock, draft: Draft, reading: Reading): void {
+  const { kind, name } = calledTool(block, reading);
+  const input = block.input ?? {};
+  const id = callId(block, draft.toolCalls.length, reading);
+  switch (kind) {
+    case "function":
+      draft.toolCalls.push({ id, type: "function", function: { name, arguments: JSON.stringify(input) } });
+      return;
+    case "custom":
+      draft.toolCalls.push({ id, type: "custom", custom: { name, input: freeText(input) } });
+      return;
+    case "function_call":
+      draft.functionCall ??= { name, arguments: JSON.stringify(input) };
+      return;
+    case "text":
+      if (!draft.answered) draft.text += JSON.stringify(input);
+      draft.answered = true;
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * One call of a tool in a streamed message → the deltas of a chat message: a tool call, the oldest form of one, or the
+ * answer's own text.
+ */
+import type { ContentBlock } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import type { OpenBlock, Progress } from "./open-block.ts";
+import { calledTool, callId, freeText, type Reading } from "./pieces.ts";
+
+/** How a call is told to the caller. */
+interface Voice {
+  readonly first?: JsonObject;
+  piece(text: string): JsonObject;
+}
+
+/** Returns undefined for a call that has no room in the answer. */
+export function openCall(block: ContentBlock, progress: Progress, reading: Reading): OpenBlock | undefined {
+  const { kind, name } = calledTool(block, reading);
+  if (kind === "custom") return openCustom(block, name, progress, reading);
+  const voice = voiceOf(kind, block, name, progress, reading);
+  if (!voice) return undefined;
+  let spoke = false;
+  return {
+    first: voice.first,
+    next({ partialJson = "" }) {
+      if (partialJson === "") return undefined;
+      spoke = true;
+      return voice.piece(partialJson);
+    },
+    // Some upstreams give the whole input at the start, and a call without arguments has no pieces.
+    stop: () => (spoke ? undefined : voice.piece(JSON.stringify(block.input ?? {}))),
+  };
+}
+
+function voiceOf(
+  kind: "function" | "function_call" | "text",
+  block: ContentBlock,
+  name: string,
+  progress: Progress,
+  reading: Reading,
+): Voice | undefined {
+  if (kind === "function") {
+    const index = progress.toolCalls++;
+    const id = callId(block, index, reading);
+    return {
+      first: { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] },
+      piece: (text) => ({ tool_calls: [{ index, function: { arguments: text } }] }),
+    };
+  }
+  if (kind === "function_call") {
+    if (progress.functionCalled) return undefined; // There is room for one.
+    progress.functionCalled = true;
+    return {
+      first: { function_call: { name, arguments: "" } },
+      piece: (text) => ({ function_call: { arguments: text } }),
+    };
+  }
+  if (progress.answered) return undefined;
+  progress.answered = true;
+  return { piece: (text) => ({ content: text }) };
+}
+
+function openCustom(block: ContentBlock, name: string, progress: Progress, reading: Reading): OpenBlock {
+  const index = progress.toolCalls++;
+  const id = callId(block, index, reading);
+  let json = "";
+  return {
+    first: { tool_calls: [{ index, id, type: "custom", custom: { name, input: "" } }] },
+    next({ partialJson = "" }) {
+      json += partialJson;
+      return undefined;
+    },
+    stop() {
+      const input = json === "" ? freeText(block.input ?? {}) : readFreeText(json);
+      return input === "" ? undefined : { tool_calls: [{ index, custom: { input } }] };
+    },
+  };
+}
+
+/** A model may be cut off in the middle of its JSON: then that is the text. */
+function readFreeText(json: string): string {
+  try {
+    return freeText(JSON.parse(json) as JsonValue);
+  } catch {
+    return json;
+  }
+}

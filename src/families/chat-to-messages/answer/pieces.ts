@@ -1,0 +1,62 @@
+/**
+ * The members of a chat message that blocks become, the same in whole answers and in streams.
+ */
+import type { Citation, ContentBlock } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+
+/** What an answer has to be read with. */
+export interface Reading {
+  readonly id: string;
+  readonly created: number;
+  /** The model asked for; stands where the upstream does not say which answered. */
+  readonly model: string;
+  readonly called: ReadonlyMap<string, CalledTool>;
+  readonly includeUsage: boolean;
+}
+
+/** What a call of a tool is in the answer: a tool call, the oldest form of one, or the answer's own text. */
+export interface CalledTool {
+  readonly kind: "function" | "custom" | "function_call" | "text";
+  /** The caller's name of the tool. */
+  readonly name: string;
+}
+
+/** Returns what a call is to the caller. A name that nobody offered is the model's own invention, and stays. */
+export function calledTool({ name = "" }: ContentBlock, { called }: Reading): CalledTool {
+  return called.get(name) ?? { kind: "function", name };
+}
+
+/** Clients need an id; where the upstream gives none it is made of the answer's. */
+export function callId({ id }: ContentBlock, index: number, reading: Reading): string {
+  return id || `call_${reading.id.replace(/^chatcmpl-/, "")}_${index}`;
+}
+
+/** Returns the free text in the input of a custom tool's call. */
+export function freeText(input: JsonValue): string {
+  const wrapped = typeof input === "object" && input !== null && !Array.isArray(input) ? input.input : undefined;
+  return typeof wrapped === "string" ? wrapped : JSON.stringify(input);
+}
+
+/**
+ * Returns the block as callers can send it back in `thinking_blocks`, word for word: the signature proves it. Without
+ * a signature there is nothing to send back.
+ */
+export function thinkingPiece({ thinking, signature, data }: Partial<ContentBlock>): JsonObject | undefined {
+  if (data) return { type: "redacted_thinking", data };
+  return signature ? { type: "thinking", thinking: thinking ?? "", signature } : undefined;
+}
+
+/** Returns the annotations of a text that stands at `start` to `end` of the content: citations of web pages only. */
+export function annotationsOf(citations: readonly Citation[], start: number, end: number): JsonObject[] {
+  const annotations: JsonObject[] = [];
+  for (const { url, title } of citations) {
+    if (!url) continue;
+    const citation = { start_index: start, end_index: end, title: title || url, url };
+    annotations.push({ type: "url_citation", url_citation: citation });
+  }
+  return annotations;
+}
+
+export function citationsOf({ citations }: ContentBlock): readonly Citation[] {
+  return citations.case === "citationsList" ? citations.value.citations : [];
+}

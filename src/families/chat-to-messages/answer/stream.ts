@@ -1,0 +1,151 @@
+/**
+ * The events of a streamed message → the chunks of a streamed chat completion, batch by batch.
+ *
+ * The first chunk has the role, one chunk has the finish reason, and the last the usage, where it was asked for. Events
+ * and deltas that nobody knows are passed over. A stream that ends before its message does was cut off: what came of
+ * it is handed over, and then it fails.
+ */
+import { ChatCompletionChunkSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import {
+  MessageEventType,
+  type MessageStreamEvent,
+  type MessageStreamEventSchema,
+} from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import type { Frames } from "../../../call/call.ts";
+import { upstreamFailed } from "../../../call/refusals.ts";
+import { membersOf } from "../../../providers/usage/count.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { Wire } from "../../../wire/wire.ts";
+import { translated } from "../../translated.ts";
+import { readAnswer } from "../reads.ts";
+import { explanationOf, finishReason } from "./finish.ts";
+import { type OpenBlock, openBlock, type Progress } from "./open-block.ts";
+import type { Reading } from "./pieces.ts";
+import { chatUsage, MessageCounts } from "./usage.ts";
+
+type Chunk = Wire<typeof ChatCompletionChunkSchema>;
+
+export function chunksOf(
+  frames: Frames<typeof MessageStreamEventSchema>,
+  reading: Reading,
+): Frames<typeof ChatCompletionChunkSchema> {
+  const stream = new ChunkStream(reading);
+  return translated(
+    frames,
+    (event) => {
+      stream.take(readAnswer(event), event);
+      return stream.release();
+    },
+    () => {
+      if (!stream.ended) throw upstreamFailed("it broke off its answer");
+      return [];
+    },
+  );
+}
+
+class ChunkStream {
+  ended = false;
+  readonly #reading: Reading;
+  readonly #progress: Progress = { length: 0, toolCalls: 0, functionCalled: false, answered: false };
+  /** By the index of the block. */
+  readonly #open = new Map<number, OpenBlock>();
+  readonly #counts = new MessageCounts();
+  #chunks: Chunk[] = [];
+  #started = false;
+  #finished = false;
+  #model: string;
+
+  constructor(reading: Reading) {
+    this.#reading = reading;
+    this.#model = reading.model;
+  }
+
+  /** Returns the chunks since the last time. */
+  release(): readonly Chunk[] {
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    return chunks;
+  }
+
+  /** `frame` is what the event was read from. */
+  take(event: MessageStreamEvent, frame: Wire<typeof MessageStreamEventSchema>): void {
+    if (this.ended) return;
+    switch (event.type) {
+      case MessageEventType.MESSAGE_START:
+        if (!this.#started) this.#model = event.message?.model || this.#model;
+        this.#counts.take(membersOf(frame.json().message).usage);
+        this.#start();
+        break;
+      case MessageEventType.CONTENT_BLOCK_START:
+        this.#openBlock(event);
+        break;
+      case MessageEventType.CONTENT_BLOCK_DELTA:
+        this.#say(event.delta && this.#open.get(event.index ?? 0)?.next(event.delta));
+        break;
+      case MessageEventType.CONTENT_BLOCK_STOP:
+        this.#stopBlock(event.index ?? 0);
+        break;
+      case MessageEventType.MESSAGE_DELTA:
+        this.#counts.take(frame.json().usage);
+        if (tellsWhyItEnds(event)) this.#finish(event);
+        break;
+      case MessageEventType.MESSAGE_STOP:
+        this.#finish(event);
+        if (this.#reading.includeUsage) this.#push([], chatUsage(this.#counts));
+        this.ended = true;
+    }
+  }
+
+  #start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#choice({ role: "assistant", content: "" }, null);
+  }
+
+  #openBlock({ index = 0, contentBlock }: MessageStreamEvent): void {
+    if (!contentBlock || this.#finished) return;
+    this.#start();
+    this.#stopBlock(index);
+    const block = openBlock(contentBlock, this.#progress, this.#reading);
+    this.#open.set(index, block);
+    this.#say(block.first);
+  }
+
+  #stopBlock(index: number): void {
+    const block = this.#open.get(index);
+    this.#open.delete(index);
+    this.#say(block?.stop());
+  }
+
+  #finish({ delta }: MessageStreamEvent): void {
+    if (this.#finished) return;
+    this.#start();
+    for (const index of [...this.#open.keys()]) this.#stopBlock(index);
+    const { toolCalls, functionCalled } = this.#progress;
+    const called = toolCalls > 0 ? "tool_calls" : functionCalled ? "function_call" : undefined;
+    const reason = finishReason(delta?.stopReason, called);
+    const refusal = reason === "content_filter" ? explanationOf(delta?.extra) : undefined;
+    if (refusal !== undefined) this.#say({ refusal });
+    this.#finished = true;
+    this.#choice({}, reason);
+  }
+
+  #say(delta: JsonObject | undefined): void {
+    if (delta) this.#choice(delta, null);
+  }
+
+  #choice(delta: JsonObject, finish: string | null): void {
+    this.#push([{ index: 0, delta, logprobs: null, finish_reason: finish }], null);
+  }
+
+  #push(choices: JsonValue[], usage: JsonValue): void {
+    const { id, created, includeUsage } = this.#reading;
+    const chunk = { id, object: "chat.completion.chunk", created, model: this.#model, choices };
+    this.#chunks.push(Wire.ofJson(ChatCompletionChunkSchema, includeUsage ? { ...chunk, usage } : chunk));
+  }
+}
+
+/** Also by a word that nobody knows yet. */
+function tellsWhyItEnds({ delta }: MessageStreamEvent): boolean {
+  return delta?.stopReason !== undefined || typeof delta?.extra?.stop_reason === "string";
+}

@@ -1,0 +1,125 @@
+/**
+ * An assistant's message → its blocks: thinking first, then text, then tool calls.
+ *
+ * Thinking goes back only with the signature that proves it the vendor's own. Arguments that are no JSON object, which
+ * models do write, become `{}`: the conversation goes on, and the loss is named.
+ */
+import type { ChatMessage, ToolCall } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import { WireFault } from "../../../wire/fault.ts";
+import { checkRawInTurns, type JsonObject, type JsonValue, longJson, readLong } from "../../../wire/json.ts";
+import { upstreamName } from "../names.ts";
+import type { Calls } from "./calls.ts";
+import { contentBlocks, textBlocks } from "./content.ts";
+import type { Dropped } from "./dropped.ts";
+
+/** The deepest nesting of arguments: the blocks around them take the rest of what a reader allows. */
+const argumentsDepth = 10;
+
+export function* assistantBlocks(
+  message: ChatMessage,
+  path: string,
+  calls: Calls,
+  dropped: Dropped,
+): Work<JsonObject[]> {
+  const content = yield* contentBlocks(message, path, "assistant", dropped);
+  const said = [
+    ...content.filter((block) => !isThinking(block)),
+    ...textBlocks(message.refusal),
+    ...(yield* callBlocks(message, path, calls, dropped)),
+  ];
+  const thought = [...thinkingBlocks(message, path, dropped), ...content.filter(isThinking)];
+  if (message.reasoningContent && thought.length === 0) dropped.add(`${path}.reasoning_content`);
+  if (message.audio) dropped.add(`${path}.audio`);
+  if (said.length > 0) return [...thought, ...said];
+  // A turn may not end in thinking.
+  if (thought.length > 0) dropped.add(path);
+  return [];
+}
+
+export function isThinking({ type }: JsonObject): boolean {
+  return type === "thinking" || type === "redacted_thinking";
+}
+
+/** Reads `thinking_blocks`, as answers of this gateway and of others have them. */
+function thinkingBlocks({ extra }: ChatMessage, path: string, dropped: Dropped): JsonObject[] {
+  const given = extra?.thinking_blocks ?? [];
+  if (!Array.isArray(given)) {
+    dropped.add(`${path}.thinking_blocks`);
+    return [];
+  }
+  const blocks: JsonObject[] = [];
+  for (const [i, value] of given.entries()) {
+    const block = signedThinking(value);
+    if (block) blocks.push(block);
+    else dropped.add(`${path}.thinking_blocks[${i}]`);
+  }
+  return blocks;
+}
+
+function signedThinking(value: JsonValue): JsonObject | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const { type, thinking = "", signature, data } = value;
+  if (type === "redacted_thinking") return typeof data === "string" && data !== "" ? { type, data } : undefined;
+  if (type !== "thinking" || typeof thinking !== "string") return undefined;
+  return typeof signature === "string" && signature !== "" ? { type, thinking, signature } : undefined;
+}
+
+function* callBlocks(message: ChatMessage, path: string, calls: Calls, dropped: Dropped): Work<JsonObject[]> {
+  const blocks: (JsonObject | undefined)[] = [];
+  for (const [i, call] of message.toolCalls.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
+    blocks.push(yield* callBlock(call, `${path}.tool_calls[${i}]`, calls, dropped));
+  }
+  const { functionCall } = message;
+  if (functionCall) {
+    const { name = "", arguments: text = "" } = functionCall;
+    const functionPath = `${path}.function_call`;
+    dropped.addExtra(functionCall.extra, functionPath);
+    const input = yield* argumentsOf(text, `${functionPath}.arguments`, dropped);
+    blocks.push(toolUse({ callerId: "", name, input }, functionPath, calls, dropped));
+  }
+  return blocks.filter((block) => block !== undefined);
+}
+
+function* callBlock(call: ToolCall, path: string, calls: Calls, dropped: Dropped): Work<JsonObject | undefined> {
+  const { id: callerId = "", function: called, custom, extra } = call;
+  const definition = called ?? custom;
+  if (!definition) {
+    dropped.add(path);
+    return undefined;
+  }
+  dropped.addExtra(extra, path);
+  dropped.addExtra(definition.extra, `${path}.${called ? "function" : "custom"}`);
+  const input = called
+    ? yield* argumentsOf(called.arguments ?? "", `${path}.function.arguments`, dropped)
+    : { input: custom?.input ?? "" };
+  return toolUse({ callerId, name: definition.name ?? "", input }, path, calls, dropped);
+}
+
+interface Use {
+  readonly callerId: string;
+  readonly name: string;
+  readonly input: JsonObject;
+}
+
+function toolUse({ callerId, name, input }: Use, path: string, calls: Calls, dropped: Dropped): JsonObject | undefined {
+  const id = name === "" ? undefined : calls.begin(callerId, name);
+  if (id !== undefined) return { type: "tool_use", id, name: upstreamName(name), input };
+  dropped.add(path);
+  return undefined;
+}
+
+function* argumentsOf(text: string, path: string, dropped: Dropped): Work<JsonObject> {
+  if (text.trim() === "") return {};
+  try {
+    const value =
+      text.length < longJson ? (JSON.parse(text) as JsonValue) : yield* readLong(Buffer.from(text), undefined);
+    yield* checkRawInTurns(value, argumentsDepth, { values: 0 });
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  } catch (error) {
+    if (!(error instanceof SyntaxError) && !(error instanceof WireFault)) throw error;
+  }
+  dropped.add(path);
+  return {};
+}

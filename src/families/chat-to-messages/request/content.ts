@@ -1,0 +1,114 @@
+/**
+ * The content of a chat message → content blocks.
+ *
+ * Text that is empty or blank is dropped without a word: the Messages API refuses it, and nothing was said. Marks for
+ * the prompt cache stay where they were. Sound is refused; what else cannot be said in this role is named and left out.
+ */
+import { type ChatMessage, type ContentPart, ContentPartType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { CacheControlSchema, ContentBlockSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { invalidValue, missingField } from "../../../call/refusals.ts";
+import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { reads } from "../reads.ts";
+import type { Dropped } from "./dropped.ts";
+import { fileBlock, imageBlock } from "./media.ts";
+
+/** The blocks that each side of the conversation may hold. */
+export const sides = {
+  system: ["text"],
+  user: ["text", "image", "document", "search_result"],
+  assistant: ["text", "thinking", "redacted_thinking"],
+} as const;
+
+export type Side = keyof typeof sides;
+
+/** Returns the blocks of a message's `content`, in reading order. `path` is the message's. */
+export function* contentBlocks(message: ChatMessage, path: string, side: Side, dropped: Dropped): Work<JsonObject[]> {
+  const { content } = message;
+  if (content.case === "text") return textBlocks(content.value);
+  const blocks: JsonObject[] = [];
+  for (const [i, part] of (content.value?.parts ?? []).entries()) {
+    const partPath = `${path}.content[${i}]`;
+    if (i % aTurn === aTurn - 1) yield;
+    const block = blockOf(part, partPath, dropped);
+    if (block === "blank") continue;
+    if (block && sides[side].some((type) => type === block.type)) blocks.push(block);
+    else dropped.add(partPath);
+  }
+  return blocks;
+}
+
+/** Returns one text block, or none for a blank text. */
+export function textBlocks(text: string | undefined): JsonObject[] {
+  return text === undefined || text.trim() === "" ? [] : [{ type: "text", text }];
+}
+
+/** Returns `{cache_control}` where a part, message or tool is marked for the prompt cache, else `{}`. */
+export function cacheMark(extra: JsonObject | undefined, path: string, dropped: Dropped): JsonObject {
+  const mark = extra?.cache_control ?? null;
+  if (mark === null) return {};
+  if (reads(CacheControlSchema, mark)) return { cache_control: mark };
+  dropped.add(`${path}.cache_control`);
+  return {};
+}
+
+function blockOf(part: ContentPart, path: string, dropped: Dropped): JsonObject | "blank" | undefined {
+  const kind = kindOf(part);
+  if (kind === ContentPartType.UNSPECIFIED) return ownBlock(part.extra);
+  const block = plainBlock(part, kind, path, dropped);
+  if (!block) {
+    dropped.addExtra(part.extra, path);
+    return "blank";
+  }
+  dropped.addExtra(part.extra, path, ["cache_control"]);
+  return { ...block, ...cacheMark(part.extra, path, dropped) };
+}
+
+function plainBlock(part: ContentPart, kind: ContentPartType, path: string, dropped: Dropped): JsonObject | undefined {
+  switch (kind) {
+    case ContentPartType.IMAGE_URL: {
+      const { url, detail = "auto", extra } = part.imageUrl ?? {};
+      if (detail !== "auto") dropped.add(`${path}.image_url.detail`);
+      dropped.addExtra(extra, `${path}.image_url`);
+      return imageBlock(url, `${path}.image_url.url`);
+    }
+    case ContentPartType.FILE: {
+      if (!part.file) throw missingField(`${path}.file`);
+      dropped.addExtra(part.file.extra, `${path}.file`);
+      const block = fileBlock(part.file, `${path}.file`);
+      if (block.type === "image" && part.file.filename) dropped.add(`${path}.file.filename`);
+      return block;
+    }
+    case ContentPartType.INPUT_AUDIO:
+      throw invalidValue(`${path}.input_audio`, "this model cannot hear; send text, images or files");
+    default:
+      return textBlocks(part.text ?? part.refusal)[0];
+  }
+}
+
+/** RPC callers may leave `type` unset: then the field that is set says it. */
+function kindOf({ type, text, refusal, imageUrl, inputAudio, file, extra }: ContentPart): ContentPartType {
+  if (type !== undefined) return type;
+  if (typeof extra?.type === "string") return ContentPartType.UNSPECIFIED;
+  if (imageUrl) return ContentPartType.IMAGE_URL;
+  if (inputAudio) return ContentPartType.INPUT_AUDIO;
+  if (file) return ContentPartType.FILE;
+  return (text ?? refusal) === undefined ? ContentPartType.UNSPECIFIED : ContentPartType.TEXT;
+}
+
+/** Takes a block that is in the Messages API's own words already, as some callers mix them in. */
+function ownBlock(part: JsonObject | undefined): JsonObject | undefined {
+  if (!part || !reads(ContentBlockSchema, part)) return undefined;
+  const says = (value: JsonValue | undefined) => typeof value === "string" && value !== "";
+  switch (part.type) {
+    case "image":
+    case "document":
+    case "search_result":
+      return (part.source ?? null) === null ? undefined : part;
+    case "thinking":
+      return says(part.signature) && typeof part.thinking === "string" ? part : undefined;
+    case "redacted_thinking":
+      return says(part.data) ? part : undefined;
+  }
+  return undefined;
+}

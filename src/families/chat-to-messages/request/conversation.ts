@@ -1,0 +1,134 @@
+/**
+ * A chat conversation → instructions, and turns that the Messages API takes: they alternate, the first is the user's,
+ * none is empty, every tool call is answered in the turn after it, and the answers stand first in theirs.
+ *
+ * Instructions are gathered from wherever they stand. Where the caller's history breaks a rule it is mended: a call
+ * without a result gets one that says so, a result without a call becomes what the user says.
+ */
+import { type ChatMessage, Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { missingField } from "../../../call/refusals.ts";
+import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import { assistantBlocks } from "./assistant.ts";
+import { Calls } from "./calls.ts";
+import { cacheMark, contentBlocks } from "./content.ts";
+import type { Dropped } from "./dropped.ts";
+import { mendTurns, type Turn } from "./turns.ts";
+
+export interface Conversation {
+  readonly system: readonly JsonObject[];
+  readonly turns: readonly Turn[];
+}
+
+/** The keys beside those of the schema that every message may have. */
+const marks = ["cache_control"];
+const interrupted = "The tool call was interrupted: there is no result.";
+
+export function* conversationOf(messages: readonly ChatMessage[], dropped: Dropped): Work<Conversation> {
+  const builder = new ConversationBuilder(dropped);
+  for (const [i, message] of messages.entries()) {
+    yield* builder.add(message, `messages[${i}]`);
+    if (i % aTurn === aTurn - 1) yield;
+  }
+  return builder.end();
+}
+
+class ConversationBuilder {
+  readonly #dropped: Dropped;
+  readonly #calls = new Calls();
+  readonly #system: JsonObject[] = [];
+  readonly #turns: Turn[] = [];
+
+  constructor(dropped: Dropped) {
+    this.#dropped = dropped;
+  }
+
+  *add(message: ChatMessage, path: string): Work<void> {
+    switch (message.role) {
+      case Role.SYSTEM:
+      case Role.DEVELOPER:
+        this.#nameRest(message, path, marks);
+        this.#system.push(...this.#marked(yield* contentBlocks(message, path, "system", this.#dropped), message, path));
+        return;
+      case Role.USER:
+        this.#nameRest(message, path, marks);
+        this.#turn("user").blocks.push(
+          ...this.#marked(yield* contentBlocks(message, path, "user", this.#dropped), message, path),
+        );
+        return;
+      case Role.ASSISTANT:
+        this.#nameRest(message, path, [...marks, "thinking_blocks"]);
+        yield* this.#assistant(message, path);
+        return;
+      case Role.TOOL:
+      case Role.FUNCTION:
+        this.#dropped.addExtra(message.extra, path, isErrorOf(message) === undefined ? marks : [...marks, "is_error"]);
+        yield* this.#result(message, path);
+        return;
+    }
+    throw missingField(`${path}.role`);
+  }
+
+  end(): Conversation {
+    this.#answerOpenCalls();
+    mendTurns(this.#turns);
+    return { system: this.#system, turns: this.#turns };
+  }
+
+  *#assistant(message: ChatMessage, path: string): Work<void> {
+    if (this.#turns.at(-1)?.role === "user") this.#answerOpenCalls();
+    const blocks = this.#marked(yield* assistantBlocks(message, path, this.#calls, this.#dropped), message, path);
+    // An empty one is no turn: what stands around it is one.
+    if (blocks.length > 0) this.#turn("assistant").blocks.push(...blocks);
+  }
+
+  *#result(message: ChatMessage, path: string): Work<void> {
+    const { toolCallId = "", name, content, extra } = message;
+    const id = this.#calls.answer(toolCallId, name);
+    const blocks = yield* contentBlocks(message, path, "user", this.#dropped);
+    if (id === undefined) {
+      this.#dropped.add(toolCallId ? `${path}.tool_call_id` : name ? `${path}.name` : path);
+      this.#turn("user").blocks.push(...this.#marked(blocks, message, path));
+      return;
+    }
+    const result: JsonObject = { type: "tool_result", tool_use_id: id };
+    if (blocks.length > 0) result.content = content.case === "text" ? content.value : blocks;
+    const isError = isErrorOf(message);
+    if (isError !== undefined) result.is_error = isError;
+    this.#turn("user").results.push({ ...result, ...cacheMark(extra, path, this.#dropped) });
+  }
+
+  #turn(role: Turn["role"]): Turn {
+    const last = this.#turns.at(-1);
+    if (last?.role === role) return last;
+    const turn = { role, results: [], blocks: [] };
+    this.#turns.push(turn);
+    return turn;
+  }
+
+  #answerOpenCalls(): void {
+    for (const id of this.#calls.end()) {
+      const content = interrupted;
+      this.#turn("user").results.push({ type: "tool_result", tool_use_id: id, content, is_error: true });
+    }
+  }
+
+  /** A mark on the whole message is one on its last block. */
+  #marked(blocks: JsonObject[], { extra }: ChatMessage, path: string): JsonObject[] {
+    const mark = cacheMark(extra, path, this.#dropped);
+    const last = blocks.pop();
+    if (last) return [...blocks, { ...last, ...mark }];
+    if (mark.cache_control) this.#dropped.add(`${path}.cache_control`);
+    return [];
+  }
+
+  #nameRest({ name, extra }: ChatMessage, path: string, known: readonly string[]): void {
+    if (name) this.#dropped.add(`${path}.name`);
+    this.#dropped.addExtra(extra, path, known);
+  }
+}
+
+/** Not a word of the chat API's, but some callers say it. */
+function isErrorOf({ extra }: ChatMessage): boolean | undefined {
+  return typeof extra?.is_error === "boolean" ? extra.is_error : undefined;
+}

@@ -1,0 +1,71 @@
+/**
+ * `response_format` → what makes the model answer in JSON.
+ *
+ * - A schema is `output_config.format`. Models too old for it are made to call a tool with that schema, and the call's
+ *   input is the answer's content; where they think, which forbids that, an instruction says the schema.
+ * - `json_object`, JSON without a schema, is an instruction after the caller's own: an open schema is refused by the
+ *   API, and a forced tool without one is often called with nothing.
+ */
+import { type CreateChatCompletionRequest, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import { keepsSchemas } from "../generations.ts";
+import { type Choice, isForced } from "./choice.ts";
+import type { Dropped } from "./dropped.ts";
+import { inputSchema } from "./input-schema.ts";
+import { outputSchema } from "./schema.ts";
+
+/** At most one of these is set. */
+export interface Format {
+  /** For `output_config.format`. */
+  readonly output?: JsonObject;
+  /** The tool whose call is the answer, without its name. */
+  readonly tool?: JsonObject;
+  /** For the end of `system`. */
+  readonly instruction?: string;
+}
+
+const answerTool = "json_tool_call";
+const onlyJson = "Answer with one JSON object and nothing else: no words before or after it, no code fence.";
+
+export function formatOf(request: CreateChatCompletionRequest, thinks: boolean, dropped: Dropped): Format {
+  const { responseFormat: format } = request;
+  if (!format) return {};
+  const path = "response_format";
+  dropped.addExtra(format.extra, path, ["type"]);
+  if (format.type === ResponseFormatType.TEXT) return {};
+  const isSchema = format.type === ResponseFormatType.JSON_SCHEMA || format.jsonSchema !== undefined;
+  if (!isSchema && format.type !== ResponseFormatType.JSON_OBJECT) {
+    dropped.add(path);
+    return {};
+  }
+  dropped.addExtra(format.jsonSchema?.extra, `${path}.json_schema`);
+  const { schema, description } = format.jsonSchema ?? {};
+  if (!schema) return { instruction: onlyJson };
+  const described = description === undefined || "description" in schema ? schema : { ...schema, description };
+  if (keepsSchemas(request.model ?? "")) {
+    return { output: { type: "json_schema", schema: outputSchema(described, `${path}.json_schema.schema`, dropped) } };
+  }
+  if (thinks) return { instruction: `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}` };
+  const how = "Call this tool to give your answer; the input is the answer.";
+  return { tool: { description: how, input_schema: inputSchema(described, `${path}.json_schema.schema`, dropped) } };
+}
+
+/** Returns a name for the tool whose call is the answer that none of the caller's tools has. */
+export function answerToolName(taken: { has(name: string): boolean }): string {
+  let name = answerTool;
+  while (taken.has(name)) name += "_";
+  return name;
+}
+
+/**
+ * Offers the tool whose call is the answer: alone where no other may be called, else beside the others. A caller who
+ * demands a call of its own tools gets that first.
+ */
+export function offerAnswerTool({ tools, json }: Choice, tool: JsonObject): Choice {
+  if (isForced(json)) return { tools, json };
+  if (tools.length === 0 || json?.type === "none") {
+    const only = { type: "tool", name: tool.name as string, disable_parallel_tool_use: true };
+    return { tools: [...tools, tool], json: only };
+  }
+  return { tools: [...tools, tool], json: { ...json, type: "any" } };
+}

@@ -1,0 +1,133 @@
+/**
+ * The schema of a tool's arguments → one whose top the Messages API takes: an object, and no combination of schemas.
+ *
+ * The schemas of `allOf` become one object. A reference at the top becomes the schema that it names. Alternatives (`anyOf`,
+ * `oneOf`) become one object with the properties of all of them: it requires what each of them requires, and its description
+ * names them. Arguments that fit one alternative fit the caller's schema. The schemas below the top stay as they came.
+ */
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import type { Dropped } from "./dropped.ts";
+
+const combinations = ["allOf", "anyOf", "oneOf"];
+
+/** `path` is the schema's. Alternatives that become one object are named as left out. */
+export function inputSchema(schema: JsonObject, path: string, dropped: Dropped): JsonObject {
+  const isPlain = schema.$ref === undefined && combinations.every((key) => schema[key] === undefined);
+  if (isPlain) {
+    if (Object.keys(schema).length === 0) return { type: "object", properties: {} };
+    return schema.type === "object" ? schema : { ...schema, type: "object" };
+  }
+  for (const key of ["anyOf", "oneOf"]) if (alternativesIn(schema, key).length > 0) dropped.add(`${path}.${key}`);
+  const { definitions, $defs } = schema;
+  const all = { ...(isObject(definitions) ? definitions : {}), ...(isObject($defs) ? $defs : {}) };
+  const walk = { definitions: new Map(Object.entries(all)), left: mostSchemas };
+  return { ...flattened(schema, walk, new Set()), type: "object" };
+}
+
+/** How many schemas are put into one at most: references to references may stand for very many. */
+const mostSchemas = 200;
+
+interface Walk {
+  readonly definitions: ReadonlyMap<string, JsonValue>;
+  /** How many more schemas may be put in. What comes then says nothing. */
+  left: number;
+}
+
+/** `within` are the names of the definitions in which it stands: one that is made of itself adds nothing. */
+function flattened(schema: JsonObject, walk: Walk, within: ReadonlySet<string>): JsonObject {
+  if (walk.left-- <= 0) return {};
+  const { $ref: reference, allOf: _all, anyOf: _any, oneOf: _one, ...own } = schema;
+  const parts: JsonObject[] = [own];
+  const name = typeof reference === "string" ? /^#\/(?:\$defs|definitions)\/(.+)$/.exec(reference)?.[1] : undefined;
+  const referred = name === undefined || within.has(name) ? undefined : walk.definitions.get(name);
+  if (name !== undefined && isObject(referred)) parts.push(flattened(referred, walk, new Set([...within, name])));
+  for (const part of alternativesIn(schema, "allOf")) parts.push(flattened(part, walk, within));
+  for (const key of ["anyOf", "oneOf"]) {
+    const alternatives = alternativesIn(schema, key).map((part) => flattened(part, walk, within));
+    if (alternatives.length > 0) parts.push(oneOfThese(alternatives, key));
+  }
+  return parts.length === 1 ? own : allTogether(parts);
+}
+
+/** Arguments are an object: what can be none is no alternative. */
+function alternativesIn(schema: JsonObject, key: string): JsonObject[] {
+  const list = schema[key];
+  if (!Array.isArray(list)) return [];
+  const mayBeObject = ({ type }: JsonObject) => type === undefined || [type].flat().includes("object");
+  return list.filter(isObject).filter(mayBeObject);
+}
+
+/** Returns the schema of what fits all of them. */
+function allTogether(parts: readonly JsonObject[]): JsonObject {
+  const required = [...new Set(parts.flatMap(requiredIn))];
+  const described = parts
+    .map(({ description }) => description)
+    .filter((text) => typeof text === "string" && text !== "");
+  const whole: JsonObject = Object.fromEntries(parts.toReversed().flatMap((part) => Object.entries(part)));
+  // A part that is closed would have no place for the properties of the others.
+  const isClosed = parts.every(({ properties, additionalProperties }) => !properties || additionalProperties === false);
+  if (!isClosed && whole.additionalProperties === false) delete whole.additionalProperties;
+  return {
+    ...whole,
+    properties: mergedProperties(parts.map(propertiesOf), "allOf"),
+    ...(required.length > 0 ? { required } : {}),
+    ...(described.length > 0 ? { description: described.join("\n\n") } : {}),
+  };
+}
+
+/** Returns the schema of what fits one of several. */
+function oneOfThese(parts: readonly JsonObject[], key: string): JsonObject {
+  const properties = mergedProperties(parts.map(propertiesOf), "anyOf");
+  const demands = parts.map((part) => new Set(requiredIn(part)));
+  const required = requiredIn(parts[0] as JsonObject).filter((name) => demands.every((names) => names.has(name)));
+  const isClosed = parts.every(({ additionalProperties }) => additionalProperties === false);
+  const said = parts.map((part, i) => `(${i + 1}) ${alternative(part)}`);
+  const how = key === "oneOf" ? "exactly one" : "at least one";
+  return {
+    properties,
+    ...(required.length > 0 ? { required } : {}),
+    ...(isClosed ? { additionalProperties: false } : {}),
+    description: `The arguments have to fit ${how} of these: ${said.join("; ")}.`,
+  };
+}
+
+/** Says an alternative in words: its own description, what it demands, what else it may have. */
+function alternative(part: JsonObject): string {
+  const demanded = [...new Set(requiredIn(part))];
+  const optional = new Set(Object.keys(propertiesOf(part))).difference(new Set(demanded));
+  const { title, description } = part;
+  const constants = Object.entries(propertiesOf(part)).flatMap(([name, property]) =>
+    isObject(property) && property.const !== undefined ? [`${name} = ${JSON.stringify(property.const)}`] : [],
+  );
+  const parts = [
+    [title, description].filter((text) => typeof text === "string").join(": "),
+    demanded.length > 0 ? `requires ${demanded.join(", ")}` : "",
+    constants.length > 0 ? `with ${constants.join(", ")}` : "",
+    optional.size > 0 ? `may have ${[...optional].join(", ")}` : "",
+  ];
+  return parts.filter(Boolean).join(", ") || "anything else";
+}
+
+/** What several say of one property differently is said as a combination: below the top there may be some. */
+function mergedProperties(maps: readonly JsonObject[], key: "allOf" | "anyOf"): JsonObject {
+  const found = new Map<string, JsonValue[]>();
+  for (const [name, schema] of maps.flatMap((map) => Object.entries(map))) {
+    const others = found.get(name);
+    if (others) others.push(schema);
+    else found.set(name, [schema]);
+  }
+  const merged = [...found].map(([name, schemas]): [string, JsonValue] => {
+    if (schemas.length === 1) return [name, schemas[0] as JsonValue];
+    const different = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
+    return [name, different.length === 1 ? (different[0] as JsonValue) : { [key]: different }];
+  });
+  return Object.fromEntries(merged);
+}
+
+function propertiesOf({ properties }: JsonObject): JsonObject {
+  return isObject(properties) ? properties : {};
+}
+
+function requiredIn({ required }: JsonObject): string[] {
+  return Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
+}

@@ -1,0 +1,77 @@
+/**
+ * Images and files → blocks with a source.
+ *
+ * The model sees jpeg, png, gif, webp, PDF and plain text. Anything else is refused with its path: an answer about an
+ * image that the model never saw would be worse than none.
+ */
+import type { InputFile } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { invalidValue, missingField } from "../../../call/refusals.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+
+const pictures = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+/** How the base64 of every PDF begins. */
+const pdfMagic = "JVBERi";
+
+interface Data {
+  readonly mediaType: string;
+  /** In base64. */
+  readonly base64: string;
+}
+
+export function imageBlock(url: string | undefined, path: string): JsonObject {
+  if (url === undefined) throw missingField(path);
+  if (isWebAddress(url)) return addressBlock(/\.pdf(?:[?#]|$)/i.test(url) ? "document" : "image", url);
+  const data = readDataUri(url);
+  if (!data) throw invalidValue(path, "expected an http(s) URL, or a data URI in base64");
+  return dataBlock(data, path);
+}
+
+export function fileBlock({ fileData, fileId, filename }: InputFile, path: string): JsonObject {
+  const titled = filename ? { title: filename } : {};
+  if (fileData === undefined) {
+    if (fileId === undefined) throw missingField(`${path}.file_data`);
+    // The ids of the Messages API's own files; those of other vendors begin otherwise.
+    if (fileId.startsWith("file_")) {
+      return { type: "document", source: { type: "file", file_id: fileId }, ...titled };
+    }
+    throw invalidValue(`${path}.file_id`, "the model's upstream does not have this file; send it in `file_data`");
+  }
+  if (isWebAddress(fileData)) return { ...addressBlock("document", fileData), ...titled };
+  const block = dataBlock(readDataUri(fileData) ?? { mediaType: "", base64: fileData }, `${path}.file_data`);
+  return block.type === "document" ? { ...block, ...titled } : block;
+}
+
+function isWebAddress(text: string): boolean {
+  return /^https?:\/\//i.test(text);
+}
+
+function addressBlock(type: string, url: string): JsonObject {
+  return { type, source: { type: "url", url } };
+}
+
+/** What stands before the data is no longer, in characters: its parts would be as many as a caller likes. */
+const longestDataHead = 1_000;
+
+/** Reads `data:<type>;…;base64,<data>`; undefined for anything else. */
+function readDataUri(text: string): Data | undefined {
+  if (!/^data:/i.test(text)) return undefined;
+  const comma = text.slice(0, longestDataHead).indexOf(",");
+  const [type = "", ...parameters] = text.slice("data:".length, Math.max(comma, 0)).toLowerCase().split(";");
+  if (comma === -1 || parameters.at(-1)?.trim() !== "base64") return undefined;
+  return { mediaType: type.trim(), base64: text.slice(comma + 1) };
+}
+
+function dataBlock({ mediaType, base64 }: Data, path: string): JsonObject {
+  if (base64.trim() === "") throw invalidValue(path, "it holds no data");
+  const type = mediaType === "image/jpg" ? "image/jpeg" : mediaType;
+  if (pictures.includes(type)) return { type: "image", source: { type: "base64", media_type: type, data: base64 } };
+  // Whatever it is declared as: browsers and raw base64 say nothing useful.
+  if (type === "application/pdf" || base64.startsWith(pdfMagic)) {
+    return { type: "document", source: { type: "base64", media_type: "application/pdf", data: base64 } };
+  }
+  if (type.startsWith("text/")) {
+    const data = Buffer.from(base64, "base64").toString();
+    return { type: "document", source: { type: "text", media_type: "text/plain", data } };
+  }
+  throw invalidValue(path, "the model reads images as jpeg, png, gif or webp, and files as PDF or text");
+}

@@ -1,0 +1,117 @@
+/**
+ * A chat request → the request for a message, and what its answer has to be read with.
+ *
+ * Every part of the request either is in the result, or says nothing more than the default, or is named in `dropped`.
+ */
+import type { CreateChatCompletionRequest } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { OutputConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import type { Work } from "../../../runtime/cooperative.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import type { TranslationContext } from "../../translation.ts";
+import type { CalledTool } from "../answer/pieces.ts";
+import { reads } from "../reads.ts";
+import { type Choice, choiceOf, isForced } from "./choice.ts";
+import { conversationOf } from "./conversation.ts";
+import type { Dropped } from "./dropped.ts";
+import { answerToolName, type Format, formatOf, offerAnswerTool } from "./format.ts";
+import {
+  nameWordless,
+  refuseImpossible,
+  sampling,
+  serviceTier,
+  sharedSettings,
+  stopSequences,
+  userId,
+} from "./settings.ts";
+import { isThinkingOn, type Thinking, thinkingOf } from "./thinking.ts";
+import { rebuiltTools, toolboxOf } from "./tools.ts";
+import { continuesWithoutThinking, turnJson } from "./turns.ts";
+
+export interface MessageRequest {
+  readonly json: JsonObject;
+  /** What a call is in the answer, by the upstream name of its tool. */
+  readonly called: ReadonlyMap<string, CalledTool>;
+}
+
+/** Throws a Refusal for what the Messages API cannot do at all. */
+export function* messageRequest(
+  request: CreateChatCompletionRequest,
+  { form, maxOutputTokens }: TranslationContext,
+  dropped: Dropped,
+): Work<MessageRequest> {
+  refuseImpossible(request);
+  nameWordless(request, dropped);
+  const { top_k: topK, ...shared } = sharedSettings(request, dropped);
+  const conversation = yield* conversationOf(request.messages, dropped);
+  const thinking = thinkingOf(request, maxOutputTokens, continuesWithoutThinking(conversation.turns), dropped);
+  const thinks = isThinkingOn(thinking.json);
+  yield;
+  const format = formatOf(request, thinks, dropped);
+  const box = toolboxOf(request, dropped);
+  const called = new Map(box.called);
+  let choice = choiceOf(request, box, dropped);
+  if (thinks) choice = unforced(choice, box.legacy ? "function_call" : "tool_choice", dropped);
+  if (choice.tools.length === 0) {
+    const tools = rebuiltTools(conversation.turns);
+    if (tools.length > 0) choice = { tools, json: { type: "none" } };
+  }
+  yield;
+  if (format.tool) {
+    const name = answerToolName(new Set(choice.tools.map((tool) => tool.name)));
+    choice = offerAnswerTool(choice, { name, ...format.tool });
+    called.set(name, { kind: "text", name });
+  }
+  const { instruction } = format;
+  const json = withoutEmpty({
+    model: request.model,
+    max_tokens: thinking.maxTokens,
+    system: [...conversation.system, ...(instruction ? [{ type: "text", text: instruction }] : [])],
+    messages: conversation.turns.map(turnJson),
+    tools: [...choice.tools],
+    tool_choice: choice.json,
+    thinking: thinking.json,
+    output_config: outputConfig(request, thinking, format, dropped),
+    stop_sequences: stopSequences(request, dropped),
+    ...sampling(request, topK, thinks, dropped),
+    metadata: withoutEmpty({ user_id: userId(request, dropped) }),
+    service_tier: serviceTier(request, dropped),
+    stream: form === "stream" ? true : undefined,
+    ...shared,
+  });
+  return { json, called };
+}
+
+/** A model that thinks cannot be made to call a tool. */
+function unforced({ tools, json }: Choice, path: string, dropped: Dropped): Choice {
+  if (!json || !isForced(json)) return { tools, json };
+  dropped.add(path);
+  const { name: _, ...rest } = json;
+  return { tools, json: { ...rest, type: "auto" } };
+}
+
+/** The caller's own `output_config` stands over what the chat API's words come to. */
+function outputConfig(
+  { extra }: CreateChatCompletionRequest,
+  { effort }: Thinking,
+  { output }: Format,
+  dropped: Dropped,
+): JsonObject {
+  const given = extra?.output_config ?? {};
+  const fits = reads(OutputConfigSchema, given);
+  if (!fits) dropped.add("output_config");
+  const own = fits ? (given as JsonObject) : {};
+  if (effort !== undefined && own.effort !== undefined) dropped.add("reasoning_effort");
+  if (output !== undefined && own.format !== undefined) dropped.add("response_format");
+  return withoutEmpty({ effort, format: output, ...own });
+}
+
+/** Leaves out what is not set, and empty lists and objects. */
+function withoutEmpty(members: Record<string, JsonObject[string] | undefined>): JsonObject {
+  const json: JsonObject = {};
+  for (const [key, value] of Object.entries(members)) {
+    if (value === undefined || value === null) continue;
+    if (typeof value === "object" && Object.keys(value).length === 0) continue;
+    json[key] = value;
+  }
+  return json;
+}

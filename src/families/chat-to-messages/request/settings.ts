@@ -1,0 +1,129 @@
+/**
+ * The settings of a chat request that are a value each: sampling, stop texts, the end user, the class of service.
+ *
+ * What only says the default is left out without a word. A temperature above 1 is said as 1, the most there is.
+ */
+import type { CreateChatCompletionRequest } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { CreateMessageRequestSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { invalidValue } from "../../../call/refusals.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import { reads } from "../reads.ts";
+import type { Dropped } from "./dropped.ts";
+
+/** Throws for what no answer of the Messages API could bring. */
+export function refuseImpossible({ n, logprobs }: CreateChatCompletionRequest): void {
+  if (n !== undefined && n > 1) throw invalidValue("n", "this model gives one choice; leave it out, or send 1");
+  if (logprobs === true) throw invalidValue("logprobs", "this model tells no log probabilities; leave it out");
+}
+
+/** What the Messages API has no word for, each with whether it says more than the default. */
+const wordless: Readonly<Record<string, (request: CreateChatCompletionRequest) => boolean>> = {
+  audio: ({ audio }) => audio !== undefined,
+  frequency_penalty: ({ frequencyPenalty = 0 }) => frequencyPenalty !== 0,
+  logit_bias: ({ logitBias }) => Object.keys(logitBias).length > 0,
+  metadata: ({ metadata }) => Object.keys(metadata).length > 0,
+  modalities: ({ modalities }) => modalities.some((modality) => modality !== "text"),
+  prediction: ({ prediction }) => prediction !== undefined,
+  presence_penalty: ({ presencePenalty = 0 }) => presencePenalty !== 0,
+  prompt_cache_key: ({ promptCacheKey = "" }) => promptCacheKey !== "",
+  prompt_cache_retention: ({ promptCacheRetention = "" }) => promptCacheRetention !== "",
+  seed: ({ seed }) => seed !== undefined,
+  store: ({ store = false }) => store,
+  "stream_options.include_obfuscation": ({ streamOptions }) => streamOptions?.includeObfuscation === true,
+  top_logprobs: ({ topLogprobs = 0 }) => topLogprobs > 0,
+  verbosity: ({ verbosity }) => verbosity !== undefined,
+  web_search_options: ({ webSearchOptions }) => webSearchOptions !== undefined,
+};
+
+export function nameWordless(request: CreateChatCompletionRequest, dropped: Dropped): void {
+  for (const [path, isSaid] of Object.entries(wordless)) if (isSaid(request)) dropped.add(path);
+  dropped.addExtra(request.streamOptions?.extra, "stream_options");
+}
+
+/** What the Messages API knows at the top level and the chat API does not; `thinking` and `output_config` besides. */
+const shared = [
+  ...["cache_control", "container", "context_management", "diagnostics", "inference_geo", "mcp_servers", "speed"],
+  "top_k",
+];
+
+/** Returns what a caller said in the Messages API's own words, and names whatever else no schema knows. */
+export function sharedSettings({ extra }: CreateChatCompletionRequest, dropped: Dropped): JsonObject {
+  dropped.addExtra(extra, "", [...shared, "thinking", "output_config"]);
+  const settings: JsonObject = {};
+  for (const key of shared) {
+    const value = extra?.[key] ?? null;
+    if (value === null) continue;
+    if (reads(CreateMessageRequestSchema, { [key]: value })) settings[key] = value;
+    else dropped.add(key);
+  }
+  return settings;
+}
+
+/**
+ * Returns temperature, top_p and top_k. A model that thinks takes none of them, and models refuse temperature and
+ * top_p together: the temperature stands.
+ */
+export function sampling(
+  { temperature, topP }: CreateChatCompletionRequest,
+  topK: JsonObject[string] | undefined,
+  thinks: boolean,
+  dropped: Dropped,
+): JsonObject {
+  if (thinks) {
+    if (temperature !== undefined && temperature !== 1) dropped.add("temperature");
+    if (topP !== undefined && topP !== 1) dropped.add("top_p");
+    if (topK !== undefined) dropped.add("top_k");
+    return {};
+  }
+  const both = temperature !== undefined && topP !== undefined;
+  if (both && topP !== 1) dropped.add("top_p");
+  return {
+    ...(temperature === undefined ? {} : { temperature: Math.min(temperature, 1) }),
+    ...(topP === undefined || both ? {} : { top_p: topP }),
+    ...(topK === undefined ? {} : { top_k: topK }),
+  };
+}
+
+/** Returns the stop texts. The API refuses blank ones. */
+export function stopSequences({ stop }: CreateChatCompletionRequest, dropped: Dropped): string[] {
+  const texts = stop.case === "stopText" ? [stop.value] : (stop.value?.texts ?? []);
+  for (const [i, text] of texts.entries()) {
+    if (text !== "" && text.trim() === "") dropped.add(stop.case === "stopText" ? "stop" : `stop[${i}]`);
+  }
+  return texts.filter((text) => text.trim() !== "");
+}
+
+const maxUserIdLength = 256;
+const looksLikeEmail = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
+const looksLikePhone = /^\+?[\d\s().-]{7,}$/;
+
+/** Returns the end user's id. The API asks for one that names nobody. */
+export function userId(request: CreateChatCompletionRequest, dropped: Dropped): string | undefined {
+  let id: string | undefined;
+  for (const [path, value] of [
+    ["safety_identifier", request.safetyIdentifier],
+    ["user", request.user],
+  ] as const) {
+    if (!value || value === id) continue;
+    // What is too long is not looked at: to see that a text is no address may take the square of its length.
+    const names = value.length > maxUserIdLength || looksLikeEmail.test(value) || looksLikePhone.test(value);
+    if (names || id !== undefined) dropped.add(path);
+    else id = value;
+  }
+  return id;
+}
+
+export function serviceTier({ serviceTier }: CreateChatCompletionRequest, dropped: Dropped): string | undefined {
+  switch (serviceTier) {
+    case undefined:
+    case "":
+      return undefined;
+    case "auto":
+    case "default":
+      return "auto";
+    case "standard_only":
+      return serviceTier;
+  }
+  dropped.add("service_tier");
+  return undefined;
+}

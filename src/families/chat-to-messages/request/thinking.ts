@@ -1,0 +1,104 @@
+/**
+ * `reasoning_effort`, or the caller's own `thinking` in the Messages API's words → thinking, effort, and the bound on
+ * the output.
+ *
+ * The rule: a model up to generation 4.5 thinks within a budget of tokens, by effort; every other thinks adaptively
+ * and is told the effort itself. A bound that the caller set is a promise about money and is never raised: a budget
+ * that does not fit under it shrinks, and where even the least does not fit there is no thinking, which is named.
+ */
+import { type CreateChatCompletionRequest, ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import { thinksByBudget } from "../generations.ts";
+import { reads } from "../reads.ts";
+import type { Dropped } from "./dropped.ts";
+
+/** The bound on the output where neither the caller nor the catalogue knows one. */
+const defaultMaxTokens = 4096;
+const leastBudget = 1024;
+const mostTokens = 2 ** 32 - 1;
+
+const budgets: Readonly<Record<number, number>> = {
+  [ReasoningEffort.MINIMAL]: 1024,
+  [ReasoningEffort.LOW]: 1024,
+  [ReasoningEffort.MEDIUM]: 2048,
+  [ReasoningEffort.HIGH]: 4096,
+  [ReasoningEffort.XHIGH]: 8192,
+  [ReasoningEffort.MAX]: 16384,
+};
+
+const efforts: Readonly<Record<number, string>> = {
+  [ReasoningEffort.MINIMAL]: "low",
+  [ReasoningEffort.LOW]: "low",
+  [ReasoningEffort.MEDIUM]: "medium",
+  [ReasoningEffort.HIGH]: "high",
+  [ReasoningEffort.XHIGH]: "xhigh",
+  [ReasoningEffort.MAX]: "max",
+};
+
+export interface Thinking {
+  readonly json: JsonObject | undefined;
+  /** The word for `output_config.effort`. */
+  readonly effort: string | undefined;
+  readonly maxTokens: number;
+}
+
+interface Wish {
+  readonly json: JsonObject;
+  /** Public path of what asked for it. */
+  readonly path: string;
+}
+
+/** `resumes` says that the answer goes on with a turn that did not begin with thinking: then no budget is taken. */
+export function thinkingOf(
+  request: CreateChatCompletionRequest,
+  maxOutputTokens: number | undefined,
+  resumes: boolean,
+  dropped: Dropped,
+): Thinking {
+  const effort = request.reasoningEffort ?? ReasoningEffort.NONE;
+  const byBudget = thinksByBudget(request.model ?? "");
+  const own = ownThinking(request, byBudget, dropped);
+  const wish = own ?? wishOf(effort, byBudget);
+  const word = byBudget ? undefined : efforts[effort];
+  if (own && byBudget && efforts[effort] !== undefined) dropped.add("reasoning_effort");
+  const asked = request.maxCompletionTokens ?? request.maxTokens;
+  const bound = (whereUnknown: number) =>
+    Math.min(asked ?? maxOutputTokens ?? whereUnknown, maxOutputTokens ?? mostTokens, mostTokens);
+  const plain = { effort: word, maxTokens: bound(defaultMaxTokens) };
+  if (wish?.json.type !== "enabled") return { ...plain, json: wish?.json };
+  const wished = Math.max(Number(wish.json.budget_tokens), leastBudget);
+  const maxTokens = bound(defaultMaxTokens + wished);
+  const budget = wished < maxTokens ? wished : Math.max(maxTokens >> 1, leastBudget);
+  if (resumes || budget >= maxTokens) {
+    dropped.add(wish.path);
+    return { ...plain, json: undefined };
+  }
+  return { json: { ...wish.json, budget_tokens: budget }, effort: word, maxTokens };
+}
+
+export function isThinkingOn(thinking: JsonObject | undefined): boolean {
+  return thinking !== undefined && thinking.type !== "disabled";
+}
+
+function wishOf(effort: ReasoningEffort, byBudget: boolean): Wish | undefined {
+  const budget = budgets[effort];
+  if (budget === undefined) return undefined;
+  const json = byBudget ? { type: "enabled", budget_tokens: budget } : { type: "adaptive" };
+  return { json, path: "reasoning_effort" };
+}
+
+/** Other vendors say `{"type":"enabled"}` and no more: the budget is then the usual one. */
+function ownThinking(request: CreateChatCompletionRequest, byBudget: boolean, dropped: Dropped): Wish | undefined {
+  const json = request.extra?.thinking ?? null;
+  if (json === null) return undefined;
+  if (!reads(ThinkingConfigSchema, json) || (json as JsonObject).type === undefined) {
+    dropped.add("thinking");
+    return undefined;
+  }
+  const { budget_tokens: budget = null, ...rest } = json as JsonObject;
+  if (rest.type !== "enabled" || budget !== null) return { json: json as JsonObject, path: "thinking" };
+  const usual = budgets[ReasoningEffort.MEDIUM] as number;
+  const completed = byBudget ? { ...rest, budget_tokens: usual } : { ...rest, type: "adaptive" };
+  return { json: completed, path: "thinking" };
+}

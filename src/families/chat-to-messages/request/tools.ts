@@ -1,0 +1,128 @@
+/**
+ * The tools of a chat request → the tools that the model is offered, and what their calls become in the answer.
+ *
+ * Schemas are kept, as far as the API takes them (`input-schema.ts`); those of strict tools are narrowed as the output's are. A custom tool, which takes free text, becomes one with a single string `input`. The oldest
+ * form, `functions`, is read where there are no `tools`. Tools of a kind that only another vendor has are named and
+ * left out; the Messages API's own, told by a dated type (`web_search_20250305`), go on as they are.
+ */
+import type {
+  CreateChatCompletionRequest,
+  CustomToolDefinition,
+  FunctionDefinition,
+  Tool,
+} from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { MessageToolSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import type { CalledTool } from "../answer/pieces.ts";
+import { keepsSchemas } from "../generations.ts";
+import { upstreamName } from "../names.ts";
+import { reads } from "../reads.ts";
+import { cacheMark } from "./content.ts";
+import type { Dropped } from "./dropped.ts";
+import { inputSchema } from "./input-schema.ts";
+import { outputSchema } from "./schema.ts";
+
+export interface Toolbox {
+  /** As the model is offered them, by upstream name, in order. */
+  readonly offered: ReadonlyMap<string, JsonObject>;
+  /** By upstream name. */
+  readonly called: ReadonlyMap<string, CalledTool>;
+  /** Whether the caller speaks the oldest form, which has room for one call. */
+  readonly legacy: boolean;
+}
+
+const noArguments = { type: "object", properties: {} };
+
+/** Switches that the Messages API knows on tools; callers set them on either level. */
+const switches = ["defer_loading", "eager_input_streaming", "input_examples", "allowed_callers"];
+
+export function toolboxOf(request: CreateChatCompletionRequest, dropped: Dropped): Toolbox {
+  const legacy = request.tools.length === 0 && request.functions.length > 0;
+  if (!legacy && request.functions.length > 0) dropped.add("functions");
+  const strict = keepsSchemas(request.model ?? "");
+  const offered = new Map<string, JsonObject>();
+  const called = new Map<string, CalledTool>();
+  const offer = (tool: CalledTool, json: JsonObject | undefined, path: string) => {
+    const name = upstreamName(tool.name);
+    if (!json || offered.has(name)) return dropped.add(path); // Names are unique upstream.
+    offered.set(name, { name, ...json });
+    called.set(name, tool);
+  };
+  for (const [i, definition] of (legacy ? request.functions : []).entries()) {
+    const path = `functions[${i}]`;
+    offer(
+      { kind: "function_call", name: definition.name ?? "" },
+      functionTool(definition, path, strict, dropped),
+      path,
+    );
+  }
+  for (const [i, tool] of request.tools.entries()) {
+    const path = `tools[${i}]`;
+    offer(calledTool(tool), toolJson(tool, path, strict, dropped), path);
+  }
+  return { offered, called, legacy };
+}
+
+/** Returns tools for the calls in the history: the API refuses those of tools that it was not told of. */
+export function rebuiltTools(turns: readonly { readonly blocks: readonly JsonObject[] }[]): JsonObject[] {
+  const calls = turns.flatMap(({ blocks }) => blocks).filter(({ type }) => type === "tool_use");
+  return [...new Set(calls.map(({ name = "" }) => name))].map((name) => ({ name, input_schema: noArguments }));
+}
+
+function calledTool({ function: definition, custom, extra }: Tool): CalledTool {
+  if (custom && !definition) return { kind: "custom", name: custom.name ?? "" };
+  const name = extra?.name;
+  return { kind: "function", name: definition?.name ?? (typeof name === "string" ? name : "") };
+}
+
+function toolJson(tool: Tool, path: string, strict: boolean, dropped: Dropped): JsonObject | undefined {
+  const { function: definition, custom, extra } = tool;
+  const json = definition
+    ? functionTool(definition, `${path}.function`, strict, dropped)
+    : custom && customTool(custom, `${path}.custom`, dropped);
+  return json ? { ...json, ...switchesOf(extra, path, dropped) } : ownTool(tool);
+}
+
+function functionTool(
+  { description, parameters = {}, strict: wished = false, extra }: FunctionDefinition,
+  path: string,
+  strict: boolean,
+  dropped: Dropped,
+): JsonObject {
+  if (wished && !strict) dropped.add(`${path}.strict`);
+  const schemaPath = `${path}.parameters`;
+  const input = inputSchema(parameters, schemaPath, dropped);
+  return {
+    ...(description === undefined ? {} : { description }),
+    input_schema: wished && strict ? outputSchema(input, schemaPath, dropped) : input,
+    ...(wished && strict ? { strict: true } : {}),
+    ...switchesOf(extra, path, dropped),
+  };
+}
+
+function customTool({ description, format, extra }: CustomToolDefinition, path: string, dropped: Dropped): JsonObject {
+  if (format && format.type !== "text") dropped.add(`${path}.format`);
+  return {
+    ...(description === undefined ? {} : { description }),
+    input_schema: {
+      type: "object",
+      properties: { input: { type: "string" } },
+      required: ["input"],
+      additionalProperties: false,
+    },
+    ...switchesOf(extra, path, dropped),
+  };
+}
+
+function ownTool({ extra: { type, name } = {}, extra }: Tool): JsonObject | undefined {
+  const isOwn =
+    typeof type === "string" && /_\d{8}$/.test(type) && typeof name === "string" && upstreamName(name) === name;
+  return isOwn && extra && reads(MessageToolSchema, extra) ? extra : undefined;
+}
+
+/** Returns the switches and the cache mark that stand beside a definition, and names what else does. */
+function switchesOf(extra: JsonObject | undefined, path: string, dropped: Dropped): JsonObject {
+  dropped.addExtra(extra, path, [...switches, "cache_control"]);
+  const found = Object.entries(extra ?? {}).filter(([key, value]) => switches.includes(key) && value !== null);
+  return { ...Object.fromEntries(found), ...cacheMark(extra, path, dropped) };
+}

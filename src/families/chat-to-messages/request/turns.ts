@@ -1,0 +1,40 @@
+/**
+ * The turns of a conversation as the Messages API takes them: the user opens, nobody is silent, and an assistant's turn
+ * that the model is to go on with does not end in white space.
+ */
+import type { JsonObject } from "../../../wire/json.ts";
+import { isThinking } from "./assistant.ts";
+
+export interface Turn {
+  readonly role: "user" | "assistant";
+  /** Results of tools; they stand before the other blocks. */
+  readonly results: JsonObject[];
+  readonly blocks: JsonObject[];
+}
+
+/** Stands where the user has to say something and said nothing. */
+const nothingSaid = { type: "text", text: "…" };
+
+export function turnJson({ role, results, blocks }: Turn): JsonObject {
+  return { role, content: [...results, ...blocks] };
+}
+
+/** Gives the user a word where he has to have one, and trims the last turn where it is the assistant's. */
+export function mendTurns(turns: Turn[]): void {
+  for (const { results, blocks } of turns) if (results.length + blocks.length === 0) blocks.push(nothingSaid);
+  if (turns[0]?.role !== "user") turns.unshift({ role: "user", results: [], blocks: [nothingSaid] });
+  const { role, blocks } = turns.at(-1) as Turn;
+  const last = blocks.at(-1);
+  if (role === "assistant" && last?.type === "text" && typeof last.text === "string")
+    blocks.splice(-1, 1, { ...last, text: last.text.trimEnd() });
+}
+
+/**
+ * Whether the answer goes on with a turn of the assistant's that does not begin with thinking: as a prefill, or after
+ * results. A model that thinks within a budget refuses that.
+ */
+export function continuesWithoutThinking(turns: readonly Turn[]): boolean {
+  const last = turns.at(-1);
+  const open = last?.role === "assistant" ? last : last && last.results.length > 0 ? turns.at(-2) : undefined;
+  return open?.blocks[0] !== undefined && !isThinking(open.blocks[0]);
+}

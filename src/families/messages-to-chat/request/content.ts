@@ -1,0 +1,115 @@
+/**
+ * Content blocks → the parts of a chat message: texts, images, files.
+ *
+ * What the vendor alone can fetch (its stored files, the address of a document) is refused by its path: a model that
+ * never saw the document would answer as if it had. So is a block of a kind that no part can hold.
+ */
+import { type BlockSource, type ContentBlock, ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { invalidValue, missingField } from "../../../call/refusals.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+
+/** A block, and its public path in the request. */
+export interface PlacedBlock {
+  readonly block: ContentBlock;
+  readonly path: string;
+}
+
+export function placed(blocks: readonly ContentBlock[], path: string): PlacedBlock[] {
+  return blocks.map((block, i) => ({ block, path: `${path}[${i}]` }));
+}
+
+export function textPart(text: string): JsonObject {
+  return { type: "text", text };
+}
+
+/** Returns the parts that say what the block says; none for an empty text. */
+export function partsOf({ block, path }: PlacedBlock): JsonObject[] {
+  switch (block.type) {
+    case ContentBlockType.TEXT:
+      return block.text ? [textPart(block.text)] : [];
+    case ContentBlockType.IMAGE:
+      return [imagePart(sourceOf(block, path), `${path}.source`)];
+    case ContentBlockType.DOCUMENT:
+      return documentParts(block, sourceOf(block, path), `${path}.source`);
+    case ContentBlockType.SEARCH_RESULT:
+      return searchResultParts({ block, path });
+  }
+  // What a search for tools found: the tools themselves are in the request.
+  const { type, tool_name: toolName } = block.extra ?? {};
+  if (type === "tool_reference" && typeof toolName === "string") return [textPart(toolName)];
+  throw invalidValue(`${path}.type`, "the model behind this name cannot be given this kind of block here");
+}
+
+function sourceOf({ source }: ContentBlock, path: string): BlockSource {
+  if (source.case === "sourceData") return source.value;
+  throw missingField(`${path}.source`);
+}
+
+function imagePart(source: BlockSource, path: string): JsonObject {
+  if (source.type === "url") return { type: "image_url", image_url: { url: told(source.url, `${path}.url`) } };
+  if (source.type === "base64") return { type: "image_url", image_url: { url: dataUri(source, "image/png", path) } };
+  throw invalidValue(path, "the model behind this name takes an image as `base64` or `url` only");
+}
+
+function dataUri({ mediaType, data }: BlockSource, otherwise: string, path: string): string {
+  return `data:${mediaType ?? otherwise};base64,${told(data, `${path}.data`)}`;
+}
+
+function told(text: string | undefined, path: string): string {
+  if (text === undefined) throw missingField(path);
+  return text;
+}
+
+/** A file has no place for what is told about the document but its name: the rest goes before it. */
+function documentParts({ title, context }: ContentBlock, source: BlockSource, path: string): JsonObject[] {
+  switch (source.type) {
+    case "base64": {
+      const file = { filename: filename(title), file_data: dataUri(source, "application/pdf", path) };
+      return [...(context ? [textPart(context)] : []), { type: "file", file }];
+    }
+    case "text":
+      return [textPart(paragraphs(title, context, told(source.data, `${path}.data`)))];
+    case "content": {
+      const heading = paragraphs(title, context);
+      return [...(heading ? [textPart(heading)] : []), ...documentContent(source, `${path}.content`)];
+    }
+  }
+  throw invalidValue(path, "the model behind this name takes a document as `base64`, `text` or `content` only");
+}
+
+function documentContent({ content }: BlockSource, path: string): JsonObject[] {
+  if (content.case === "contentText") return content.value ? [textPart(content.value)] : [];
+  if (content.case === "contentBlocks") return placed(content.value.blocks, path).flatMap(partsOf);
+  throw missingField(path);
+}
+
+function filename(title: string | undefined): string {
+  if (!title) return "document.pdf";
+  return title.toLowerCase().endsWith(".pdf") ? title : `${title}.pdf`;
+}
+
+function searchResultParts({ block, path }: PlacedBlock): JsonObject[] {
+  const { title, source, content } = block;
+  const heading = [title, source.case === "sourceUrl" ? source.value : undefined].filter(Boolean).join("\n");
+  const found =
+    content.case === "contentBlocks" ? placed(content.value.blocks, `${path}.content`).flatMap(partsOf) : [];
+  if (content.case === "contentText") found.push(textPart(content.value));
+  const texts = found.filter(isText).map(({ text }) => text as string);
+  const text = paragraphs(heading, ...texts);
+  return [...(text ? [textPart(text)] : []), ...found.filter((part) => !isText(part))];
+}
+
+export function isText(part: JsonObject): boolean {
+  return part.type === "text";
+}
+
+export function paragraphs(...texts: readonly (string | undefined)[]): string {
+  return texts.filter(Boolean).join("\n\n");
+}
+
+/** Returns a message's content: a single text as it is, for not every server takes parts. */
+export function contentOf(parts: readonly JsonObject[]): JsonObject[] | string {
+  const [first, ...others] = parts;
+  if (!first) return "";
+  return others.length === 0 && isText(first) ? (first.text as string) : [...parts];
+}

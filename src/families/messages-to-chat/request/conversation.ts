@@ -1,0 +1,102 @@
+/**
+ * The system prompt and the turns → chat messages.
+ *
+ * Turns of the same role that follow one another are one turn, as in the Messages API; so the results of tools stand
+ * right after the calls, as chat wants them, before whatever else the user says.
+ */
+
+import { create } from "@bufbuild/protobuf";
+import { Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import {
+  type ContentBlock,
+  ContentBlockSchema,
+  ContentBlockType,
+  type CreateMessageRequest,
+  type InputMessage,
+} from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { invalidValue } from "../../../call/refusals.ts";
+import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import { assistantMessage, type Telling } from "./assistant.ts";
+import { contentOf, type PlacedBlock, paragraphs, partsOf, placed } from "./content.ts";
+import { changesTools } from "./offered-tools.ts";
+import { toolResultOf } from "./tool-results.ts";
+
+export function* conversationOf(request: CreateMessageRequest, telling: Telling): Work<JsonObject[]> {
+  const { unsaid } = telling;
+  const messages: JsonObject[] = [];
+  const instructions = systemPrompt(request, unsaid);
+  if (instructions) messages.push({ role: "system", content: instructions });
+  let count = 0;
+  for (const { role, blocks } of yield* turnsOf(request.messages)) {
+    if (++count % aTurn === 0) yield;
+    if (role === Role.SYSTEM) {
+      const said = blocks.filter(({ block }) => !changesTools(block));
+      if (said.length > 0 || blocks.length === 0) messages.push({ role: "system", content: instructionsIn(said) });
+    } else if (role === Role.ASSISTANT) messages.push(yield* assistantMessage(blocks, telling));
+    else messages.push(...(yield* userMessages(blocks)));
+  }
+  return messages;
+}
+
+/** Claude Code's first block is for its vendor's books, and differs from call to call: no prompt cache would hold. */
+const billingHeader = "x-anthropic-billing-header";
+
+function systemPrompt({ system }: CreateMessageRequest, unsaid: Set<string>): string {
+  if (system.case === "systemText") return system.value;
+  const blocks = placed(system.case === "systemBlocks" ? system.value.blocks : [], "system");
+  const [first] = blocks;
+  if (!first?.block.text?.startsWith(billingHeader)) return instructionsIn(blocks);
+  unsaid.add(first.path);
+  return instructionsIn(blocks.slice(1));
+}
+
+function instructionsIn(blocks: readonly PlacedBlock[]): string {
+  const notText = blocks.find(({ block }) => block.type !== ContentBlockType.TEXT);
+  if (notText) throw invalidValue(`${notText.path}.type`, "instructions are text");
+  return paragraphs(...blocks.map(({ block }) => block.text));
+}
+
+interface Turn {
+  readonly role: Role | undefined;
+  readonly blocks: PlacedBlock[];
+}
+
+function* turnsOf(messages: readonly InputMessage[]): Work<Turn[]> {
+  const turns: Turn[] = [];
+  for (const [i, message] of messages.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
+    const blocks = blocksOf(message, `messages[${i}].content`);
+    const last = turns.at(-1);
+    if (last && last.role === message.role) last.blocks.push(...blocks);
+    else turns.push({ role: message.role, blocks });
+  }
+  return turns;
+}
+
+function blocksOf({ content }: InputMessage, path: string): PlacedBlock[] {
+  if (content.case === "blocks") return placed(content.value.blocks, path);
+  return content.case === "text" ? [{ block: textBlock(content.value), path }] : [];
+}
+
+function textBlock(text: string): ContentBlock {
+  return create(ContentBlockSchema, { type: ContentBlockType.TEXT, text });
+}
+
+/** A tool message holds text only: the images and files of results open the user's message, each with its call's id. */
+function* userMessages(blocks: readonly PlacedBlock[]): Work<JsonObject[]> {
+  const messages: JsonObject[] = [];
+  const attached: JsonObject[] = [];
+  const own: JsonObject[] = [];
+  for (const [i, placed] of blocks.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
+    if (placed.block.type === ContentBlockType.TOOL_RESULT) {
+      const result = toolResultOf(placed);
+      messages.push(result.message);
+      attached.push(...result.attached);
+    } else own.push(...partsOf(placed));
+  }
+  const parts = [...attached, ...own];
+  if (parts.length > 0 || messages.length === 0) messages.push({ role: "user", content: contentOf(parts) });
+  return messages;
+}

@@ -1,0 +1,119 @@
+/**
+ * The tools that a model is offered now, of all that a conversation describes.
+ *
+ * A tool that is put off (`defer_loading`) is offered once a search has named it (`tool_reference`), or a system message has
+ * added it; a system message may bring a tool along, and take one away. Chat has one list: that of the last moment. What is
+ * still put off is left out, and named; but where no tool searches, and nothing was ever added, all are offered.
+ */
+import {
+  type ContentBlock,
+  type CreateMessageRequest,
+  type MessageTool,
+  MessageToolSchema,
+} from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { invalidType, invalidValue } from "../../../call/refusals.ts";
+import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import { WireFault } from "../../../wire/fault.ts";
+import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
+import { readMessage } from "../../../wire/read.ts";
+import { type PlacedBlock, placed } from "./content.ts";
+
+export interface PlacedTool {
+  readonly tool: MessageTool;
+  readonly path: string;
+}
+
+/** Whether a block of a system message adds or removes a tool. */
+export function changesTools({ extra }: ContentBlock): boolean {
+  return extra?.type === "tool_addition" || extra?.type === "tool_removal";
+}
+
+/** Puts the paths of what it leaves out into `unsaid`. Throws a Refusal. */
+export function* offeredTools({ tools, messages }: CreateMessageRequest, unsaid: Set<string>): Work<PlacedTool[]> {
+  const all = tools.map((tool, i) => ({ tool, path: `tools[${i}]` }));
+  const offer = new Offer(all, unsaid);
+  for (const [i, { content }] of messages.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
+    if (content.case !== "blocks") continue;
+    for (const block of placed(content.value.blocks, `messages[${i}].content`)) offer.take(block);
+  }
+  yield;
+  return offer.tools();
+}
+
+function isPutOff({ tool: { extra } }: PlacedTool): boolean {
+  return extra?.defer_loading === true;
+}
+
+class Offer {
+  readonly #unsaid: Set<string>;
+  /** By name, also those that are not offered now; nameless ones and a vendor's own by their paths. */
+  readonly #known = new Map<string, PlacedTool>();
+  readonly #offered = new Set<string>();
+  #isFindable: boolean;
+
+  constructor(all: readonly PlacedTool[], unsaid: Set<string>) {
+    this.#unsaid = unsaid;
+    this.#isFindable = all.some(({ tool: { name = "" } }) => /^tool_?search/i.test(name));
+    for (const placedTool of all) {
+      const { tool, path } = placedTool;
+      const key = tool.name && !this.#known.has(tool.name) ? tool.name : path;
+      this.#known.set(key, placedTool);
+      if (!isPutOff(placedTool)) this.#offered.add(key);
+    }
+  }
+
+  take({ block, path }: PlacedBlock): void {
+    const { content, extra } = block;
+    if (content.case === "contentBlocks")
+      for (const inner of placed(content.value.blocks, `${path}.content`)) this.take(inner);
+    const isNamed = extra?.type === "tool_reference";
+    if (isNamed) this.#add(extra.tool_name);
+    if (changesTools(block)) this.#change(extra as JsonObject, path);
+    this.#isFindable ||= isNamed || changesTools(block);
+  }
+
+  tools(): PlacedTool[] {
+    // Where nothing could ever find them, they are there from the beginning.
+    if (!this.#isFindable) {
+      for (const [key, placedTool] of this.#known) {
+        if (isPutOff(placedTool)) this.#unsaid.add(`${placedTool.path}.defer_loading`);
+        this.#offered.add(key);
+      }
+    }
+    for (const [key, { path }] of this.#known) if (!this.#offered.has(key)) this.#unsaid.add(path);
+    return [...this.#known].filter(([key]) => this.#offered.has(key)).map(([, tool]) => tool);
+  }
+
+  #add(name: JsonValue | undefined): void {
+    if (typeof name === "string" && this.#known.has(name)) this.#offered.add(name);
+  }
+
+  #change({ type, tool = null }: JsonObject, path: string): void {
+    if (jsonType(tool) !== "object") throw invalidType(`${path}.tool`, "expected an object");
+    const { type: kind, name, definition } = tool as JsonObject;
+    if (type === "tool_addition" && kind === "tool_definition")
+      this.#define(definition ?? null, `${path}.tool.definition`);
+    else if (kind !== "tool_reference") this.#unsaid.add(path);
+    else if (type === "tool_addition") this.#add(name);
+    else if (typeof name === "string") this.#offered.delete(name);
+  }
+
+  #define(definition: JsonValue, path: string): void {
+    const tool = toolOf(definition, path);
+    const name = tool.name || path;
+    this.#known.set(name, { tool, path });
+    this.#offered.add(name);
+  }
+}
+
+function toolOf(json: JsonValue, path: string): MessageTool {
+  if (jsonType(json) !== "object") throw invalidType(path, "expected an object");
+  try {
+    return readMessage(MessageToolSchema, json, { lenient: false });
+  } catch (fault) {
+    if (!(fault instanceof WireFault)) throw fault;
+    const at = fault.path === "" ? path : `${path}.${fault.path}`;
+    throw fault.kind === "type" ? invalidType(at, fault.message) : invalidValue(at, fault.message);
+  }
+}

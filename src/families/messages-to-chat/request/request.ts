@@ -1,0 +1,81 @@
+/**
+ * A Messages request → the chat request.
+ *
+ * The bound goes as `max_tokens`, which every compatible server knows, clamped to what the model can put out: some
+ * clients ask every model for the most that any has. Of more than four stop texts the first four are kept, as many as
+ * chat has. The end user's id is cut like a tool's name. `metadata.simulate_…` reaches the embedded model's simulator
+ * as text, the one kind of value that chat's metadata holds.
+ */
+import type { CreateMessageRequest, MessageMetadata } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { invalidValue } from "../../../call/refusals.ts";
+import type { Work } from "../../../runtime/cooperative.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import type { TranslationContext } from "../../translation.ts";
+import { fieldsSet } from "../fields.ts";
+import { shortened, type ToolNames } from "../names.ts";
+import { conversationOf } from "./conversation.ts";
+import { reasoningEffortOf } from "./effort.ts";
+import { responseFormatOf } from "./format.ts";
+import { offeredTools } from "./offered-tools.ts";
+import { refuseLostThread } from "./thread.ts";
+import { toolChoiceOf, toolsOf } from "./tools.ts";
+
+/** Throws a Refusal. Puts the paths of what it leaves out into `unsaid`, where no table can tell. */
+export function* chatRequestOf(
+  request: CreateMessageRequest,
+  context: TranslationContext,
+  names: ToolNames,
+  unsaid: Set<string>,
+): Work<JsonObject> {
+  refuseLostThread(request);
+  for (let i = maxStops; i < request.stopSequences.length; i++) unsaid.add(`stop_sequences[${i}]`);
+  const stops = stopsOf(request);
+  const tools = toolsOf(yield* offeredTools(request, unsaid), names, unsaid);
+  const streamed = context.form === "stream";
+  return fieldsSet({
+    model: request.model,
+    messages: yield* conversationOf(request, {
+      names,
+      target: context.target,
+      readsSeals: context.reasoningItems !== undefined,
+      unsaid,
+    }),
+    max_tokens: maxTokensOf(request, context),
+    temperature: request.temperature,
+    top_p: request.topP,
+    stop: stops.length > 0 ? stops : undefined,
+    stream: streamed || undefined,
+    stream_options: streamed ? { include_usage: true } : undefined,
+    ...tools,
+    ...toolChoiceOf(request.toolChoice, tools.tools !== undefined, names, unsaid),
+    response_format: responseFormatOf(request.outputConfig?.format),
+    reasoning_effort: reasoningEffortOf(request, context.reasons, unsaid),
+    user: request.metadata?.userId === undefined ? undefined : shortened(request.metadata.userId),
+    metadata: simulationOf(request.metadata),
+  });
+}
+
+const maxStops = 4;
+
+/** Returns the stop texts that the chat request has. */
+export function stopsOf({ stopSequences }: CreateMessageRequest): string[] {
+  return stopSequences.slice(0, maxStops);
+}
+
+function maxTokensOf({ maxTokens }: CreateMessageRequest, context: TranslationContext): number | undefined {
+  if (maxTokens === 0) {
+    throw invalidValue("max_tokens", "the model behind this name has no prompt cache to warm; ask for at least 1");
+  }
+  return maxTokens === undefined ? undefined : Math.min(maxTokens, context.maxOutputTokens ?? maxTokens);
+}
+
+function simulationOf(metadata: MessageMetadata | undefined): JsonObject | undefined {
+  const asked = Object.entries(metadata?.extra ?? {}).filter(
+    ([key, value]) => key.startsWith("simulate_") && value !== null,
+  );
+  return asked.length > 0 ? Object.fromEntries(asked.map(([key, value]) => [key, textOf(value)])) : undefined;
+}
+
+function textOf(value: JsonValue): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,46 @@
+/**
+ * A tool_result block → a tool message, and what a tool message cannot hold.
+ *
+ * Chat has no word for a tool that failed: the text begins with `Error: `.
+ */
+import { missingField } from "../../../call/refusals.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import { ownId } from "../../call-signature.ts";
+import { isText, type PlacedBlock, partsOf, placed, textPart } from "./content.ts";
+
+export interface ToolResult {
+  readonly message: JsonObject;
+  /** Images and files, after a line that says whose they are; for the user's message that follows. */
+  readonly attached: readonly JsonObject[];
+}
+
+export function toolResultOf({ block, path }: PlacedBlock): ToolResult {
+  if (!block.toolUseId) throw missingField(`${path}.tool_use_id`);
+  const toolUseId = ownId(block.toolUseId);
+  const parts = partsOfResult({ block, path });
+  const text = parts
+    .filter(isText)
+    .map((part) => part.text as string)
+    .join("\n");
+  const others = parts.filter((part) => !isText(part));
+  return {
+    message: { role: "tool", tool_call_id: toolUseId, content: block.isError ? failed(text) : text },
+    attached: others.length === 0 ? [] : [textPart(`Attached to the result of ${toolUseId}:`), ...others],
+  };
+}
+
+function partsOfResult({ block: { content }, path }: PlacedBlock): JsonObject[] {
+  switch (content.case) {
+    case "contentText":
+      return [textPart(content.value)];
+    case "contentBlocks":
+      return placed(content.value.blocks, `${path}.content`).flatMap(partsOf);
+    case "contentObject":
+      return [textPart(JSON.stringify(content.value))];
+  }
+  return [];
+}
+
+function failed(text: string): string {
+  return text === "" ? "Error" : `Error: ${text}`;
+}

@@ -1,0 +1,83 @@
+/**
+ * The tools on offer and the choice among them.
+ *
+ * The caller's own tools become functions. Of the vendor's tools, web search has a counterpart; any other is refused
+ * by name, for the model would be told of a tool that nobody runs.
+ */
+import {
+  type MessageTool,
+  type MessageToolChoice,
+  MessageToolChoiceType,
+} from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { invalidValue, missingField } from "../../../call/refusals.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { fieldsSet } from "../fields.ts";
+import type { ToolNames } from "../names.ts";
+import type { PlacedTool } from "./offered-tools.ts";
+
+/** Returns `tools` and `web_search_options`, as far as there are any. Puts the paths of what it leaves out into `unsaid`. */
+export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, unsaid: Set<string>): JsonObject {
+  const functions: JsonObject[] = [];
+  let search: JsonObject | undefined;
+  for (const { tool, path } of tools) {
+    if (tool.type === undefined || tool.type === "custom") functions.push(functionTool(tool, path, names));
+    else if (tool.type.startsWith("web_search_")) {
+      if (search) unsaid.add(path);
+      search ??= searchOptions(tool);
+    } else throw invalidValue(path, `the model behind this name has no tool of type '${tool.type}'`);
+  }
+  return fieldsSet({ tools: functions.length > 0 ? functions : undefined, web_search_options: search });
+}
+
+function functionTool(tool: MessageTool, path: string, names: ToolNames): JsonObject {
+  const { name, description, inputSchema, strict } = tool;
+  if (!name) throw missingField(`${path}.name`);
+  const parameters = parametersOf(inputSchema ?? {});
+  return { type: "function", function: fieldsSet({ name: names.toChat(name), description, parameters, strict }) };
+}
+
+/** OpenAI wants `properties` in the schema of an object, the Messages API does not. */
+function parametersOf(schema: JsonObject): JsonObject {
+  const isObject = schema.type === undefined ? Object.keys(schema).length === 0 : schema.type === "object";
+  return isObject && schema.properties === undefined ? { type: "object", properties: {}, ...schema } : schema;
+}
+
+function searchOptions({ extra }: MessageTool): JsonObject {
+  const place = extra?.user_location as JsonObject | null | undefined;
+  if (typeof place !== "object" || place === null) return {};
+  const { city, region, country, timezone } = place as Record<string, JsonValue | undefined>;
+  return { user_location: { type: "approximate", approximate: fieldsSet({ city, region, country, timezone }) } };
+}
+
+/**
+ * Returns `tool_choice` and `parallel_tool_calls`. Without functions to choose from chat takes neither: then a choice
+ * that demands a call, and one of a word that nobody knows, are put into `unsaid`.
+ */
+export function toolChoiceOf(
+  choice: MessageToolChoice | undefined,
+  hasFunctions: boolean,
+  names: ToolNames,
+  unsaid: Set<string>,
+): JsonObject {
+  if (!choice) return {};
+  const chosen = choiceWord(choice, names);
+  if (chosen === undefined || (!hasFunctions && chosen !== "auto" && chosen !== "none")) unsaid.add("tool_choice");
+  if (!hasFunctions) return {};
+  const one = choice.disableParallelToolUse === true && chosen !== "none";
+  return fieldsSet({ tool_choice: chosen, parallel_tool_calls: one ? false : undefined });
+}
+
+function choiceWord({ type, name }: MessageToolChoice, names: ToolNames): JsonValue | undefined {
+  switch (type) {
+    case MessageToolChoiceType.AUTO:
+      return "auto";
+    case MessageToolChoiceType.ANY:
+      return "required";
+    case MessageToolChoiceType.NONE:
+      return "none";
+    case MessageToolChoiceType.TOOL:
+      if (!name) throw missingField("tool_choice.name");
+      return { type: "function", function: { name: names.toChat(name) } };
+  }
+  return undefined;
+}

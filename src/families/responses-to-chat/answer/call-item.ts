@@ -1,0 +1,104 @@
+/**
+ * A call of a tool, as an item of the kind that its caller knows: of a function, of a custom tool, of a search for tools.
+ *
+ * Arguments of functions, and free text that comes as such, are told piece by piece. Free text that comes as the one argument
+ * of a function is read when it is whole, and so is what is searched for, which is an object.
+ */
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import type { CallerTool } from "../tool-names.ts";
+import { added, done, type Item, type ItemStatus } from "./items.ts";
+
+const kinds = {
+  function: { type: "function_call", prefix: "fc" },
+  custom: { type: "custom_tool_call", prefix: "ctc" },
+  tool_search: { type: "tool_search_call", prefix: "tsc" },
+} as const;
+
+export class CallItem implements Item {
+  readonly #index: number;
+  readonly #id: string;
+  readonly #tool: CallerTool;
+  readonly #callId: string;
+  /** Whether its pieces are told as they come. */
+  readonly #isPlain: boolean;
+  #input = "";
+
+  constructor(index: number, answerId: string, tool: CallerTool, callId: string) {
+    this.#index = index;
+    this.#id = `${kinds[tool.kind].prefix}_${answerId}_${index}`;
+    this.#tool = tool;
+    this.#callId = callId;
+    this.#isPlain = tool.kind !== "tool_search" && !tool.isWrapped;
+  }
+
+  begin(): JsonObject[] {
+    return [added(this, this.#index)];
+  }
+
+  say(delta: string): JsonObject[] {
+    if (delta === "") return [];
+    this.#input += delta;
+    return this.#isPlain ? [this.#event("delta", { delta })] : [];
+  }
+
+  end(status: ItemStatus): JsonObject[] {
+    const { kind, name } = this.#tool;
+    const last = done(this, this.#index, status);
+    if (kind === "tool_search") return [last];
+    if (kind === "custom") {
+      const input = this.#text();
+      const late = this.#isPlain || input === "" ? [] : [this.#event("delta", { delta: input })];
+      return [...late, this.#event("done", { input }), last];
+    }
+    // Clients read the arguments of every finished call as JSON.
+    const rest = this.#input.trim() === "" && status === "completed" ? this.say("{}") : [];
+    return [...rest, this.#event("done", { name, arguments: this.#input }), done(this, this.#index, status)];
+  }
+
+  json(status: ItemStatus): JsonObject {
+    const { kind, name, namespace } = this.#tool;
+    const { type } = kinds[kind];
+    const call = { id: this.#id, type, status, call_id: this.#callId };
+    if (kind === "tool_search") return { ...call, execution: "client", arguments: argumentsIn(this.#input) };
+    if (kind === "custom") {
+      // Until it is whole, the text is still wrapped.
+      const input = this.#isPlain || status !== "in_progress" ? this.#text() : "";
+      return fieldsSet({ ...call, name, namespace, input });
+    }
+    return fieldsSet({ ...call, name, namespace, arguments: this.#input });
+  }
+
+  #text(): string {
+    return this.#isPlain ? this.#input : unwrapped(this.#input);
+  }
+
+  #event(what: "delta" | "done", more: JsonObject): JsonObject {
+    const about = this.#tool.kind === "custom" ? "custom_tool_call_input" : "function_call_arguments";
+    return { type: `response.${about}.${what}`, item_id: this.#id, output_index: this.#index, ...more };
+  }
+}
+
+/** Models may call the one argument otherwise, or write the text as it is. */
+function unwrapped(text: string): string {
+  const value = parsed(text);
+  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return text;
+  const members = Object.values(value);
+  const [only] = members;
+  if (typeof value.input === "string") return value.input;
+  return members.length === 1 && typeof only === "string" ? only : members.length === 0 ? "" : text;
+}
+
+function argumentsIn(text: string): JsonObject {
+  const value = parsed(text);
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The items of an answer, from their beginning to their end → the events that tell of them.
+ *
+ * Each writes its own events, without their numbers, and knows itself as JSON at any time. Ids hold the answer's, so
+ * that an item can be found again.
+ */
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import { sealed } from "../seal.ts";
+
+export type ItemStatus = "in_progress" | "completed" | "incomplete";
+
+/** An item that has begun. */
+export interface Item {
+  begin(): JsonObject[];
+  end(status: ItemStatus): JsonObject[];
+  /** Returns the item as it stands. */
+  json(status: ItemStatus): JsonObject;
+}
+
+export function added(item: Item, output_index: number): JsonObject {
+  return { type: "response.output_item.added", output_index, item: item.json("in_progress") };
+}
+
+export function done(item: Item, output_index: number, status: ItemStatus): JsonObject {
+  return { type: "response.output_item.done", output_index, item: item.json(status) };
+}
+
+/** Reasoning: all that the vendor shows of it is one summary. */
+export class ReasoningItem implements Item {
+  readonly #index: number;
+  readonly #id: string;
+  #text = "";
+  readonly #blocks: JsonValue[] = [];
+
+  constructor(index: number, answerId: string) {
+    this.#index = index;
+    this.#id = `rs_${answerId}_${index}`;
+  }
+
+  begin(): JsonObject[] {
+    return [added(this, this.#index)];
+  }
+
+  say(delta: string): JsonObject[] {
+    if (delta === "") return [];
+    const part = { type: "summary_text", text: "" };
+    const opening = this.#text === "" ? [this.#event("response.reasoning_summary_part.added", { part })] : [];
+    this.#text += delta;
+    return [...opening, this.#event("response.reasoning_summary_text.delta", { delta })];
+  }
+
+  /** Keeps what the vendor has signed. */
+  seal(blocks: readonly JsonValue[]): void {
+    this.#blocks.push(...blocks);
+  }
+
+  end(status: ItemStatus): JsonObject[] {
+    const text = this.#text;
+    const part = { type: "summary_text", text };
+    const closing = [
+      this.#event("response.reasoning_summary_text.done", { text }),
+      this.#event("response.reasoning_summary_part.done", { part }),
+    ];
+    return [...(text === "" ? [] : closing), done(this, this.#index, status)];
+  }
+
+  json(status: ItemStatus): JsonObject {
+    return fieldsSet({
+      id: this.#id,
+      type: "reasoning",
+      status,
+      summary: this.#text === "" ? [] : [{ type: "summary_text", text: this.#text }],
+      encrypted_content: this.#blocks.length > 0 ? sealed(this.#blocks) : undefined,
+    });
+  }
+
+  #event(type: string, more: JsonObject): JsonObject {
+    return { type, item_id: this.#id, output_index: this.#index, summary_index: 0, ...more };
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * What a chat model says, piece by piece → the items of a response and the events that tell of them.
+ *
+ * Reasoning and messages follow one another: each ends when the model goes on to something else. Calls stay open until
+ * the answer ends, for their pieces may come in any order. The same pieces make the same items, whole or streamed.
+ */
+import type { AssistantMessage, LogProbs } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { sealedSignature, signedId } from "../../call-signature.ts";
+import { spokenIn } from "../../messages-to-chat/answer/spoken.ts";
+import type { ToolNames } from "../tool-names.ts";
+import { CallItem } from "./call-item.ts";
+import { Calls } from "./calls.ts";
+import { type Item, type ItemStatus, ReasoningItem } from "./items.ts";
+import { MessageItem } from "./message.ts";
+
+export class Output {
+  readonly #answerId: string;
+  readonly #items: Item[] = [];
+  readonly #calls: Calls;
+  /** Items by their place, as they ended. */
+  readonly #ended = new Map<Item, JsonObject>();
+  #prose: ReasoningItem | MessageItem | undefined;
+  readonly #target: string | undefined;
+  #signature = "";
+  refused = false;
+
+  constructor(answerId: string, names: ToolNames, target: string | undefined) {
+    this.#answerId = answerId;
+    this.#target = target;
+    this.#calls = new Calls((id, name, signature) => {
+      const index = this.#items.length;
+      const own = id || `call_${answerId}_${index}`;
+      const item = new CallItem(index, answerId, names.callerTool(name), signedId(own, signature, target));
+      this.#items.push(item);
+      return item;
+    });
+  }
+
+  take(message: AssistantMessage | undefined, logprobs: LogProbs | undefined): JsonObject[] {
+    const { reasoning, text, refusal, calls, signature } = spokenIn(message);
+    const blocks = message?.extra?.thinking_blocks;
+    const events = [...this.#reason(reasoning, Array.isArray(blocks) ? blocks : [])];
+    events.push(...this.#say(text, logprobs, refusal));
+    if (message && this.#prose instanceof MessageItem) events.push(...this.#prose.cite(message.annotations));
+    if (signature !== "") this.#sign(signature);
+    if (calls.length > 0) events.push(...this.#endProse("completed"));
+    for (const call of calls) events.push(...this.#calls.take(call));
+    return events;
+  }
+
+  /** Ends what is open. `status` is that of the last item. */
+  end(status: ItemStatus): JsonObject[] {
+    const events = this.#calls.end();
+    const open = this.#items.filter((item) => !this.#ended.has(item));
+    const last = this.#items.at(-1);
+    for (const item of open) events.push(...this.#end(item, item === last ? status : "completed"));
+    return events;
+  }
+
+  /** Returns the items that have ended. */
+  json(): JsonObject[] {
+    return this.#items.map((item) => this.#ended.get(item)).filter((json) => json !== undefined);
+  }
+
+  #reason(text: string, blocks: readonly JsonValue[]): JsonObject[] {
+    if (text === "" && blocks.length === 0) return [];
+    const events: JsonObject[] = [];
+    let item = this.#prose;
+    if (!(item instanceof ReasoningItem)) {
+      item = new ReasoningItem(this.#items.length, this.#answerId);
+      events.push(...this.#begin(item));
+    }
+    item.seal(blocks);
+    return [...events, ...item.say(text)];
+  }
+
+  #say(text: string, logprobs: LogProbs | undefined, refusal: string): JsonObject[] {
+    if (text === "" && refusal === "") return [];
+    this.refused ||= refusal !== "";
+    const events: JsonObject[] = [];
+    let item = this.#prose;
+    if (!(item instanceof MessageItem)) {
+      item = new MessageItem(this.#items.length, this.#answerId);
+      item.sign(this.#signature);
+      events.push(...this.#begin(item));
+    }
+    return [...events, ...item.say(text, logprobs), ...item.refuse(refusal)];
+  }
+
+  /** A signature may come before its text. */
+  #sign(signature: string): void {
+    this.#signature = sealedSignature(signature, this.#target);
+    if (this.#prose instanceof MessageItem) this.#prose.sign(this.#signature);
+  }
+
+  #begin(item: ReasoningItem | MessageItem): JsonObject[] {
+    const ended = this.#endProse("completed");
+    this.#items.push(item);
+    this.#prose = item;
+    return [...ended, ...item.begin()];
+  }
+
+  #endProse(status: ItemStatus): JsonObject[] {
+    const item = this.#prose;
+    this.#prose = undefined;
+    return item ? this.#end(item, status) : [];
+  }
+
+  #end(item: Item, status: ItemStatus): JsonObject[] {
+    const events = item.end(status);
+    this.#ended.set(item, item.json(status));
+    return events;
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The response object, as it stands at any time: what was asked for, with every key that clients know, and what came of
+ * it so far.
+ */
+import type { CreateResponseRequestSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import type { Wire } from "../../../wire/wire.ts";
+import { type CountedChat, inputOf } from "../../counted.ts";
+import type { TranslationContext } from "../../translation.ts";
+import { asksToCompact } from "../compaction.ts";
+import type { ToolNames } from "../tool-names.ts";
+import type { ItemStatus } from "./items.ts";
+
+/** What a response has from the call that it answers. */
+export interface Origin {
+  readonly answerId: string;
+  /** Seconds since 1970. */
+  readonly createdAt: number;
+  readonly asked: JsonObject;
+  readonly names: ToolNames;
+  /** The model's name at its upstream. */
+  readonly target: string | undefined;
+  /** Whether the answer is the item that stands for the conversation. */
+  readonly compacts: boolean;
+}
+
+export function originOf(
+  request: Wire<typeof CreateResponseRequestSchema>,
+  { answerId, now, target }: TranslationContext,
+  names: ToolNames,
+): Origin {
+  return { answerId, createdAt: now, asked: request.json(), names, target, compacts: asksToCompact(request.message()) };
+}
+
+/** What came of it. */
+export interface Progress {
+  readonly status: ItemStatus;
+  readonly incomplete: string | undefined;
+  /** As the upstream names it, if it does. */
+  readonly model: string;
+  readonly serviceTier: string | undefined;
+  readonly output: readonly JsonObject[];
+  readonly usage: JsonObject | null;
+}
+
+export function responseJson(
+  { answerId, createdAt, asked }: Pick<Origin, "answerId" | "createdAt" | "asked">,
+  progress: Progress,
+): JsonObject {
+  const { status, incomplete, model, serviceTier, output, usage } = progress;
+  const echo = (key: string, otherwise: JsonValue = null): JsonValue => asked[key] ?? otherwise;
+  return {
+    id: `resp_${answerId}`,
+    object: "response",
+    created_at: createdAt,
+    status,
+    background: false,
+    error: null,
+    incomplete_details: incomplete === undefined ? null : { reason: incomplete },
+    instructions: echo("instructions"),
+    max_output_tokens: echo("max_output_tokens"),
+    max_tool_calls: echo("max_tool_calls"),
+    model: model || echo("model", ""),
+    output: [...output],
+    parallel_tool_calls: echo("parallel_tool_calls", true),
+    previous_response_id: echo("previous_response_id"),
+    prompt_cache_key: echo("prompt_cache_key"),
+    reasoning: { effort: null, summary: null, ...(asked.reasoning as JsonObject | null) },
+    safety_identifier: echo("safety_identifier"),
+    service_tier: serviceTier ?? "default",
+    store: echo("store", true),
+    temperature: echo("temperature", 1),
+    text: { format: { type: "text" }, ...(asked.text as JsonObject | null) },
+    tool_choice: echo("tool_choice", "auto"),
+    tools: echo("tools", []),
+    top_logprobs: echo("top_logprobs", 0),
+    top_p: echo("top_p", 1),
+    truncation: "disabled",
+    usage,
+    user: echo("user"),
+    metadata: echo("metadata", {}),
+  };
+}
+
+/** Returns the parts that a chat answer used, as a response tells them. An upstream that tells no usage counts as zero. */
+export function usageJson({ parts }: CountedChat): JsonObject {
+  const { cacheRead, cacheWrite, output, reasoning } = parts;
+  const input = inputOf(parts);
+  return {
+    input_tokens: input,
+    input_tokens_details: {
+      cached_tokens: cacheRead,
+      ...(cacheWrite === 0 ? {} : { cache_write_tokens: cacheWrite }),
+    },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+  };
+}

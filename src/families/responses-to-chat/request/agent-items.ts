@@ -1,0 +1,50 @@
+/** Items that coding agents send, and whose words a chat model has to be told. */
+import type { ResponseContentPart, ResponseItem } from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import { missingField } from "../../../call/refusals.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { ownId } from "../../call-signature.ts";
+import type { ToolNames } from "../tool-names.ts";
+import { contentOf, isText } from "./content.ts";
+
+/**
+ * Returns what one agent tells another. What the sender's model wrote into an argument that its vendor would have hidden comes
+ * as `encrypted_content`: from a chat model it is plain, and mostly the whole task.
+ */
+export function agentMessage({ content, extra }: ResponseItem, path: string): JsonValue {
+  if (content.case === "contentText") return signedBy(extra, content.value);
+  const parts = content.value?.parts ?? [];
+  const isPlain = parts.every((part) => isText(part) || isHidden(part));
+  const said = parts.map((part) => (isHidden(part) ? hiddenText(part) : (part.text ?? ""))).join("");
+  return isPlain ? signedBy(extra, said) : contentOf(parts, `${path}.content`);
+}
+
+function isHidden({ extra }: ResponseContentPart): boolean {
+  return extra?.type === "encrypted_content";
+}
+
+function hiddenText({ extra }: ResponseContentPart): string {
+  return typeof extra?.encrypted_content === "string" ? extra.encrypted_content : "";
+}
+
+function signedBy(extra: JsonObject | undefined, text: string): string {
+  const author = extra?.author;
+  return typeof author !== "string" || author === "" || text.includes(author) ? text : `From ${author}:\n\n${text}`;
+}
+
+/** Returns what a search for tools has found: they are offered from now on. */
+export function searchResult({ callId, extra }: ResponseItem, path: string, names: ToolNames): JsonObject {
+  if (!callId) throw missingField(`${path}.call_id`);
+  const found = toolsFound(extra?.tools ?? []).map(([namespace, name]) => names.chatNameOf(namespace, name));
+  const content = found.length > 0 ? `These tools can be called now: ${found.join(", ")}` : "No tools were found.";
+  return { role: "tool", tool_call_id: ownId(callId), content };
+}
+
+function toolsFound(tools: JsonValue, namespace?: string): [namespace: string | undefined, name: string][] {
+  if (!Array.isArray(tools)) return [];
+  return tools.flatMap((tool) => {
+    const { type, name, tools: members } = (tool ?? {}) as JsonObject;
+    if (typeof name !== "string") return [];
+    const isNamespace = type === "namespace" && namespace === undefined;
+    return isNamespace ? toolsFound(members ?? [], name) : [[namespace, name] as [string | undefined, string]];
+  });
+}

@@ -1,0 +1,69 @@
+/**
+ * The parts of an item → the parts of a chat message: texts, images, files, sound.
+ *
+ * What only a vendor that keeps files can fetch (an image by its id, a file by its address) is refused by its path: a
+ * model that never saw it would answer as if it had. What vendors add to a part goes on with it.
+ */
+import {
+  type ResponseContentPart,
+  ResponseContentPartType as Type,
+} from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import { invalidValue } from "../../../call/refusals.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { fieldsSet } from "../../messages-to-chat/fields.ts";
+
+export function isText({ type }: ResponseContentPart): boolean {
+  return type === Type.INPUT_TEXT || type === Type.OUTPUT_TEXT || type === Type.TEXT;
+}
+
+/** Returns the content of a chat message: plain text where it is no more than that. */
+export function contentOf(parts: readonly ResponseContentPart[], path: string): JsonValue {
+  const made = parts.map((part, i) => chatPart(part, `${path}[${i}]`));
+  const [first] = made;
+  if (made.length === 0) return "";
+  return made.length === 1 && first?.type === "text" && Object.keys(first).length === 2 ? (first.text as string) : made;
+}
+
+/** Throws a Refusal for what no chat message can hold. */
+export function chatPart(part: ResponseContentPart, path: string): JsonObject {
+  if (isText(part)) return { ...kept(part), type: "text", text: part.text ?? "" };
+  switch (part.type) {
+    case Type.INPUT_IMAGE:
+      return imagePart(part, path);
+    case Type.INPUT_FILE:
+      return filePart(part, path);
+    case Type.INPUT_AUDIO: {
+      const { data, format } = part.inputAudio ?? {};
+      return { ...kept(part), type: "input_audio", input_audio: fieldsSet({ data, format }) };
+    }
+    case Type.REFUSAL:
+      return { type: "text", text: part.refusal ?? "" };
+  }
+  throw invalidValue(`${path}.type`, "the model behind this name cannot be given this kind of content here");
+}
+
+function imagePart(part: ResponseContentPart, path: string): JsonObject {
+  const { imageUrl: url, detail } = part;
+  if (url === undefined) {
+    throw invalidValue(path, "the model behind this name takes an image by its `image_url` only");
+  }
+  return { ...kept(part), type: "image_url", image_url: fieldsSet({ url, detail }) };
+}
+
+function filePart(part: ResponseContentPart, path: string): JsonObject {
+  const { filename, fileData: file_data, fileId: file_id } = part;
+  if (file_data === undefined && file_id === undefined) {
+    throw invalidValue(path, "the model behind this name takes a file by its `file_data` only");
+  }
+  return { ...kept(part), type: "file", file: fieldsSet({ filename, file_data, file_id }) };
+}
+
+/** Nulls and empty lists say nothing. */
+function kept({ extra }: ResponseContentPart): JsonObject {
+  const entries = Object.entries(extra ?? {});
+  return Object.fromEntries(entries.filter(([, value]) => (typeof value === "object" ? isFilled(value) : true)));
+}
+
+function isFilled(value: JsonValue): boolean {
+  return value !== null && Object.keys(value).length > 0;
+}

@@ -1,0 +1,168 @@
+/**
+ * Instructions and items → the messages of a chat.
+ *
+ * What the model made between two messages of others is one message of its own (`turn.ts`). A tool's result holds text
+ * only: its images and files come after all results in a row, in a message of the user's that says whose they are.
+ * Items of kinds that only their vendor knows are left out and named. References have been resolved before.
+ */
+import { Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import {
+  type CreateResponseRequest,
+  type ResponseItem,
+  ResponseItemType as Type,
+} from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import { invalidValue, itemNotFound, missingField } from "../../../call/refusals.ts";
+import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import { ownId } from "../../call-signature.ts";
+import { isCompacted, isTrigger, summaryMessage, summaryWish } from "../compaction.ts";
+import { agentMessage, searchResult } from "./agent-items.ts";
+import { chatPart, contentOf, isText } from "./content.ts";
+import { type Talk, Turn } from "./turn.ts";
+
+/** Throws a Refusal for what a chat model must not do without. */
+export function* conversationOf({ instructions, input }: CreateResponseRequest, talk: Talk): Work<JsonObject[]> {
+  const conversation = new Conversation(talk);
+  if (instructions) conversation.add({ role: "system", content: instructions });
+  if (input.case === "inputText") conversation.add({ role: "user", content: input.value });
+  const items = input.case === "inputItems" ? input.value.items : [];
+  let before: ResponseItem | undefined;
+  for (const [i, item] of items.entries()) {
+    if (before) conversation.take(before, `input[${i - 1}]`, item);
+    before = item;
+    if (i % aTurn === aTurn - 1) yield;
+  }
+  if (before) conversation.take(before, `input[${items.length - 1}]`, undefined);
+  return conversation.end();
+}
+
+const roles: Readonly<Partial<Record<Role, string>>> = {
+  [Role.SYSTEM]: "system",
+  [Role.DEVELOPER]: "developer",
+  [Role.USER]: "user",
+};
+
+class Conversation {
+  readonly #talk: Talk;
+  #messages: JsonObject[] = [];
+  #turn: Turn | undefined;
+  /** What came with the results of the last tools besides text. */
+  #attached: JsonObject[] = [];
+
+  constructor(talk: Talk) {
+    this.#talk = talk;
+  }
+
+  add(message: JsonObject): void {
+    this.#endTurn();
+    this.#endResults();
+    this.#messages.push(message);
+  }
+
+  end(): JsonObject[] {
+    this.#endTurn();
+    this.#endResults();
+    return this.#messages.length > 0 ? this.#messages : [{ role: "user", content: "" }];
+  }
+
+  take(item: ResponseItem, path: string, next?: ResponseItem): void {
+    switch (item.type) {
+      case Type.FUNCTION_CALL:
+      case Type.CUSTOM_TOOL_CALL:
+        this.#turnFor(path).call(item, path);
+        return;
+      case Type.FUNCTION_CALL_OUTPUT:
+      case Type.CUSTOM_TOOL_CALL_OUTPUT:
+        this.#result(item, path);
+        return;
+      case Type.REASONING:
+        this.#turnFor(path, true).reason(item, path);
+        return;
+      case Type.ITEM_REFERENCE:
+        throw itemNotFound(item.id ?? "");
+    }
+    if (isTrigger(item)) this.#compact(path, next);
+    else if (isCompacted(item)) this.#summary(item, path);
+    else if (typeof item.extra?.type === "string") this.#other(item, item.extra.type, path);
+    else this.#message(item, path);
+  }
+
+  /** Asks for a summary, or where it has been made already forgets what it stands for. */
+  #compact(path: string, next: ResponseItem | undefined): void {
+    if (!next) {
+      this.add(summaryWish());
+      return;
+    }
+    if (!isCompacted(next)) throw invalidValue(path, "it has to be the last item");
+    this.#endTurn();
+    this.#attached = [];
+    this.#messages = this.#messages.filter(({ role }) => role === "system" || role === "developer");
+  }
+
+  #summary(item: ResponseItem, path: string): void {
+    const message = summaryMessage(item);
+    if (message) this.add(message);
+    else this.#talk.dropped.add(path);
+  }
+
+  /** Takes an item of a kind that only some clients know. */
+  #other(item: ResponseItem, type: string, path: string): void {
+    switch (type) {
+      case "additional_tools":
+        return;
+      case "tool_search_call":
+        this.#turnFor(path).call(item, path);
+        return;
+      case "tool_search_output":
+        this.#endTurn();
+        this.#messages.push(searchResult(item, path, this.#talk.names));
+        return;
+      case "agent_message":
+        this.add({ role: "user", content: agentMessage(item, path) });
+        return;
+    }
+    this.#talk.dropped.add(path);
+  }
+
+  #message(item: ResponseItem, path: string): void {
+    const { role, content } = item;
+    if (role === Role.ASSISTANT) {
+      this.#turnFor(path, true).say(item);
+      return;
+    }
+    if (role === undefined) throw missingField(`${path}.role`);
+    const word = roles[role];
+    if (!word) throw invalidValue(`${path}.role`, "expected user, assistant, system or developer");
+    const said = content.case === "contentParts" ? contentOf(content.value.parts, `${path}.content`) : content.value;
+    this.add({ role: word, content: said ?? "" });
+  }
+
+  #turnFor(path: string, begins = false): Turn {
+    if (begins && this.#turn?.isClosed) this.#endTurn();
+    this.#endResults();
+    this.#turn ??= new Turn(path, this.#talk);
+    return this.#turn;
+  }
+
+  #result({ callId: signed, output }: ResponseItem, path: string): void {
+    if (!signed) throw missingField(`${path}.call_id`);
+    const callId = ownId(signed);
+    this.#endTurn();
+    const parts = output.case === "outputParts" ? output.value.parts : [];
+    const text = output.case === "outputText" ? output.value : parts.filter(isText).map((part) => part.text ?? "");
+    this.#messages.push({ role: "tool", tool_call_id: callId, content: [text].flat().join("\n") });
+    const others = parts.flatMap((part, i) => (isText(part) ? [] : [chatPart(part, `${path}.output[${i}]`)]));
+    if (others.length === 0) return;
+    this.#attached.push({ type: "text", text: `Attached to the result of ${callId}:` }, ...others);
+  }
+
+  #endTurn(): void {
+    if (this.#turn) this.#messages.push(...this.#turn.message());
+    this.#turn = undefined;
+  }
+
+  #endResults(): void {
+    if (this.#attached.length > 0) this.#messages.push({ role: "user", content: this.#attached });
+    this.#attached = [];
+  }
+}

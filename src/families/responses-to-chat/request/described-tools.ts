@@ -1,0 +1,80 @@
+/**
+ * All tools that a request describes, wherever it does: in `tools`, in items that add some later (`additional_tools`), and in
+ * what a search for tools has found (`tool_search_output`). Those of a namespace come one by one.
+ */
+import {
+  type CreateResponseRequest,
+  type ResponseItem,
+  type ResponseTool,
+  ResponseToolSchema,
+} from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import { invalidType, invalidValue, missingField } from "../../../call/refusals.ts";
+import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import { WireFault } from "../../../wire/fault.ts";
+import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
+import { readMessage } from "../../../wire/read.ts";
+
+export interface DescribedTool {
+  readonly tool: ResponseTool;
+  readonly path: string;
+  readonly namespace: string | undefined;
+  /** What the namespace says of all its tools; with the first of them. */
+  readonly about?: string | undefined;
+  /** Whether it may have been described before. */
+  readonly isAgain: boolean;
+}
+
+/** The kinds of items that describe tools. */
+export function describesTools({ extra }: ResponseItem): boolean {
+  return extra?.type === "additional_tools" || extra?.type === "tool_search_output";
+}
+
+/** Throws a Refusal. */
+export function* describedTools({ tools, input }: CreateResponseRequest): Work<DescribedTool[]> {
+  const described = tools.flatMap((tool, i) => withMembers(tool, `tools[${i}]`, false));
+  const items = input.case === "inputItems" ? input.value.items : [];
+  for (const [i, item] of items.entries()) {
+    if (i % aTurn === aTurn - 1) yield;
+    if (!describesTools(item)) continue;
+    for (const [k, tool] of listIn(item.extra, `input[${i}]`).entries()) {
+      const path = `input[${i}].tools[${k}]`;
+      described.push(...withMembers(toolOf(tool, path), path, true));
+    }
+  }
+  yield;
+  return described;
+}
+
+function withMembers(tool: ResponseTool, path: string, isAgain: boolean): DescribedTool[] {
+  if (!isNamespace(tool)) return [{ tool, path, namespace: undefined, isAgain }];
+  const { name, description, extra } = tool;
+  if (!name) throw missingField(`${path}.name`);
+  return listIn(extra, path).map((json, i) => {
+    const at = `${path}.tools[${i}]`;
+    const member = toolOf(json, at);
+    if (isNamespace(member)) throw invalidValue(`${at}.type`, "a namespace holds functions and custom tools");
+    return { tool: member, path: at, namespace: name, about: i === 0 ? description : undefined, isAgain };
+  });
+}
+
+function isNamespace({ extra }: ResponseTool): boolean {
+  return extra?.type === "namespace";
+}
+
+function listIn(extra: JsonObject | undefined, path: string): JsonValue[] {
+  const tools = extra?.tools ?? null;
+  if (tools === null) throw missingField(`${path}.tools`);
+  if (!Array.isArray(tools)) throw invalidType(`${path}.tools`, "expected a list of tools");
+  return tools;
+}
+
+function toolOf(json: JsonValue, path: string): ResponseTool {
+  if (jsonType(json) !== "object") throw invalidType(path, "expected an object");
+  try {
+    return readMessage(ResponseToolSchema, json, { lenient: false });
+  } catch (fault) {
+    if (!(fault instanceof WireFault)) throw fault;
+    const at = fault.path === "" ? path : `${path}.${fault.path}`;
+    throw fault.kind === "type" ? invalidType(at, fault.message) : invalidValue(at, fault.message);
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The choice among the tools on offer. One that demands a tool which its vendor runs itself is refused.
+ *
+ * A choice names a tool of a namespace by both names, or by `namespace.name`. Servers that know no more than every server does
+ * know no list of allowed tools either: they are offered those alone.
+ */
+import { ToolChoiceMode, ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import type { CreateResponseRequest, ResponseToolChoice } from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import { invalidValue, missingField } from "../../../call/refusals.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import type { Dropped } from "../../chat-to-messages/request/dropped.ts";
+import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import type { Toolset } from "./tools.ts";
+
+/** Returns `tools`, `tool_choice` and `parallel_tool_calls`, as far as there are any. Throws a Refusal. */
+export function chosenTools(
+  request: CreateResponseRequest,
+  set: Toolset,
+  customTools: boolean | undefined,
+  dropped: Dropped,
+): JsonObject {
+  const { allowed, choice } = choiceOf(request, set, customTools, dropped);
+  const tools = [...set.offered].filter(([name]) => allowed?.has(name) ?? true).map(([, tool]) => tool);
+  if (tools.length > 0) {
+    return fieldsSet({ tools, tool_choice: choice, parallel_tool_calls: request.parallelToolCalls });
+  }
+  // Chat takes neither without tools.
+  if (choice !== undefined && choice !== "auto" && choice !== "none") dropped.add("tool_choice");
+  return {};
+}
+
+interface Choice {
+  readonly choice: JsonValue | undefined;
+  /** The chat names of the only tools that are offered. */
+  readonly allowed?: ReadonlySet<string>;
+}
+
+const modes: Readonly<Partial<Record<ToolChoiceMode, string>>> = {
+  [ToolChoiceMode.NONE]: "none",
+  [ToolChoiceMode.AUTO]: "auto",
+  [ToolChoiceMode.REQUIRED]: "required",
+};
+
+function choiceOf(
+  { toolChoice }: CreateResponseRequest,
+  set: Toolset,
+  customTools: boolean | undefined,
+  dropped: Dropped,
+): Choice {
+  if (toolChoice.case === "toolChoiceMode") return { choice: modes[toolChoice.value] };
+  if (toolChoice.case !== "toolChoiceNamed") return { choice: undefined };
+  const { type, mode, tools } = toolChoice.value;
+  if (type !== ToolType.ALLOWED_TOOLS) return { choice: chosen(set, chatNameOf(toolChoice.value, "tool_choice", set)) };
+  const names = new Set<string>();
+  for (const [i, tool] of tools.entries()) {
+    const path = `tool_choice.tools[${i}]`;
+    if (!isOwn(tool)) dropped.add(path);
+    else names.add(chatNameOf(tool, path, set));
+  }
+  const word = modes[mode ?? ToolChoiceMode.AUTO] ?? "auto";
+  if (customTools === false) return { choice: word, allowed: names };
+  const allowed = [...names].map((name) => chosen(set, name));
+  return { choice: { type: "allowed_tools", allowed_tools: { mode: word, tools: allowed } } };
+}
+
+/** Whether it is the caller's: the gateway runs no vendor's tools. */
+function isOwn({ type, extra }: ResponseToolChoice): boolean {
+  return type === ToolType.FUNCTION || type === ToolType.CUSTOM || extra?.type === "tool_search";
+}
+
+function chatNameOf(choice: ResponseToolChoice, path: string, { names }: Toolset): string {
+  if (!isOwn(choice)) {
+    throw invalidValue(path, "the model behind this name has no tools but those that the request describes");
+  }
+  const { extra } = choice;
+  if (extra?.type === "tool_search") return names.chatNameOf(undefined, "tool_search");
+  const { name } = choice;
+  if (!name) throw missingField(`${path}.name`);
+  if (typeof extra?.namespace === "string") return names.chatNameOf(extra.namespace, name);
+  const dot = name.lastIndexOf(".");
+  const [namespace, own] = [name.slice(0, Math.max(dot, 0)), name.slice(dot + 1)];
+  return names.has(namespace, own) ? names.chatNameOf(namespace, own) : names.chatNameOf(undefined, name);
+}
+
+/** Names a tool in the kind in which it is offered. */
+function chosen({ offered }: Toolset, name: string): JsonObject {
+  const isCustom = offered.get(name)?.type === "custom";
+  return isCustom ? { type: "custom", custom: { name } } : { type: "function", function: { name } };
+}

@@ -1,0 +1,117 @@
+/**
+ * The tools on offer, flat here and nested in chat.
+ *
+ * Tools of a namespace are functions of their own (`tool-names.ts`); a custom tool is one of kind `custom`, or where the server
+ * has no such kind a function of one text; the caller's own search for tools is a function as well. A tool that its vendor runs
+ * itself is left out and named: clients offer some with every request, and the model does without.
+ */
+import { ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import type { CreateResponseRequest, ResponseTool } from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import { missingField } from "../../../call/refusals.ts";
+import type { Work } from "../../../runtime/cooperative.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import type { Dropped } from "../../chat-to-messages/request/dropped.ts";
+import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import { type CallerTool, ToolNames } from "../tool-names.ts";
+import { type DescribedTool, describedTools } from "./described-tools.ts";
+
+export interface Toolset {
+  readonly names: ToolNames;
+  /** By their names in chat, in order. */
+  readonly offered: ReadonlyMap<string, JsonObject>;
+}
+
+/** Throws a Refusal. */
+export function* toolsetOf(
+  request: CreateResponseRequest,
+  customTools: boolean | undefined,
+  dropped: Dropped,
+): Work<Toolset> {
+  const names = new ToolNames();
+  const offered = new Map<string, JsonObject>();
+  for (const described of yield* describedTools(request)) {
+    const { tool, path, namespace, about, isAgain } = described;
+    const kind = kindOf(tool);
+    if (!kind) {
+      dropped.add(path);
+      continue;
+    }
+    const isWrapped = kind === "custom" && customTools === false;
+    const chatName = names.add({ kind, name: nameOf(described, kind), namespace, isWrapped });
+    if (chatName !== undefined) {
+      // What a search has found is no longer put off.
+      const { defer_loading: _, ...extra } = tool.extra ?? {};
+      const description = [about, tool.description].filter(Boolean).join("\n\n") || tool.description;
+      offered.set(
+        chatName,
+        chatTool(chatName, { ...tool, description, ...(isAgain ? { extra } : {}) }, isWrapped, path, dropped),
+      );
+    } else if (!isAgain) dropped.add(path);
+  }
+  return { names, offered };
+}
+
+/** Returns undefined for what only its vendor runs. */
+function kindOf({ type, extra }: ResponseTool): CallerTool["kind"] | undefined {
+  if (type === ToolType.FUNCTION) return "function";
+  if (type === ToolType.CUSTOM) return "custom";
+  return extra?.type === "tool_search" && extra.execution === "client" ? "tool_search" : undefined;
+}
+
+function nameOf({ tool: { name }, path }: DescribedTool, kind: CallerTool["kind"]): string {
+  if (kind === "tool_search") return kind;
+  if (!name) throw missingField(`${path}.name`);
+  return name;
+}
+
+function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: string, dropped: Dropped): JsonObject {
+  const { type, description, parameters, strict, format, extra } = tool;
+  dropped.addExtra(extra, path, ["type", "execution"]);
+  if (isWrapped) return wrappedTool(name, tool, path, dropped);
+  if (type === ToolType.CUSTOM) {
+    return { type: "custom", custom: fieldsSet({ name, description, format: format && chatFormat(format) }) };
+  }
+  const schema = parameters && (plainSchema(parameters) as JsonObject);
+  return { type: "function", function: fieldsSet({ name, description, parameters: schema, strict }) };
+}
+
+/** A grammar is told to the model, which is held to none. */
+function wrappedTool(name: string, { description, format }: ResponseTool, path: string, dropped: Dropped): JsonObject {
+  const { type = "text", syntax, definition } = format ?? {};
+  if (type !== "text") dropped.add(`${path}.format`);
+  const grammar =
+    typeof definition === "string"
+      ? `\`input\` follows this ${typeof syntax === "string" ? `${syntax} ` : ""}grammar:\n${definition}`
+      : undefined;
+  const parameters = {
+    type: "object",
+    properties: { input: { type: "string", description: "The whole input of the tool, as plain text." } },
+    required: ["input"],
+    additionalProperties: false,
+  };
+  const told = [description, grammar].filter(Boolean).join("\n\n") || undefined;
+  return { type: "function", function: fieldsSet({ name, description: told, parameters }) };
+}
+
+function chatFormat({ type, ...rest }: JsonObject): JsonObject {
+  return type === "grammar" ? { type, grammar: rest } : ({ type, ...rest } as JsonObject);
+}
+
+/** Keywords whose value maps names to schemas, and those whose value is no schema. */
+const maps = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
+const values = new Set(["enum", "const", "default", "examples", "required"]);
+
+/** Leaves out `encrypted`, by which a client marks what only its vendor hides from it, and which no other server knows. */
+function plainSchema(schema: JsonValue): JsonValue {
+  if (Array.isArray(schema)) return schema.map(plainSchema);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const kept = Object.entries(schema).filter(([key, value]) => key !== "encrypted" || typeof value !== "boolean");
+  return Object.fromEntries(kept.map(([key, value]) => [key, plainMember(key, value)]));
+}
+
+function plainMember(key: string, value: JsonValue): JsonValue {
+  if (values.has(key)) return value;
+  const isMap = maps.has(key) && typeof value === "object" && value !== null && !Array.isArray(value);
+  if (!isMap) return plainSchema(value);
+  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, plainSchema(schema)]));
+}

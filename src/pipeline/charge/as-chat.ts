@@ -1,0 +1,22 @@
+/** A request of another family as the chat that it comes to: for who counts its tokens, and asks nobody. */
+
+import type { Input } from "../../call/operations.ts";
+import { messagesToChat } from "../../families/messages-to-chat/index.ts";
+import { responsesToChat } from "../../families/responses-to-chat/index.ts";
+import type { Translation } from "../../families/translation.ts";
+import { doSoon } from "../../runtime/cooperative.ts";
+import { type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import { estimatePromptTokens as estimateTokens } from "../../tokens/prompt.ts";
+import type { Wire } from "../../wire/wire.ts";
+
+const translations = { messages: messagesToChat, responses: responsesToChat } as const;
+const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0, estimateTokens } as const;
+
+/** A long one is translated in turns. Throws a Refusal, now or later. */
+export function asChat<O extends keyof typeof translations>(
+  family: O,
+  request: Wire<Input<O>>,
+): Soon<Wire<Input<"chat">>> {
+  const translation = translations[family] as unknown as Translation<O, "chat">;
+  return whenThere(doSoon(translation.translate(request, context), request.isLong), (translated) => translated.request);
+}

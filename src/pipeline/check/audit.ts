@@ -1,0 +1,209 @@
+/**
+ * The audit log: one act for each call of an RPC whose contract asks for it, done or refused, when the call has ended.
+ *
+ * It tells what the contract names, in the form of the public wire, and nothing else: no secret, and no subject that is no
+ * id, for somebody may have put a secret in its place. Two kinds of refusals are left out, for a flood must not fill the
+ * table: those for the rate, and those for the form of what anybody may send, which costs nothing to send. An act that cannot
+ * be written fails no call, for what it tells of was done.
+ */
+import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
+import { type Audit as AuditOption, Caller as Least } from "../../../gen/modelgateway/v1/access_pb.ts";
+import { type Answer, type Call, type Handler, here } from "../../call/call.ts";
+import { asRefusal, Reason, reasonWord } from "../../call/refusals.ts";
+import type { ActStore, NewAct } from "../../storage/people/audit-events.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { Wire } from "../../wire/wire.ts";
+import { accessOf } from "../admit/authorize.ts";
+
+export interface AuditOptions {
+  readonly storage: Pick<Storage, "accounts" | "users"> & { readonly acts: Pick<ActStore, "insert"> };
+  readonly newId: (prefix: string, now: number) => string;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Told of an act that could not be written. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Wraps what answers calls of these RPCs. Throws where the contract of one names a field that there is not. */
+export function audit(handle: Handler, methods: readonly DescMethod[], options: AuditOptions): Handler {
+  const plans = new Map(methods.flatMap((method) => planOf(method) ?? []).map((plan) => [plan.method, plan]));
+  const audited = async (call: Call, plan: Plan): Promise<Answer> => {
+    // Found beforehand: a user that is removed has no account any more.
+    const named = accountNamed(plan, call, options);
+    // And a client that leaves has no address any more.
+    const { address } = call.peer;
+    try {
+      const answer = await handle(call);
+      write(plan, call, { answer, named, address }, options);
+      return answer;
+    } catch (error) {
+      write(plan, call, { error, named, address }, options);
+      throw error;
+    }
+  };
+  return (call) => {
+    const plan = plans.get(call.method);
+    return plan ? audited(call, plan) : handle(call);
+  };
+}
+
+/** Reads a value along a path of fields. */
+type Reader = (message: Message) => unknown;
+
+interface Plan {
+  readonly method: DescMethod;
+  /** As `KeyService.CreateKey`. */
+  readonly action: string;
+  readonly subject: { readonly inAnswer: Reader | undefined; readonly inRequest: Reader | undefined };
+  /** Where the answer tells whose account it was. */
+  readonly accounts: readonly Reader[];
+  /** Fields of the request, by their public names. */
+  readonly tells: readonly string[];
+  /** Whether who calls is only known by the answer. */
+  readonly signsIn: boolean;
+}
+
+const accountPaths = ["account.id", "entry.account_id", "user.account_id"];
+
+function planOf(method: DescMethod): Plan | undefined {
+  const { audit, caller } = accessOf(method);
+  if (!audit) return undefined;
+  const { input, output, parent } = method;
+  if (method.methodKind !== "unary") throw broken(method, "streams, and has no answer to tell of");
+  for (const name of audit.tells) if (!readerOf(input, name)) throw broken(method, `tells \`${name}\``);
+  return {
+    method,
+    action: `${parent.name}.${method.name}`,
+    subject: subjectOf(method, audit),
+    accounts: accountPaths.flatMap((path) => readerOf(output, path) ?? []),
+    tells: audit.tells,
+    signsIn: caller === Least.ANYONE,
+  };
+}
+
+function subjectOf(method: DescMethod, { subject }: AuditOption): Plan["subject"] {
+  if (subject === "") return { inAnswer: undefined, inRequest: undefined };
+  const found = { inAnswer: readerOf(method.output, subject), inRequest: readerOf(method.input, subject) };
+  if (!found.inAnswer && !found.inRequest) throw broken(method, `has the subject \`${subject}\``);
+  return found;
+}
+
+function broken({ parent, name }: DescMethod, why: string): Error {
+  return new Error(`${parent.name}.${name} cannot be audited: it ${why}`);
+}
+
+/** Compiles a path of names; undefined where the message has no such field. */
+function readerOf(desc: DescMessage, path: string): Reader | undefined {
+  const fields: DescField[] = [];
+  let within: DescMessage | undefined = desc;
+  for (const name of path.split(".")) {
+    const field: DescField | undefined = within?.fields.find((one) => one.name === name);
+    if (!field) return undefined;
+    fields.push(field);
+    within = field.message;
+  }
+  return (message) =>
+    fields.reduce<unknown>(
+      (value, { localName }) => (value as Record<string, unknown> | undefined)?.[localName],
+      message,
+    );
+}
+
+/** The account that the request names, by itself or by its user. */
+function accountNamed({ method }: Plan, { request }: Call, { storage }: AuditOptions): string {
+  const { account, userId } = (messageOf(request) ?? {}) as { account?: unknown; userId?: unknown };
+  if (method.input.field.account && typeof account === "string") return storage.accounts.find(account)?.id ?? "";
+  if (method.input.field.userId && typeof userId === "string") return storage.users.find(userId)?.account_id ?? "";
+  return "";
+}
+
+interface Ended {
+  /** Unset where it was refused. */
+  readonly answer?: Answer;
+  readonly error?: unknown;
+  /** The account that the request names. */
+  readonly named: string;
+  /** Where it came from. */
+  readonly address: string;
+}
+
+/** What a request is refused for by its form alone. */
+const ofForm: readonly Reason[] = [
+  Reason.MALFORMED_BODY,
+  Reason.INVALID_TYPE,
+  Reason.INVALID_VALUE,
+  Reason.MISSING_FIELD,
+];
+
+function write(plan: Plan, call: Call, { answer, error, named, address }: Ended, options: AuditOptions): void {
+  const refusal = answer ? undefined : asRefusal(error);
+  if (refusal?.reason === Reason.RATE_LIMITED) return;
+  if (plan.signsIn && refusal && ofForm.includes(refusal.reason)) return;
+  try {
+    const { caller, request } = call;
+    const bound = refusal ? longest.refused : longest.done;
+    const now = options.clock();
+    const answered = answer?.kind === "whole" ? answer.body.message() : undefined;
+    const subject = idAt(plan.subject.inAnswer, answered) || idAt(plan.subject.inRequest, messageOf(request));
+    const signedIn = plan.signsIn && answer && subject.startsWith("usr_") ? subject : "";
+    const told = plan.accounts.map((reader) => idAt(reader, answered)).find((id) => id !== "");
+    const ofUser = signedIn ? options.storage.users.find(signedIn)?.account_id : undefined;
+    options.storage.acts.insert({
+      ...{ id: options.newId("act", now), created_at: now, action: plan.action, ...actorOf(call, signedIn) },
+      ...{ account_id: told || named || ofUser || caller.accountId, subject, details: detailsOf(plan, request, bound) },
+      ...{ refused: refusal ? reasonWord(refusal.reason) : "", address },
+    });
+  } catch (failure) {
+    options.onError(failure);
+  }
+}
+
+type Actor = Pick<NewAct, "actor_kind" | "actor_id">;
+
+function actorOf({ caller, peer }: Call, signedIn: string): Actor {
+  const { userId, keyId, rights } = caller;
+  if (signedIn || userId) return { actor_kind: "user", actor_id: signedIn || userId };
+  if (keyId) return { actor_kind: "key", actor_id: keyId };
+  if (rights !== "operator") return { actor_kind: "nobody", actor_id: "" };
+  return { actor_kind: peer === here ? "command_line" : "operator_key", actor_id: "" };
+}
+
+/** What has another form may be anything that a caller wrote. */
+function idAt(reader: Reader | undefined, message: Message | undefined): string {
+  const value = message && reader?.(message);
+  return typeof value === "string" && /^[a-z]{2,4}_[0-9a-z]{1,40}$/.test(value) ? value : "";
+}
+
+/** What a caller sent may fit no message, which the call was refused for. */
+function messageOf(request: Wire): Message | undefined {
+  try {
+    return request.message();
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * How much of a field is told, in characters of its JSON. Of what was refused it is little: anybody may be refused again and
+ * again.
+ */
+const longest = { done: 2000, refused: 200 };
+
+/** What an act tells of such a request that was done: also where the command line does it itself. */
+export function detailsDone(method: DescMethod, request: Wire): string {
+  return detailsOf(accessOf(method).audit ?? { tells: [] }, request, longest.done);
+}
+
+function detailsOf({ tells }: Pick<Plan, "tells">, request: Wire, bound: number): string {
+  const message = messageOf(request);
+  if (!message) return "{}";
+  const json = Wire.ofMessage(request.desc, message).json();
+  const told = tells.flatMap((name) => {
+    const value = json[name];
+    // In the place of an e-mail address somebody may have typed the password.
+    if (value === undefined || (name === "email" && !/^[^\s@]+@[^\s@]+$/.test(String(value)))) return [];
+    const text = JSON.stringify(value);
+    return [[name, text.length > bound ? `${text.slice(0, bound)}…` : value]];
+  });
+  return JSON.stringify(Object.fromEntries(told));
+}

@@ -1,0 +1,43 @@
+/**
+ * How long the caller would wait, by the header `x-gateway-timeout`: seconds for all that is asked of upstreams, or for each
+ * part of an attempt, as `total=30, connect=2, first_byte=10, idle=5`. It only ever shortens what the upstream's own
+ * configuration allows.
+ */
+import type { Call } from "../../call/call.ts";
+import { invalidValue } from "../../call/refusals.ts";
+import type { Timeouts } from "../../providers/upstream/timeouts.ts";
+
+const parts: ReadonlyMap<string, keyof Timeouts> = new Map([
+  ["connect", "connectMs"],
+  ["first_byte", "firstByteMs"],
+  ["idle", "idleMs"],
+  ["total", "totalMs"],
+]);
+
+const none: Partial<Timeouts> = {};
+
+/** The deadline of a call whose caller waits as long as it takes. */
+export const endless = Number.POSITIVE_INFINITY;
+
+/** Throws a Refusal. */
+export function timeoutsOf(header: Call["header"]): Partial<Timeouts> {
+  const text = header("x-gateway-timeout");
+  if (text === undefined) return none;
+  const timeouts: { -readonly [name in keyof Timeouts]?: number } = {};
+  for (const word of text.split(",")) {
+    const [, name = "total", seconds = ""] = /^\s*(?:([a-z_]+)\s*=\s*)?(\d{1,6}(?:\.\d{1,6})?)\s*$/.exec(word) ?? [];
+    const part = parts.get(name);
+    const ms = Number(seconds) * 1000;
+    if (part === undefined || seconds === "" || ms === 0 || timeouts[part] !== undefined)
+      throw invalidValue("x-gateway-timeout", expected);
+    timeouts[part] = ms;
+  }
+  return timeouts;
+}
+
+const expected = "expected seconds, or some of total=30, connect=2, first_byte=10, idle=5";
+
+/** Returns when all attempts must be over, in milliseconds since 1970. */
+export function deadlineOf({ totalMs }: Partial<Timeouts>, arrivedAt: number): number {
+  return arrivedAt + (totalMs ?? endless);
+}

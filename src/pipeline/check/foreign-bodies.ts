@@ -1,0 +1,32 @@
+/** Chat calls whose bodies are another API's: answered as the chat that they mean. What that leaves out is named. */
+import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import type { Answer, Call, Handler } from "../../call/call.ts";
+import { wouldBeDropped } from "../../call/refusals.ts";
+import { type Meant, meantAsChat } from "../../families/chat-bodies.ts";
+import { doSoon } from "../../runtime/cooperative.ts";
+import { type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import type { Wire } from "../../wire/wire.ts";
+import { droppedHeaders } from "../attempt/dropped-headers.ts";
+import { isStrict } from "./strict.ts";
+
+/** Has a handler answer what is meant. Throws a Refusal, now or later. */
+export function withMeant(handle: Handler): Handler {
+  return (call) => {
+    const { request } = call;
+    if (request.desc !== CreateChatCompletionRequestSchema || request.isMessage()) return handle(call);
+    const meant = meantAsChat(request as unknown as Wire<typeof CreateChatCompletionRequestSchema>);
+    if (!meant) return handle(call);
+    return whenThere(doSoon(meant, request.isLong), (chat) => handleMeant(handle, call, chat));
+  };
+}
+
+function handleMeant(handle: Handler, call: Call, { request, dropped }: Meant): Soon<Answer> {
+  if (dropped.length > 0 && isStrict(call.header)) throw wouldBeDropped(dropped);
+  const written = call.request.isLong ? request.written() : request;
+  const answered = whenThere(written, (wire) => handle({ ...call, request: wire as unknown as Call["request"] }));
+  if (dropped.length === 0) return answered;
+  return whenThere(answered, (answer) => {
+    const further = answer.headers?.["x-gateway-dropped"];
+    return { ...answer, headers: { ...answer.headers, ...droppedHeaders(dropped, further) } };
+  });
+}

@@ -1,0 +1,116 @@
+/**
+ * Holds a request to its contract: the JSON fits the message, and the message keeps the bounds that its
+ * `buf.validate` annotations set. The one place for every door; the first fault is told, by its public path and in the
+ * words of the public wire.
+ */
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  getOption,
+  hasOption,
+} from "@bufbuild/protobuf";
+import type { Path } from "@bufbuild/protobuf/reflect";
+import { createValidator, type Violation } from "@bufbuild/protovalidate";
+import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
+import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
+import { doInTurns, nextTurn } from "../../runtime/cooperative.ts";
+import { formatDecimal } from "../../runtime/decimal.ts";
+import type { Later } from "../../runtime/maybe-promise.ts";
+import { isSureOfLong } from "../../wire/check/long-check.ts";
+import { placeOf } from "../../wire/check/places.ts";
+import { isSurelySound } from "../../wire/check/quick-check.ts";
+import { Wire } from "../../wire/wire.ts";
+
+/** Throws a Refusal, or the WireFault of JSON that does not fit. `isUnsure`: the quick check has been made, and is not sure. */
+export type Validate = (request: Wire, isUnsure?: boolean) => void;
+
+/** Holds a long request to its contract in turns. Throws as `validate` does, later. */
+export function validateLong(request: Wire, validate: Validate): Later<void> {
+  return doInTurns(isSureOfLong(request.desc, request.outline())).then((isSure) => {
+    if (isSure) return;
+    // The reader makes of it what the validator looks at.
+    const understood = doInTurns(request.understand()).then(() => nextTurn());
+    return understood.then(() => validate(request, true));
+  });
+}
+
+/** Compiles the rules of these messages at once: the first use of a rule takes milliseconds. */
+export function createValidate(messages: readonly DescMessage[]): Validate {
+  const validator = createValidator({ failFast: true });
+  const decide = (request: Wire) => {
+    const result = validator.validate(request.desc, request.message());
+    if (result.kind === "error") throw internal(result.error);
+    if (result.kind === "invalid") throw refusalOf(result.violations[0] as Violation, request);
+  };
+  for (const desc of messages) {
+    placeOf(desc);
+    try {
+      decide(Wire.ofJson(desc, {}));
+    } catch (error) {
+      // An empty request may be refused; only the compiled rules were wanted.
+      if (!(error instanceof Refusal) || error.reason === Reason.INTERNAL) throw error;
+    }
+  }
+  return (request, isUnsure) => {
+    if (!isUnsure && !request.isMessage() && isSurelySound(request.desc, request.outline())) return;
+    decide(request);
+  };
+}
+
+function refusalOf({ field, ruleId, message }: Violation, request: Wire): Refusal {
+  const path = publicPath(field);
+  if (ruleId === "required" || (ruleId === "repeated.min_items" && isAbsent(field, request))) return missingField(path);
+  return invalidValue(path, boundWords(field, ruleId) ?? message);
+}
+
+/** Whether a list of the request itself was not sent. A message cannot say of a list whether it was sent empty. */
+function isAbsent([only, ...more]: Path, request: Wire): boolean {
+  return only?.kind === "field" && more.length === 0 && (request.json()[only.name] ?? null) === null;
+}
+
+/** Says in words what a bound asks for, where the validator's own would be strange to the caller. */
+function boundWords(path: Path, ruleId: string): string | undefined {
+  const field = path.findLast((step) => step.kind === "field");
+  const { type } = field ? getOption(field, boundsOf) : {};
+  if (field && type?.case === "int64") return amountWords(type.value, getOption(field, wire).decimals);
+  if (field?.enum && type?.case === "enum") return `expected one of ${wordsOf(field.enum, type.value.in).join(", ")}`;
+  if (ruleId === "string.min_len" && type?.case === "string" && type.value.minLen === 1n) return "must not be empty";
+  if (type?.case !== "repeated") return undefined;
+  if (ruleId === "repeated.min_items" && type.value.minItems === 1n) return "must not be empty";
+  return ruleId === "repeated.max_items" ? `expected at most ${type.value.maxItems} items` : undefined;
+}
+
+/** Says the bounds of an amount as the amount itself is written; no other number has decimals. */
+function amountWords({ greaterThan, lessThan }: Int64Rules, places: number): string | undefined {
+  if (places === 0 || greaterThan.case === undefined || lessThan.case !== "lte") return undefined;
+  const [least, most] = [formatDecimal(greaterThan.value, places), formatDecimal(lessThan.value, places)];
+  return greaterThan.case === "gte"
+    ? `must be from ${least} to ${most}`
+    : `must be more than ${least}, at most ${most}`;
+}
+
+/** The public words of an enum: of these numbers, or of all. */
+function wordsOf({ values }: DescEnum, numbers: readonly number[]): string[] {
+  const allowed = numbers.length === 0 ? values : values.filter(({ number }) => numbers.includes(number));
+  return allowed.map((value) => getOption(value, word)).filter((text) => text !== "");
+}
+
+/** Writes a path through the message as the path through its public JSON. */
+function publicPath(path: Path): string {
+  let text = "";
+  for (const step of path) {
+    if (step.kind === "list_sub") text += `[${step.index}]`;
+    else if (step.kind === "map_sub") text += `.${String(step.key)}`;
+    else if (step.kind !== "extension") text += publicStep(step, text === "");
+  }
+  return text;
+}
+
+function publicStep(step: DescField | DescOneof, first: boolean): string {
+  if (step.kind === "field" && hasOption(step.parent, transparent) && getOption(step.parent, transparent)) return "";
+  const union = step.kind === "field" && step.oneof && getOption(step.oneof, untagged) ? step.oneof : undefined;
+  return `${first ? "" : "."}${(union ?? step).name}`;
+}

@@ -1,0 +1,132 @@
+/**
+ * The dialect of Anthropic's Messages API.
+ *
+ * In a request only `model` is replaced, and `stream` set; sampling settings are left out, and named, where the caller's
+ * version of the API has none, and so is thinking that Claude has not signed. `anthropic-version` and `anthropic-beta` go on as the caller sent them. Errors keep the
+ * vendor's wording, which clients read: they switch features off by it.
+ */
+
+import type { JsonValue } from "@bufbuild/protobuf";
+import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
+import type { Operation } from "../../call/operations.ts";
+import { wouldBeDropped } from "../../call/refusals.ts";
+import type { Body } from "../../http1/write.ts";
+import type { Attempt, Provider, Speak } from "../contract.ts";
+import { createHide, type Hide } from "../errors/hidden-words.ts";
+import { type ErrorDialect, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
+import { checkOver, commonFields, type Dialect, lowerCased, secretsOf, speakOver } from "../upstream/dialect.ts";
+import type { Timeouts } from "../upstream/timeouts.ts";
+import { createUpstream } from "../upstream/upstream.ts";
+import { anthropicFaults } from "./faults.ts";
+import { createEventFolder } from "./fold.ts";
+import { followEvents } from "./follower.ts";
+import { eventsOfMessage } from "./frames.ts";
+import { provesThinking, withoutUnsigned } from "./unsigned-thinking.ts";
+import { meterMessage } from "./usage.ts";
+
+export interface AnthropicOptions {
+  /** With the version: `https://api.anthropic.com/v1`. */
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  /** What else each request has. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  readonly timeouts?: Timeouts;
+}
+
+export function createAnthropicProvider({ baseUrl, apiKey, timeouts, headers, query }: AnthropicOptions): Provider {
+  const upstream = createUpstream(baseUrl, timeouts, query);
+  const credential = { ...lowerCased(headers), ...(apiKey ? { "x-api-key": apiKey } : {}) };
+  const dialect = anthropicDialect(credential, createHide(baseUrl, secretsOf(apiKey, headers, query)));
+  const isSigned = (model: string) => provesThinking(model, baseUrl);
+  return {
+    kind: "anthropic",
+    speaks: {
+      messages: leavingOut(speakOver(upstream, dialect, "/messages"), isSigned),
+      count_tokens: leavingOut(speakOver(upstream, dialect, "/messages/count_tokens"), isSigned),
+    },
+    check: checkOver(upstream, { ...credential, "anthropic-version": defaultVersion }),
+    close: () => upstream.close(),
+  };
+}
+
+/** The version spoken where the caller names none: callers of other families do not. */
+const defaultVersion = "2023-06-01";
+/** From this version on the API refuses sampling settings, also at their defaults. */
+const firstWithoutSampling = "2026-10-21";
+const sampling = ["temperature", "top_p", "top_k"];
+
+/** Leaves out what the vendor would refuse and names it, or refuses it where the caller would rather be refused. */
+function leavingOut<O extends Operation>(speak: Speak<O>, isSigned: (model: string) => boolean): Speak<O> {
+  return async (attempt) => {
+    const { header, model } = attempt;
+    const signed = isSigned(model) ? await withoutUnsigned(attempt.request) : { request: attempt.request, dropped: [] };
+    const given = signed.request.outline();
+    const refused =
+      versionOf(header) < firstWithoutSampling ? [] : sampling.filter((key) => (given[key] ?? null) !== null);
+    const dropped = [...refused, ...signed.dropped];
+    if (dropped.length === 0) return speak({ ...attempt, request: signed.request });
+    if (header("x-gateway-strict")?.trim().toLowerCase() === "true") throw wouldBeDropped(dropped);
+    const left = Object.fromEntries(refused.map((key) => [key, undefined]));
+    const request = refused.length === 0 ? signed.request : signed.request.with(left);
+    const answer = await speak({ ...attempt, request });
+    const further = answer.headers?.["x-gateway-dropped"] ?? [];
+    return { ...answer, headers: { ...answer.headers, "x-gateway-dropped": dropped.concat(further).join(", ") } };
+  };
+}
+
+function anthropicDialect(credential: Record<string, string>, hide: Hide): Dialect {
+  const errors = anthropicErrors(hide);
+  const common = commonFields(credential);
+  return {
+    common: { whole: common, stream: common },
+    headers({ header }) {
+      const beta = header("anthropic-beta");
+      return { "anthropic-version": versionOf(header), ...(beta ? { "anthropic-beta": beta } : {}) };
+    },
+    body: requestBody,
+    refusal: (error) => refusalOfAnswer(error, errors),
+    errorIn: anthropicFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
+    measure: meterMessage,
+    follow: ({ meter }) => followEvents(meter),
+    framesOf: eventsOfMessage,
+    folder: createEventFolder,
+  };
+}
+
+function versionOf(header: Attempt["header"]): string {
+  return header("anthropic-version") ?? defaultVersion;
+}
+
+function requestBody({ request, form, model }: Attempt): Body {
+  const json = request.outline();
+  const changes: Record<string, JsonValue | undefined> = {};
+  if (json.model !== model) changes.model = model;
+  if ((json.stream === true) !== (form === "stream")) changes.stream = form === "stream" || undefined;
+  return (Object.keys(changes).length === 0 ? request : request.with(changes)).sendable();
+}
+
+/** The status that stands for each of the vendor's error types, where the error itself has none: in a stream. */
+const statuses: ReadonlyMap<unknown, number> = new Map([
+  ["invalid_request_error", 400],
+  ["authentication_error", 401],
+  ["billing_error", 402],
+  ["permission_error", 403],
+  ["not_found_error", 404],
+  ["conflict_error", 409],
+  ["request_too_large", 413],
+  ["rate_limit_error", 429],
+  ["timeout_error", 504],
+  ["overloaded_error", 503],
+]);
+
+/** The type tells more than the status: proxies on the way change the status. */
+function anthropicErrors(hide: Hide): ErrorDialect {
+  return {
+    family: Family.ANTHROPIC,
+    hide,
+    isOwn: ({ isAnthropic }) => isAnthropic,
+    statusOf: ({ isAnthropic, error }) => (isAnthropic ? statuses.get(error.type) : undefined),
+    overflowBody: () => undefined,
+  };
+}

@@ -1,0 +1,89 @@
+/** The events of a stream of Anthropic's dialect → the whole message: its blocks by their index, its end, its usage. */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Operation } from "../../call/operations.ts";
+import { asText, isObject } from "../../wire/json.ts";
+import type { Folder } from "../upstream/dialect.ts";
+
+export function createEventFolder(operation: Operation): Folder | undefined {
+  return operation === "messages" ? new EventFolder() : undefined;
+}
+
+/** A block, and what of it comes in pieces. */
+interface Block {
+  readonly begun: JsonObject;
+  text: string;
+  thinking: string;
+  signature: string;
+  input: string;
+  readonly citations: JsonValue[];
+}
+
+class EventFolder implements Folder {
+  #message: JsonObject = {};
+  #end: JsonObject = {};
+  #usage: JsonObject = {};
+  readonly #blocks = new Map<JsonValue, Block>();
+
+  add({ type, index = 0, message, content_block, delta, usage }: JsonObject): void {
+    switch (type) {
+      case "message_start":
+        if (isObject(message)) this.#message = message;
+        this.#count(this.#message.usage);
+        return;
+      case "content_block_start":
+        if (isObject(content_block)) this.#blocks.set(index, blockOf(content_block));
+        return;
+      case "content_block_delta":
+        if (isObject(delta)) addTo(this.#blocks.get(index), delta);
+        return;
+      case "message_delta":
+        if (isObject(delta)) this.#end = { ...this.#end, ...delta };
+        this.#count(usage);
+    }
+  }
+
+  #count(usage: JsonValue | undefined): void {
+    if (!isObject(usage)) return;
+    const told = Object.entries(usage).filter(([, count]) => count !== null);
+    this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+  }
+
+  whole(): JsonObject {
+    const inOrder = [...this.#blocks].sort(([a], [b]) => Number(a) - Number(b));
+    const content = inOrder.map(([, block]) => wholeOf(block));
+    return { ...this.#message, content, ...this.#end, usage: this.#usage };
+  }
+}
+
+function blockOf(begun: JsonObject): Block {
+  const citations = Array.isArray(begun.citations) ? [...begun.citations] : [];
+  return {
+    begun,
+    text: asText(begun.text),
+    thinking: asText(begun.thinking),
+    signature: asText(begun.signature),
+    input: "",
+    citations,
+  };
+}
+
+function addTo(block: Block | undefined, delta: JsonObject): void {
+  if (!block) return;
+  block.text += asText(delta.text);
+  block.thinking += asText(delta.thinking);
+  block.signature += asText(delta.signature);
+  block.input += asText(delta.partial_json);
+  if (delta.type === "citations_delta" && delta.citation !== undefined) block.citations.push(delta.citation);
+}
+
+/** Throws SyntaxError where an input is no JSON. */
+function wholeOf({ begun, text, thinking, signature, input, citations }: Block): JsonObject {
+  return {
+    ...begun,
+    ...(text === "" ? {} : { text }),
+    ...(thinking === "" ? {} : { thinking }),
+    ...(signature === "" ? {} : { signature }),
+    ...(input === "" ? {} : { input: JSON.parse(input) as JsonValue }),
+    ...(citations.length === 0 ? {} : { citations }),
+  };
+}

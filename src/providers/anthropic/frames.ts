@@ -1,0 +1,59 @@
+/** A whole message of Anthropic's dialect → the events that say the same, each block in one piece. */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Operation } from "../../call/operations.ts";
+import { isObject } from "../../wire/json.ts";
+
+export function eventsOfMessage(message: JsonObject, operation: Operation): readonly JsonObject[] | undefined {
+  if (operation !== "messages") return undefined;
+  const { content, stop_reason = null, stop_sequence = null, usage = null, ...rest } = message;
+  const { stop_details, ...head } = rest;
+  const begun = isObject(usage) ? { ...usage, output_tokens: 0 } : usage;
+  const started = { ...head, type: "message", content: [], stop_reason: null, stop_sequence: null, usage: begun };
+  const blocks = (Array.isArray(content) ? content : []).filter(isObject);
+  const delta = { stop_reason, stop_sequence, ...(stop_details === undefined ? {} : { stop_details }) };
+  return [
+    { type: "message_start", message: started },
+    ...blocks.flatMap(eventsOfBlock),
+    { type: "message_delta", delta, usage },
+    { type: "message_stop" },
+  ];
+}
+
+function eventsOfBlock(block: JsonObject, index: number): JsonObject[] {
+  const { begun, deltas } = partsOf(block);
+  return [
+    { type: "content_block_start", index, content_block: begun },
+    ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
+    { type: "content_block_stop", index },
+  ];
+}
+
+/** Returns the block as it begins, and what is added to it. What is not known to grow begins whole. */
+function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly deltas: readonly JsonObject[] } {
+  const { type, text, thinking, signature, input, citations } = block;
+  if (type === "text" && typeof text === "string") {
+    const cited = Array.isArray(citations) ? citations : [];
+    const deltas = cited.map((citation: JsonValue) => ({ type: "citations_delta", citation }));
+    return {
+      begun: emptied(block, { text: "" }, "citations", cited),
+      deltas: [{ type: "text_delta", text }, ...deltas],
+    };
+  }
+  if (type === "thinking" && typeof thinking === "string") {
+    const signed = typeof signature === "string" ? [{ type: "signature_delta", signature }] : [];
+    return {
+      begun: { ...block, thinking: "", signature: "" },
+      deltas: [{ type: "thinking_delta", thinking }, ...signed],
+    };
+  }
+  if (typeof type === "string" && type.endsWith("tool_use") && isObject(input)) {
+    const deltas = [{ type: "input_json_delta", partial_json: JSON.stringify(input) }];
+    return { begun: { ...block, input: {} }, deltas };
+  }
+  return { begun: block, deltas: [] };
+}
+
+/** A list stands empty where its items follow, and as it was where it has none. */
+function emptied(block: JsonObject, changes: JsonObject, list: string, items: readonly JsonValue[]): JsonObject {
+  return items.length > 0 ? { ...block, ...changes, [list]: [] } : { ...block, ...changes };
+}

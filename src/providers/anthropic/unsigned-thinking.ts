@@ -1,0 +1,104 @@
+/**
+ * Thinking that Claude has not signed, on its way to Claude: left out, and named.
+ *
+ * A conversation may change its model. What another model thought has no signature, or an empty one where this gateway
+ * put it into a message, or another vendor's, and Claude's refuses the whole request for it. A turn that was nothing but such
+ * thinking goes with it. So do signatures of texts that another vendor made, which nobody misses: they are not named. Where the
+ * model is to go on with a turn that now begins without thinking, it cannot think within a budget.
+ */
+import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import { isObject } from "../../wire/json.ts";
+import { Wire } from "../../wire/wire.ts";
+import { isSealedReasoning } from "../profile/reasoning-seal.ts";
+import { isSealedSignature } from "../profile/sealed-signature.ts";
+
+/** Whether thinking in a request for this model has to be signed by its vendor. Other vendors speak the same API. */
+export function provesThinking(model: string, baseUrl: string): boolean {
+  return /claude/i.test(model) || /(^|\.)anthropic\.com$/i.test(new URL(baseUrl).hostname);
+}
+
+export interface Narrowed<D extends DescMessage> {
+  readonly request: Wire<D>;
+  /** The public paths of what was left out. */
+  readonly dropped: readonly string[];
+}
+
+/** Returns the request without unsigned thinking; the very request where it has none. */
+export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): Soon<Narrowed<D>> {
+  const { messages: outlined } = request.outline();
+  const paths = unsignedIn(outlined);
+  if (paths.length === 0 && !hasSealed(outlined)) return { request, dropped: paths };
+  const json = request.json();
+  const messages = signedMessages(json.messages as JsonValue[]);
+  const lost = resumesWithoutThinking(messages) ? budgetIn(json) : [];
+  const changes = { messages, ...Object.fromEntries(lost.map((key) => [key, undefined])) };
+  const dropped = [...paths, ...lost];
+  if (!request.isLong) return { request: request.with(changes), dropped };
+  const kept = Object.entries({ ...json, messages }).filter(([key]) => !lost.includes(key));
+  const narrowed = Wire.ofJson(request.desc, Object.fromEntries(kept) as JsonObject).written();
+  return whenThere(narrowed, (written) => ({ request: written, dropped }));
+}
+
+/** Returns the paths of unsigned thinking. */
+function unsignedIn(messages: JsonValue | undefined): string[] {
+  if (!Array.isArray(messages)) return [];
+  return messages.flatMap((message, i) =>
+    blocksIn(message).flatMap((block, k) => (isUnsigned(block) ? [`messages[${i}].content[${k}]`] : [])),
+  );
+}
+
+/** A user's message has thinking no more than any other model's. */
+function signedMessages(messages: readonly JsonValue[]): JsonValue[] {
+  return messages.flatMap((message) => {
+    const blocks = blocksIn(message);
+    if (!blocks.some(isForeign)) return [message];
+    const content = blocks.filter((block) => !isForeign(block));
+    return content.length > 0 ? [{ ...(message as JsonObject), content }] : [];
+  });
+}
+
+function blocksIn(message: JsonValue): readonly JsonValue[] {
+  return isObject(message) && Array.isArray(message.content) ? message.content : [];
+}
+
+function isUnsigned(block: JsonValue): boolean {
+  if (!isObject(block)) return false;
+  const proof = block.type === "thinking" ? block.signature : block.data;
+  if (block.type !== "thinking" && block.type !== "redacted_thinking") return false;
+  return (proof ?? "") === "" || isSealedReasoning(proof);
+}
+
+function isForeign(block: JsonValue): boolean {
+  return isUnsigned(block) || isSealed(block);
+}
+
+function isSealed(block: JsonValue): boolean {
+  return isObject(block) && block.type === "redacted_thinking" && isSealedSignature(block.data);
+}
+
+function hasSealed(messages: JsonValue | undefined): boolean {
+  return Array.isArray(messages) && messages.some((message) => blocksIn(message).some(isSealed));
+}
+
+/** Whether the answer goes on with a turn of the assistant's, after results of its tools or as it stands. */
+function resumesWithoutThinking(messages: readonly JsonValue[]): boolean {
+  const last = messages.findLast((message) => isObject(message) && message.role !== "system");
+  const isResult = (block: JsonValue) => isObject(block) && block.type === "tool_result";
+  const goesOn = isObject(last) && (last.role === "assistant" || blocksIn(last).some(isResult));
+  const turn = goesOn ? messages.findLast((message) => isObject(message) && message.role === "assistant") : undefined;
+  const [first] = turn === undefined ? [] : blocksIn(turn);
+  return turn !== undefined && !(isObject(first) && isOneOf(first, /^(redacted_)?thinking$/));
+}
+
+/** Returns the keys that ask for thinking within a budget, and for what needs it. */
+function budgetIn({ thinking, context_management }: JsonObject): string[] {
+  if (!isObject(thinking) || thinking.type !== "enabled") return [];
+  const edits = isObject(context_management) && Array.isArray(context_management.edits) ? context_management.edits : [];
+  const needsIt = edits.some((edit) => isObject(edit) && isOneOf(edit, /^clear_thinking/));
+  return needsIt ? ["thinking", "context_management"] : ["thinking"];
+}
+
+function isOneOf({ type }: JsonObject, types: RegExp): boolean {
+  return typeof type === "string" && types.test(type);
+}

@@ -1,0 +1,129 @@
+/**
+ * How vendors say that a conversation does not fit the model, each told in the words that the other family's clients look
+ * for: they shorten it and try again.
+ */
+import { countOf } from "../usage/count.ts";
+import type { ErrorWords } from "./error-words.ts";
+
+/** The refusal's own words in either family. */
+export interface OverflowWords {
+  readonly param: "messages";
+  readonly openaiCode: "context_length_exceeded";
+  /** The message as Anthropic's clients know it. */
+  readonly vendorMessage: string;
+}
+
+/** Codes and types; servers that have none say it in their message only. */
+const codes: ReadonlySet<string> = new Set([
+  ...["context_length_exceeded", "exceed_context_size_error", "contextwindowexceedederror", "context_window_exceeded"],
+  ...["prompt_too_long", "tokens_limit_reached", "1261"],
+]);
+
+/** Anthropic's own words. */
+const anthropic = /prompt is too long: [\d,]+ tokens|input length and `?max_tokens`? exceed context limit/i;
+
+/**
+ * Messages that tell counts. Groups: `sent` for the input, `most` for what the model takes, `output` for what was asked of it,
+ * and `all` for input and output together. `#` stands for a number.
+ */
+const counted: readonly RegExp[] = [
+  // DeepSeek, OpenRouter, OpenAI's completions.
+  "context length is (?<most>#) tokens.{0,40}you requested (?:about )?(?<all>#) tokens \\([^)]{0,100}?(?<output>#) (?:in|for) the (?:completion|output)",
+  // vLLM, three of its versions.
+  "context length is (?<most>#) tokens.{0,40}you requested (?<output>#) output tokens and your prompt contains (?:at least )?(?<sent>#)",
+  "too large: (?<output>#)\\. this model's maximum context length is (?<most>#) tokens and your request has (?<sent>#)",
+  "you passed (?<sent>#) input tokens and requested (?<output>#) output tokens.{0,100}?context length is only (?<most>#)",
+  "decoder prompt \\(length (?<sent>#)\\) is longer than the maximum model length of (?<most>#)",
+  // SGLang.
+  "maximum context length of (?<most>#) tokens.{0,60}?total of (?<all>#) tokens: # tokens from the input messages and (?<output>#)",
+  "input \\((?<sent>#) tokens\\) is longer than the model's context length \\((?<most>#)",
+  // OpenAI, and many like it.
+  "context length is (?<most>#) tokens.{0,120}?(?<sent>#) (?:input )?tokens",
+  "configured limit of (?<most>#) tokens.{0,60}?resulted in (?<sent>#) tokens",
+  // xAI, Google, Mistral, Moonshot.
+  "maximum prompt length is (?<most>#) but the request contains (?<sent>#)",
+  "input token count \\(?(?<sent>#)\\)? ?exceeds the maximum number of tokens allowed \\(?(?<most>#)",
+  "prompt contains (?<sent>#) tokens.{0,120}?too large for model with (?<most>#) maximum context",
+  "exceeded model token limit: (?<most>#) \\(requested: (?<sent>#)\\)",
+  // llama.cpp, LM Studio.
+  "\\((?<sent>#) tokens\\) exceeds the available context size \\((?<most>#)",
+  "first (?<sent>#) tokens when context the overflows.{0,200}?context length of only (?<most>#)",
+  // Text Generation Inference and Together, Cohere, Anthropic through others.
+  "must be <= (?<most>#)\\. given: (?<sent>#) `inputs` tokens and (?<output>#)",
+  "`inputs` must have less than (?<most>#) tokens\\. given: (?<sent>#)",
+  "tokens in the prompt cannot exceed (?<most>#) - received (?<sent>#)",
+  "prompt is too long: (?<sent>#) tokens > (?<most>#)",
+].map((pattern) => new RegExp(pattern.replaceAll("#", "\\d[\\d,]{0,14}"), "is"));
+
+/** Messages that tell none, or not by themselves. */
+const uncounted = new RegExp(
+  [
+    "maximum (?:context|prompt) length|context[ _](?:length|window|size).{0,40}exceed",
+    "exceeds? (?:the |this |available |model's |model )+.{0,20}context (?:length|window|size)",
+    "(?:longer|greater) than the (?:model's )?(?:maximum model |context )length|context length is only \\d",
+    "input token count.{0,40}exceeds the maximum number|exceeded model token limit|prompt exceeds max length",
+    "range of input length should be|input tokens exceed the configured limit|exceeds? context limit",
+    "prompt is too long|input is too long for requested model|reduce the length of the (?:messages|input|prompt)",
+    "input token count \\+ max_tokens parameter must be|`inputs` (?:tokens \\+ `max_new_tokens` must be|must have less than)",
+    "(?:too many tokens|number of tokens).{0,60}cannot exceed \\d",
+  ].join("|"),
+  "is",
+);
+
+/** A bound on tokens a minute, or on the output alone, is none of the conversation's. */
+const another =
+  /tokens per (?:second|minute|hour|day)|\bTPM\b|maximum output|max_tokens.{0,60}must be less than or equal/is;
+
+/** How much of a message is looked at, in characters: the patterns may take the square of it. */
+const lookedAt = 2000;
+
+/** Returns nothing where the error is another. */
+export function overflowWords(words: ErrorWords): OverflowWords | undefined {
+  const message = (words.message ?? "").slice(0, lookedAt);
+  const isNamed = words.codes.some((code) => codes.has(`${code}`.toLowerCase()));
+  if (!isNamed && (another.test(message) || !saysOverflow(message))) return undefined;
+  return { param: "messages", openaiCode: "context_length_exceeded", vendorMessage: vendorMessage(words, message) };
+}
+
+function saysOverflow(message: string): boolean {
+  return uncounted.test(message) || counted.some((pattern) => pattern.test(message));
+}
+
+function vendorMessage(words: ErrorWords, message: string): string {
+  const own = message.search(anthropic);
+  if (own !== -1) return message.slice(own);
+  const { sent, most, output } = countsIn(words, message);
+  if (sent === undefined || most === undefined) return `prompt is too long: ${message}`;
+  if (sent > most) return `prompt is too long: ${sent} tokens > ${most} maximum`;
+  if (output === undefined) return `prompt is too long: ${message}`;
+  const remedy = "decrease input length or `max_tokens` and try again";
+  return `input length and \`max_tokens\` exceed context limit: ${sent} + ${output} > ${most}, ${remedy}`;
+}
+
+interface CountsIn {
+  readonly sent?: number | undefined;
+  readonly most?: number | undefined;
+  readonly output?: number | undefined;
+}
+
+function countsIn({ error }: ErrorWords, message: string): CountsIn {
+  // llama.cpp tells them beside its words.
+  const told = { sent: countOf(error.n_prompt_tokens), most: countOf(error.n_ctx) };
+  if (told.sent !== undefined && told.most !== undefined) return told;
+  for (const pattern of counted) {
+    const groups = pattern.exec(message)?.groups;
+    if (groups) return countsOf(groups);
+  }
+  return {};
+}
+
+function countsOf({ sent, most, output, all }: { readonly [group: string]: string | undefined }): CountsIn {
+  const out = numberOf(output);
+  const together = numberOf(all);
+  const input = together === undefined ? numberOf(sent) : together - (out ?? 0);
+  return { sent: input, most: numberOf(most), output: out };
+}
+
+function numberOf(digits: string | undefined): number | undefined {
+  return digits === undefined ? undefined : Number(digits.replaceAll(",", ""));
+}

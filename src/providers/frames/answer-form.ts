@@ -1,0 +1,143 @@
+/**
+ * What an answer is written in, as its first bytes say: upstreams, and proxies before them, name it as they like, or not at all.
+ */
+import { Later } from "../../runtime/maybe-promise.ts";
+import { type Body, type Reader, UpstreamReply } from "../upstream/reply.ts";
+
+/** One piece of JSON; server-sent events; neither, or nothing that says so. */
+export type AnswerForm = "json" | "events" | "other";
+
+/** The most that a whole answer may have. */
+export const maxAnswerBytes = 64 * 1024 * 1024;
+
+const openBrace = 0x7b;
+const openBracket = 0x5b;
+const spaces: ReadonlySet<number> = new Set(Buffer.from(" \t\r\n"));
+/** What begins with more space than this, in bytes, is taken for no answer. */
+const mostSpace = 65_536;
+const byteOrderMark = [0xef, 0xbb, 0xbf];
+const fieldNames = ["data", "event", "id", "retry", ":"].map((name) => Buffer.from(name));
+
+/** Returns the place of the first byte that says something; -1 where there is none. */
+function beginningOf(bytes: Buffer): number {
+  const from = byteOrderMark.every((byte, at) => bytes[at] === byte) ? byteOrderMark.length : 0;
+  for (let at = from; at < bytes.length; at++) if (!spaces.has(bytes[at] as number)) return at;
+  return -1;
+}
+
+/** Returns undefined while too little has come to tell. */
+export function formOf(bytes: Buffer): AnswerForm | undefined {
+  const at = beginningOf(bytes);
+  if (at === -1) return undefined;
+  const first = bytes[at];
+  if (first === openBrace || first === openBracket) return "json";
+  const isField = (name: Buffer) => {
+    const begun = bytes.subarray(at, at + name.length);
+    return name.subarray(0, begun.length).equals(begun);
+  };
+  return fieldNames.some(isField) ? "events" : "other";
+}
+
+/** Returns the media type without its parameters, in lower case; empty where none is named, or several. */
+export function mediaTypeOf({ headers }: UpstreamReply): string {
+  const type = headers["content-type"];
+  return typeof type === "string" ? (type.split(";", 1)[0] as string).trim().toLowerCase() : "";
+}
+
+/** A body of which the beginning has come. */
+export interface Begun {
+  readonly form: AnswerForm;
+  /** The same answer, of which nothing is lost. */
+  readonly reply: UpstreamReply;
+}
+
+/** Waits for as much of the body as tells its form. It fails by a Refusal where the upstream does before. */
+export function begunOf(reply: UpstreamReply): Later<Begun> {
+  const begun = new Later<Begun>();
+  const told = (form: AnswerForm, body: Body) => {
+    begun.come({ form, reply: new UpstreamReply(reply.status, reply.headers, body) });
+  };
+  reply.read(new BegunBody(reply.source, told, (failure) => begun.fail(failure)));
+  return begun;
+}
+
+/** Between a body and its reader, who comes when its beginning is known. */
+class BegunBody implements Body, Reader {
+  readonly #source: Body;
+  readonly #told: (form: AnswerForm, body: Body) => void;
+  readonly #failed: (failure: unknown) => void;
+  #held: Buffer | undefined;
+  #space = 0;
+  #isKnown = false;
+  #reader: Reader | undefined;
+  /** Lets the source go on, or leaves it. */
+  #goOn: PromiseWithResolvers<void> | undefined;
+  /** How the body ended while nobody read it. */
+  #ended: ((reader: Reader) => void) | undefined;
+
+  constructor(source: Body, told: (form: AnswerForm, body: Body) => void, failed: (failure: unknown) => void) {
+    this.#source = source;
+    this.#told = told;
+    this.#failed = failed;
+  }
+
+  take(batch: readonly Buffer[]): Promise<void> | undefined {
+    if (this.#reader) return this.#reader.take(batch);
+    const bytes = Buffer.concat(batch);
+    let form = formOf(bytes);
+    if (form === undefined) {
+      // Space before an answer is none of it.
+      this.#space += bytes.length;
+      if (this.#space <= mostSpace) return undefined;
+      form = "other";
+    }
+    this.#held = bytes;
+    this.#goOn = Promise.withResolvers<void>();
+    this.#tell(form);
+    return this.#goOn.promise;
+  }
+
+  resolve(): void {
+    this.#end((reader) => reader.resolve());
+  }
+
+  reject(failure: unknown): void {
+    if (!this.#isKnown) this.#failed(failure);
+    else this.#end((reader) => reader.reject(failure));
+  }
+
+  #end(tell: (reader: Reader) => void): void {
+    if (this.#reader) {
+      tell(this.#reader);
+      return;
+    }
+    this.#ended = tell;
+    if (!this.#isKnown) this.#tell("other");
+  }
+
+  #tell(form: AnswerForm): void {
+    this.#isKnown = true;
+    this.#told(form, this);
+  }
+
+  read(reader: Reader): void {
+    this.#reader = reader;
+    void this.#tellHeld(reader).then(this.#goOn?.resolve, this.#goOn?.reject);
+  }
+
+  async #tellHeld(reader: Reader): Promise<void> {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held) await reader.take([held]);
+    this.#ended?.(reader);
+  }
+
+  leave(): void {
+    this.#goOn?.resolve();
+    this.#source.leave();
+  }
+
+  lifeless(since: number): void {
+    this.#source.lifeless(since);
+  }
+}

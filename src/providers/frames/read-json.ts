@@ -1,0 +1,21 @@
+/** Reads what an upstream says in JSON: an answer, a frame of one, or an error. */
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Operation } from "../../call/operations.ts";
+import type { Wire } from "../../wire/wire.ts";
+import { firstOfList } from "../errors/error-words.ts";
+import type { Place } from "../errors/errors-in-answers.ts";
+import { understood } from "../errors/fault.ts";
+import type { Dialect } from "../upstream/dialect.ts";
+
+/** Throws a Refusal where it is no answer, or says an error. Vectors need not be read: they say nothing of errors or usage. */
+export function readJson(answer: Wire, dialect: Dialect, operation: Operation, place: Place): JsonObject {
+  return understood(() => {
+    const listed = firstOfList(answer.bytes());
+    const inList = listed && dialect.errorIn(listed, Buffer.from(JSON.stringify(listed)), operation, "error");
+    if (inList) throw inList;
+    const json = operation === "embeddings" ? answer.outline() : answer.json();
+    const refusal = dialect.errorIn(json, answer.bytes(), operation, place);
+    if (refusal) throw refusal;
+    return json;
+  });
+}

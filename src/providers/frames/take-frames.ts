@@ -1,0 +1,77 @@
+/** Reads the frames of a stream as its follower takes them, up to the one that ends it or fails. */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { Operation } from "../../call/operations.ts";
+import { Refusal, upstreamFailed } from "../../call/refusals.ts";
+import { noMore } from "../../runtime/push-stream.ts";
+import type { SseFrame } from "../../wire/sse.ts";
+import { Wire } from "../../wire/wire.ts";
+import type { Meter } from "../contract.ts";
+import { asFailure } from "../errors/fault.ts";
+import type { Dialect, Follower } from "../upstream/dialect.ts";
+import { readJson } from "./read-json.ts";
+
+/** A stream, and who follows it. */
+export interface Followed<O extends DescMessage> {
+  readonly desc: O;
+  readonly dialect: Dialect;
+  readonly follower: Follower;
+  readonly meter: Meter;
+  readonly operation: Operation;
+}
+
+export function wireOf<O extends DescMessage>({ data, whole }: SseFrame, desc: O): Wire<O> {
+  return whole ? Wire.ofFrame(desc, whole, data) : Wire.ofBytes(desc, data, true);
+}
+
+/**
+ * Puts what the caller sees into the batch. `read` is the only frame, where it has been read. Returns what the stream fails by,
+ * and `noMore` where it ends by what cannot be read behind a complete answer.
+ */
+export function takeFrames<O extends DescMessage>(
+  frames: readonly SseFrame[],
+  read: Wire<O> | undefined,
+  batch: Wire<O>[],
+  of: Followed<O>,
+): Error | undefined {
+  const { follower } = of;
+  try {
+    for (const sent of frames) {
+      if (takeFrame(sent, read, batch, of)) break;
+    }
+    return follower.isOver() && !follower.isComplete() ? upstreamFailed("its answer is empty") : undefined;
+  } catch (error) {
+    const failure = asFailure(error);
+    return follower.isComplete() && isUnreadable(failure) ? noMore : failure;
+  }
+}
+
+/** Returns whether it ends the stream. */
+function takeFrame<O extends DescMessage>(
+  sent: SseFrame,
+  read: Wire<O> | undefined,
+  batch: Wire<O>[],
+  { desc, dialect, follower, operation }: Followed<O>,
+): boolean {
+  if (follower.isEnd(sent.data)) return true;
+  const frame = read ?? wireOf(sent, desc);
+  if (sent.event === "error") throw namedError(frame, dialect, operation);
+  const skimmed = read ? undefined : follower.skim?.(frame);
+  const seen = skimmed ?? follower.take(frame, readJson(frame, dialect, operation, "frame"));
+  if (seen) batch.push(seen);
+  return follower.isOver();
+}
+
+/** What an event of this name says is an error, whatever it is, or is no JSON. */
+function namedError(frame: Wire, dialect: Dialect, operation: Operation): Refusal {
+  try {
+    readJson(frame, dialect, operation, "error");
+  } catch (error) {
+    if (error instanceof Refusal && !isUnreadable(error)) return error;
+  }
+  return upstreamFailed("it answered with an error");
+}
+
+/** Whether nothing was understood, which has a cause other than the upstream's words. */
+function isUnreadable({ cause }: Refusal): boolean {
+  return cause instanceof Error;
+}

@@ -1,0 +1,183 @@
+/**
+ * The dialect of OpenAI and of everything compatible with it.
+ *
+ * In a request only `model` is replaced and, on streams, the usage asked for: it is hidden again from callers who
+ * did not ask. What the upstream refuses reaches the caller as `upstream-error.ts` says.
+ */
+
+import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { credentialOf } from "../../config/vendors.ts";
+import type { Body } from "../../http1/write.ts";
+import { isObject, longJson } from "../../wire/json.ts";
+import { Wire } from "../../wire/wire.ts";
+import type { Attempt, Provider, Speak } from "../contract.ts";
+import { createHide, type Hide } from "../errors/hidden-words.ts";
+import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
+import { isDone } from "../frames/done.ts";
+import { fittingOf } from "../profile/fit.ts";
+import { createProfile, type Profile } from "../profile/profile.ts";
+import {
+  checkOver,
+  commonFields,
+  type Dialect,
+  type Follower,
+  lowerCased,
+  secretsOf,
+  speakOver,
+} from "../upstream/dialect.ts";
+import type { Timeouts } from "../upstream/timeouts.ts";
+import { createUpstream } from "../upstream/upstream.ts";
+import { ChatCounts } from "../usage/chat-counts.ts";
+import { ChoicesSeen } from "./choices.ts";
+import { createAlikeReader } from "./delta-template.ts";
+import { openAiFaults } from "./faults.ts";
+import { createChunkFolder } from "./fold.ts";
+import { chunksOfAnswer } from "./frames.ts";
+import { responsesDialect } from "./responses.ts";
+import { speakSpeech } from "./speech.ts";
+import { meterAnswer, meterChoice } from "./usage.ts";
+
+export interface OpenAiOptions {
+  /** With the version: `https://api.openai.com/v1`. */
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  /** The header that the key goes into. Default: `authorization`, as a bearer's. */
+  readonly credential?: string | undefined;
+  /** What else each request has. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  /** What the server takes. Default: nobody knows. */
+  readonly profile?: Profile;
+  readonly timeouts?: Timeouts;
+}
+
+export function createOpenAiProvider(options: OpenAiOptions): Provider {
+  const { baseUrl, apiKey, timeouts, query, profile = createProfile({}) } = options;
+  const upstream = createUpstream(baseUrl, timeouts, query);
+  const credential = { ...lowerCased(options.headers), ...credentialOf(apiKey, options.credential) };
+  const hide = createHide(baseUrl, secretsOf(apiKey, options.headers, query));
+  const dialect = openAiDialect(credential, hide, (model) => profile.of(model).stated.include_usage !== false);
+  const errors = openAiErrors(hide);
+  const responding = responsesDialect(dialect, (json, bytes) => refusalOfErrorIn(json, bytes, errors));
+  const served = {
+    responses: (path: string) => speakOver(upstream, responding, path),
+    chat: (path: string) => speakOver(upstream, dialect, path),
+    completions: (path: string) => speakOver(upstream, dialect, path),
+    embeddings: (path: string) => speakOver(upstream, dialect, path),
+    // The form of the answer follows the attempt's, which types cannot say of a branch.
+    speech: (path: string) => speakSpeech(upstream, dialect, credential, path) as Speak<"speech">,
+  } as const;
+  const speaks = Object.entries(served).flatMap(([operation, speak]) => {
+    const path = profile.pathOf(operation as keyof typeof served);
+    return path === undefined ? [] : [[operation, speak(path)]];
+  });
+  return {
+    kind: "openai",
+    speaks: Object.fromEntries(speaks) as Provider["speaks"],
+    fitting: (model, reasons) => fittingOf(profile.of(model), reasons),
+    check: checkOver(upstream, credential),
+    close: () => upstream.close(),
+  };
+}
+
+function openAiDialect(
+  credential: Record<string, string>,
+  hide: Hide,
+  tellsUsage: (model: string) => boolean,
+): Dialect {
+  const errors = openAiErrors(hide);
+  return {
+    common: {
+      whole: commonFields({ ...credential, accept: "application/json" }),
+      stream: commonFields({ ...credential, accept: "text/event-stream" }),
+    },
+    body: (attempt) => requestBody(attempt, tellsUsage(attempt.model)),
+    refusal: (error) => refusalOfAnswer(error, errors),
+    errorIn: openAiFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
+    measure: meterAnswer,
+    follow: followChunks,
+    framesOf: chunksOfAnswer,
+    folder: createChunkFolder,
+  };
+}
+
+function requestBody({ request, form, model }: Attempt, tellsUsage: boolean): Body {
+  const json = request.outline();
+  const isStream = form === "stream";
+  const lacksUsage = isStream && tellsUsage && !wantsUsage(json);
+  if (json.model === model && (json.stream === true) === isStream && !lacksUsage) return request.sendable();
+  const changes: Record<string, JsonValue | undefined> = {};
+  if (json.model !== model) changes.model = model;
+  if ((json.stream === true) !== isStream) changes.stream = isStream || undefined;
+  // An outline may have other texts in it.
+  const options = lacksUsage && json.stream_options ? request.json().stream_options : undefined;
+  if (lacksUsage) changes.stream_options = { ...(options as JsonObject | undefined), include_usage: true };
+  return request.with(changes).sendable();
+}
+
+function wantsUsage({ stream_options }: JsonObject): boolean {
+  return (stream_options as JsonObject | null | undefined)?.include_usage === true;
+}
+
+/**
+ * A stream ends with `[DONE]`. Some upstreams never say it, and then it may end once every choice has finished; some say nothing
+ * but that, and then the choices are finished here.
+ */
+function followChunks({ request, form, operation, meter }: Attempt): Follower {
+  const asked = request.outline();
+  const seesUsage = form === "whole" || wantsUsage(asked);
+  let done = false;
+  const seen = new ChoicesSeen(operation, asked);
+  const counts = new ChatCounts();
+  const reader = createAlikeReader();
+  const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
+    // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
+    if (seesUsage || !("usage" in json)) return frame;
+    if (json.usage === null) return withoutNullUsage(frame);
+    return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
+  };
+  return {
+    isEnd(data) {
+      done = isDone(data);
+      return done;
+    },
+    isOver: () => done || seen.areOver,
+    skim(frame) {
+      const said = reader.read(frame.bytes());
+      if (!said) return undefined;
+      if (said.text !== "") meter.wrote(said.text);
+      const told = said.frame ? Wire.ofFrame(frame.desc, said.frame) : frame;
+      return told.differingIn(said.plainText);
+    },
+    take(frame, json) {
+      const choices = json.choices ?? [];
+      if (!Array.isArray(choices)) throw new TypeError("`choices` is no list");
+      for (const choice of choices) if (isObject(choice)) meterChoice(choice, meter);
+      seen.take(json, choices);
+      if (counts.take(json)) meter.told(counts.told);
+      const told = see(frame, json);
+      // A long one is hardly like another.
+      if (told && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), told.bytes());
+      return told;
+    },
+    isComplete: () => (done ? seen.hasAnswer : seen.haveFinished),
+    lingerMs: () => seen.lingerMs,
+    last(desc) {
+      const chunk = seen.lastChunk();
+      return chunk ? [Wire.ofJson(desc, chunk, true)] : [];
+    },
+  };
+}
+
+const nullUsage = Buffer.from(',"usage":null');
+const usageKey = nullUsage.subarray(1, -":null".length);
+
+/** The gateway's wish for usage puts it into every chunk: it is cut out of the bytes, where they hold it once. */
+function withoutNullUsage<O extends DescMessage>(frame: Wire<O>): Wire<O> {
+  const bytes = frame.bytes();
+  const at = bytes.lastIndexOf(usageKey) - 1;
+  const end = at + nullUsage.length;
+  const isOnly = at >= 0 && nullUsage.compare(bytes, at, end) === 0 && bytes.indexOf(usageKey) === at + 1;
+  if (!isOnly) return frame.with({ usage: undefined });
+  return Wire.ofBytes(frame.desc, Buffer.concat([bytes.subarray(0, at), bytes.subarray(end)]), true);
+}

@@ -1,0 +1,48 @@
+/**
+ * Reasoning that a vendor has encrypted for the next turn ↔ the text that stands for it where other families keep what thinking is
+ * proved by. Callers keep it and send it back unread.
+ *
+ * It says whose it is, by the upstream's name: nobody else can read it. It is no secret: what is inside is encrypted already.
+ */
+import { createHash } from "node:crypto";
+import type { JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../wire/json.ts";
+
+const mark = "reasoning:";
+
+export interface SealedReasoning {
+  /** By `makerOf`. */
+  readonly maker: string;
+  /** The item's id at its upstream; empty where it has none. */
+  readonly id: string;
+  readonly encrypted: string;
+  /** How many calls came before it in its answer. */
+  readonly calls: number;
+}
+
+/** Returns what tells an upstream's items from those of others. */
+export function makerOf(upstream: string): string {
+  return createHash("sha256").update(upstream).digest("hex").slice(0, 8);
+}
+
+export function sealReasoning({ maker, id, encrypted, calls }: SealedReasoning): string {
+  return mark + Buffer.from(JSON.stringify({ maker, id, encrypted, calls })).toString("base64url");
+}
+
+export function isSealedReasoning(text: JsonValue | undefined): text is string {
+  return typeof text === "string" && text.startsWith(mark);
+}
+
+/** Returns undefined for what was not sealed here. */
+export function unsealReasoning(text: JsonValue | undefined): SealedReasoning | undefined {
+  if (!isSealedReasoning(text)) return undefined;
+  try {
+    const json = JSON.parse(Buffer.from(text.slice(mark.length), "base64url").toString()) as JsonValue;
+    if (!isObject(json)) return undefined;
+    const { maker, id, encrypted, calls } = json;
+    if (typeof maker !== "string" || typeof id !== "string" || typeof encrypted !== "string") return undefined;
+    return { maker, id, encrypted, calls: typeof calls === "number" ? calls : 0 };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * What an upstream says in the place of a response, or beside one: its failure, an error in whatever shape, a response that is not
+ * over, one without anything in it. None of them is told as an answer, nor charged as one.
+ */
+import type { JsonObject } from "@bufbuild/protobuf";
+import { operationUnserved, type Refusal, upstreamFailed } from "../../call/refusals.ts";
+import { isObject } from "../../wire/json.ts";
+import { namesError, type Place, saysAnything } from "../errors/errors-in-answers.ts";
+import { isOfChat } from "./unserved.ts";
+
+/** Makes the refusal of an error in whatever shape. */
+type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
+
+/** Returns what finds the refusal for what is no response, or no event of one. */
+export function responsesFaults(refusalOf: RefusalOf) {
+  return (json: JsonObject, bytes: Buffer, _: unknown, place: Place): Refusal | undefined => {
+    if (place === "frame" && json.type === "response.failed") return ofFailed(json.response, refusalOf);
+    if (place === "frame" && json.type === "response.cancelled") return cancelled();
+    if (place === "frame" && isObject(json.response)) {
+      const { status } = json.response;
+      if (status === "failed") return ofFailed(json.response, refusalOf);
+      if (status === "cancelled") return cancelled();
+    }
+    if (place === "whole" && isFailed(json)) return ofFailed(json, refusalOf);
+    if (namesError(json)) return refusalOfError(json, bytes, refusalOf);
+    if (isOfChat(json)) return operationUnserved("responses");
+    if (place === "frame" && typeof json.type === "string") return undefined;
+    if (place === "whole" && Array.isArray(json.output)) return faultOfWhole(json);
+    if (saysAnything(json)) return refusalOf(json, bytes);
+    if (place === "frame") return undefined;
+    return upstreamFailed(place === "error" ? "it answered with an error" : "its answer is empty");
+  };
+}
+
+function isFailed({ object, status, output }: JsonObject): boolean {
+  return status === "failed" && (object === "response" || Array.isArray(output));
+}
+
+/** The failure of a response stands in it. */
+function ofFailed(response: JsonObject[string] | undefined, refusalOf: RefusalOf): Refusal {
+  const error = isObject(response) ? response.error : undefined;
+  if (!isObject(error)) return upstreamFailed("it broke off its answer by an error");
+  return refusalOfError({ error }, Buffer.alloc(0), refusalOf);
+}
+
+/** Callers of the family read an error and nothing that stands beside it. */
+function refusalOfError(json: JsonObject, bytes: Buffer, refusalOf: RefusalOf): Refusal {
+  if (!isObject(json.error)) return refusalOf(json, bytes);
+  const { type = null, code = null, param = null, ...more } = json.error;
+  const alone: JsonObject = { error: { ...more, type: type ?? code ?? "server_error", code, param } };
+  return refusalOf(alone, Buffer.from(JSON.stringify(alone)));
+}
+
+/** One that was cut off may have nothing to show: all of it was thought. */
+function faultOfWhole({ status, output }: JsonObject): Refusal | undefined {
+  if (status === "cancelled") return cancelled();
+  if (status === "queued" || status === "in_progress") return upstreamFailed("its answer is not over");
+  const isEmpty = Array.isArray(output) && !output.some(isObject);
+  return isEmpty && status !== "incomplete" ? upstreamFailed("its answer is empty") : undefined;
+}
+
+function cancelled(): Refusal {
+  return upstreamFailed("it cancelled its answer");
+}

@@ -1,0 +1,109 @@
+/**
+ * What a response tells a meter: its usage, in parts that do not overlap, what the model wrote, and whether it gave up.
+ *
+ * What cannot be understood is passed over: it is never the answer's fault.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../wire/json.ts";
+import type { Meter } from "../contract.ts";
+import { ChatCounts } from "../usage/chat-counts.ts";
+
+/** Tells of a whole response. What was written counts only where the output is not told. */
+export function meterResponse(response: JsonObject, meter: Meter): void {
+  const counts = new ChatCounts();
+  tellUsage(response, counts, searchesIn(response.output), meter);
+  if (hasGivenUp(response)) meter.gaveUp();
+  if (counts.told.output !== undefined || !Array.isArray(response.output)) return;
+  for (const item of response.output) if (isObject(item)) writeItem(item, meter);
+}
+
+/** Tells of the events of a stream. */
+export class ResponseMetering {
+  readonly #meter: Meter;
+  readonly #counts = new ChatCounts();
+  #searches = 0;
+  /** Whether anything of the item that is being told has come piece by piece. */
+  #hasPieces = false;
+
+  constructor(meter: Meter) {
+    this.#meter = meter;
+  }
+
+  take({ type, delta, item, response }: JsonObject): void {
+    if (typeof type !== "string") return;
+    if (type.endsWith(".delta")) {
+      this.#hasPieces = true;
+      // Sound, and whatever else is no text.
+      if (typeof delta === "string") writeText(delta, this.#meter);
+      else this.#meter.wrote("");
+    }
+    if (isObject(item)) this.#item(type, item);
+    if (isObject(response)) this.#response(response);
+  }
+
+  #item(type: string, item: JsonObject): void {
+    if (type === "response.output_item.added") {
+      this.#hasPieces = false;
+      writeBeginning(item, this.#meter);
+    } else if (type === "response.output_item.done") {
+      // It has been made, also where the answer breaks off before its usage.
+      if (isSearch(item)) this.#meter.told({ searches: ++this.#searches });
+      if (!this.#hasPieces) writeContent(item, this.#meter);
+      else if (item.encrypted_content) this.#meter.wrote("");
+      this.#hasPieces = false;
+    }
+  }
+
+  #response(response: JsonObject): void {
+    tellUsage(response, this.#counts, Math.max(this.#searches, searchesIn(response.output)), this.#meter);
+    if (hasGivenUp(response)) this.#meter.gaveUp();
+  }
+}
+
+/** Searches of the web are items of the answer: only some vendors tell of them in the usage, too. */
+function tellUsage({ usage = null, service_tier }: JsonObject, counts: ChatCounts, items: number, meter: Meter): void {
+  const hasTold = counts.take(service_tier === undefined ? { usage } : { usage, service_tier });
+  const { searches = items, ...told } = counts.told;
+  if (hasTold || searches > 0) meter.told(searches > 0 ? { ...told, searches } : told);
+}
+
+function searchesIn(output: JsonValue | undefined): number {
+  return Array.isArray(output) ? output.filter((item) => isObject(item) && isSearch(item)).length : 0;
+}
+
+/** Pages that are opened and looked through cost nothing by themselves. */
+function isSearch({ type, action }: JsonObject): boolean {
+  return type === "web_search_call" && (!isObject(action) || (action.type ?? "search") === "search");
+}
+
+function hasGivenUp({ status, incomplete_details: details }: JsonObject): boolean {
+  return status === "incomplete" && isObject(details) && details.reason === "content_filter";
+}
+
+function writeItem(item: JsonObject, meter: Meter): void {
+  writeBeginning(item, meter);
+  writeContent(item, meter);
+}
+
+/** What an item is known by as it begins: that a message or a thought begins is nothing yet. */
+function writeBeginning({ type, name }: JsonObject, meter: Meter): void {
+  if (type === "message" || type === "reasoning") return;
+  if (typeof name === "string" && name !== "") meter.wrote(name);
+  // What the vendor's tools do, and what is still to be invented.
+  else if (typeof type === "string") meter.wrote("");
+}
+
+function writeContent(item: JsonObject, meter: Meter): void {
+  const { content, summary, arguments: args, input, encrypted_content } = item;
+  for (const parts of [summary, content]) {
+    if (!Array.isArray(parts)) continue;
+    for (const part of parts) if (isObject(part)) writeText(part.text ?? part.refusal, meter);
+  }
+  writeText(args, meter);
+  writeText(input, meter);
+  if (encrypted_content) meter.wrote("");
+}
+
+function writeText(text: JsonValue | undefined, meter: Meter): void {
+  if (typeof text === "string" && text !== "") meter.wrote(text);
+}

@@ -1,0 +1,75 @@
+/**
+ * An upstream for which there are several keys: calls take them in turn.
+ *
+ * A key that is refused, or has used up its rate, rests for as long as the upstream asks, and else for a while; the call goes on
+ * with the next at once. Where all of them rest, the one that rests the shortest is tried: it is the upstream that refuses then.
+ */
+import type { Answer } from "../../call/call.ts";
+import type { Operation } from "../../call/operations.ts";
+import { Refusal } from "../../call/refusals.ts";
+import { orElse, type Soon } from "../../runtime/maybe-promise.ts";
+import type { Attempt, Provider, Speak } from "../contract.ts";
+import { askedToWaitMs, isLasting } from "../errors/fault.ts";
+
+/** In milliseconds. */
+const restWhenRefused = 60_000;
+const restWhenSpent = 1_000;
+
+/** The upstream by one of its keys. */
+interface ByKey {
+  readonly provider: Provider;
+  /** Until when it is passed over, in milliseconds since 1970. */
+  restsUntil: number;
+}
+
+/** `providers` are the same upstream, each with a key of its own. */
+export function inRotation(providers: readonly [Provider, ...Provider[]], clock: () => number): Provider {
+  const [first, ...others] = providers;
+  if (others.length === 0) return first;
+  const keys = providers.map((provider): ByKey => ({ provider, restsUntil: 0 }));
+  let turn = 0;
+
+  /** All keys in the order in which a call tries them. */
+  function inTurn(): ByKey[] {
+    const from = turn++ % keys.length;
+    const now = clock();
+    const ordered = [...keys.slice(from), ...keys.slice(0, from)];
+    const [soonest] = ordered.toSorted((a, b) => a.restsUntil - b.restsUntil);
+    const rested = ordered.filter(({ restsUntil }) => restsUntil <= now);
+    return rested.length > 0 ? rested : [soonest as ByKey];
+  }
+
+  function speakBy(operation: Operation): Speak<Operation> {
+    const speak = (attempt: Attempt, key: ByKey, further: readonly ByKey[]): Soon<Answer> =>
+      orElse(
+        () => (key.provider.speaks[operation] as Speak<Operation>)(attempt) as Soon<Answer>,
+        (error) => {
+          const restMs = restFor(error);
+          if (restMs !== undefined) key.restsUntil = clock() + restMs;
+          const [next, ...others] = further;
+          if (restMs === undefined || !next) throw error;
+          return speak(attempt, next, others);
+        },
+      );
+    return ((attempt: Attempt) => {
+      const [key, ...further] = inTurn();
+      return speak(attempt, key as ByKey, further);
+    }) as unknown as Speak<Operation>;
+  }
+
+  const operations = Object.keys(first.speaks) as Operation[];
+  return {
+    ...first,
+    speaks: Object.fromEntries(operations.map((operation) => [operation, speakBy(operation)])) as Provider["speaks"],
+    async close() {
+      await Promise.all(providers.map((provider) => provider.close()));
+    },
+  };
+}
+
+/** Returns for how long a key rests that has met this, in milliseconds; undefined where another would have met the same. */
+function restFor(error: unknown): number | undefined {
+  if (!(error instanceof Refusal)) return undefined;
+  if (error.status === 429) return askedToWaitMs(error) || restWhenSpent;
+  return isLasting(error) ? restWhenRefused : undefined;
+}

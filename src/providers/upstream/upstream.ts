@@ -1,0 +1,63 @@
+/** One upstream over HTTP: its connections, POST with a body known in full, and GET. */
+import { createConnectionPool, type UpstreamRequest } from "../../http1/client/pool.ts";
+import type { Signal } from "../../runtime/caller-abort.ts";
+import { Later } from "../../runtime/maybe-promise.ts";
+import { Exchange } from "./exchange.ts";
+import type { UpstreamReply } from "./reply.ts";
+import { createBounds, defaultTimeouts, type Timeouts, timedOut } from "./timeouts.ts";
+
+export interface Upstream {
+  /** Sends a request below the base address. The head comes, or it fails by a Refusal. */
+  post(request: RelativeRequest, waiting: Waiting): Later<UpstreamReply>;
+  get(request: RelativeRequest, waiting: Waiting): Later<UpstreamReply>;
+  close(): Promise<void>;
+}
+
+/** A request, with its path below the base address. */
+type RelativeRequest = Omit<UpstreamRequest, "method">;
+
+/** For how long the answer is waited for. */
+export interface Waiting {
+  readonly signal: Signal;
+  /** Bounds that hold where they are shorter than the upstream's own. */
+  readonly timeouts?: Partial<Timeouts>;
+  /** Told of one of them that has passed. Returns whether the answer is read on all the same. */
+  readonly late?: ((why: Error) => boolean) | undefined;
+}
+
+/** `query` is put behind every path. */
+export function createUpstream(
+  baseUrl: string,
+  timeouts: Timeouts = defaultTimeouts,
+  query: Readonly<Record<string, string>> = {},
+): Upstream {
+  const { origin, pathname } = new URL(baseUrl);
+  const pool = createConnectionPool(origin, timeouts);
+  const prefix = pathname.replace(/\/$/, "");
+  const asked = new URLSearchParams(query).toString();
+  const suffix = asked && `?${asked}`;
+  const boundsFor = createBounds(timeouts);
+  const send = (method: UpstreamRequest["method"], request: RelativeRequest, waiting: Waiting) => {
+    const { signal, timeouts: wanted = {}, late } = waiting;
+    const { path, common, fields, body } = request;
+    const bounds = boundsFor(wanted);
+    const { totalMs } = bounds;
+    const reply = new Later<UpstreamReply>();
+    if (totalMs && totalMs.ms <= 0) {
+      reply.fail(timedOut("totalMs", totalMs));
+      return reply;
+    }
+    const exchange = new Exchange(reply, signal, bounds, timeouts, late);
+    try {
+      pool.send({ method, path: `${prefix}${path}${suffix}`, common, fields, body }, exchange);
+    } catch (error) {
+      exchange.failed(error as Error);
+    }
+    return reply;
+  };
+  return {
+    post: (request, waiting) => send("POST", request, waiting),
+    get: (request, waiting) => send("GET", request, waiting),
+    close: () => pool.close(),
+  };
+}

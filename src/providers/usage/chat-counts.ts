@@ -1,0 +1,190 @@
+/**
+ * The usage that an answer of OpenAI's dialect tells, in whichever of its forms, as parts that do not overlap: the one reader,
+ * for what a call is charged and for what translations tell of it.
+ *
+ * Vendors put the usage into the answer, into a choice of it, or into a member of their own; they count reasoning in the
+ * completion, beside it, or in the total alone; and what was read from a cache has half a dozen names. A stream may tell it
+ * as often as it likes: the greatest counts stand, and of equal ones the last. What is no count is passed over.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { ToldManner, ToldUsage } from "../../call/usage.ts";
+import { countOf, greatestOf, membersOf } from "./count.ts";
+import { toldManner } from "./manner.ts";
+
+type InputParts = { readonly input: number; readonly cacheRead: number; readonly cacheWrite: number };
+type OutputParts = { readonly output: number; readonly reasoning: number; readonly hasReasoning: boolean };
+/** What only some vendors tell, and some models use; unset where it was not told, or is none. */
+type RareParts = Pick<ToldUsage, "inputAudio" | "inputImage" | "outputAudio" | "searches">;
+
+export class ChatCounts {
+  #input: InputParts | undefined;
+  #output: OutputParts | undefined;
+  #rare: RareParts | undefined;
+  #manner: ToldManner | undefined;
+
+  /** Takes an answer, or a chunk of one. Returns whether it told any usage. */
+  take(json: JsonObject): boolean {
+    const { usage, x_groq, choices, service_tier } = json;
+    // Each chunk may say it, and that of the usage need not.
+    if (service_tier !== undefined) this.#manner = toldManner(json) ?? this.#manner;
+    let hasTold = usage ? this.#takeUsage(usage, json) : false;
+    if (x_groq) hasTold = this.#takeUsage(membersOf(x_groq).usage, json) || hasTold;
+    if (!Array.isArray(choices)) return hasTold;
+    for (const choice of choices) {
+      const inside = (choice as JsonObject | null)?.usage;
+      if (inside) hasTold = this.#takeUsage(inside, json) || hasTold;
+    }
+    return hasTold;
+  }
+
+  /** What was told so far; a part that was not is undefined. */
+  get told(): ToldUsage {
+    const { input, cacheRead, cacheWrite } = this.#input ?? {};
+    const { output, reasoning } = this.#output ?? {};
+    const parts = { input, cacheRead, cacheWrite, output, reasoning };
+    if (!this.#rare && !this.#manner) return parts;
+    return { ...parts, ...(this.#rare && within(this.#rare, input ?? 0, output ?? 0)), manner: this.#manner };
+  }
+
+  /** Whether anything was told of the reasoning. */
+  get hasReasoning(): boolean {
+    return this.#output?.hasReasoning ?? false;
+  }
+
+  #takeUsage(usage: JsonValue | undefined, { choices, timings }: JsonObject): boolean {
+    if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
+    this.#manner ??= toldManner(usage);
+    this.#rare = rareParts(usage) ?? this.#rare;
+    const sums = sumsOf(usage);
+    const isOfInputOnly = choices === undefined && sums.output === undefined;
+    const prompt = sums.prompt ?? (isOfInputOnly ? sums.total : undefined);
+    const input = inputParts(usage, prompt, timings);
+    const output = outputParts(usage, sums, input);
+    if (input && sumOf(input) >= sumOf(this.#input)) this.#input = input;
+    if (output && output.output >= (this.#output?.output ?? 0)) this.#output = output;
+    return true;
+  }
+}
+
+function sumOf(parts: InputParts | undefined): number {
+  return parts ? parts.input + parts.cacheRead + parts.cacheWrite : 0;
+}
+
+/** All input and all output as they are named, and both together. */
+interface Sums {
+  readonly prompt: number | undefined;
+  readonly output: number | undefined;
+  readonly total: number | undefined;
+}
+
+function sumsOf(usage: JsonObject): Sums {
+  const output = countOf(usage.completion_tokens) ?? countOf(usage.output_tokens);
+  const total = countOf(usage.total_tokens);
+  const prompt = countOf(usage.prompt_tokens) ?? inputTokens(usage);
+  const rest = total !== undefined && output !== undefined && total > output ? total - output : undefined;
+  return { prompt: prompt ?? rest, output, total };
+}
+
+/** Who names the input as Anthropic does, and the cache too, counts the cache beside it. */
+function inputTokens({ input_tokens, cache_read_input_tokens, cache_creation_input_tokens }: JsonObject) {
+  const fresh = countOf(input_tokens);
+  if (fresh === undefined) return undefined;
+  return fresh + (countOf(cache_read_input_tokens) ?? 0) + (countOf(cache_creation_input_tokens) ?? 0);
+}
+
+/** The prompt's tokens have those of the cache in them: whatever is told, the parts make up the whole. */
+function inputParts(usage: JsonObject, prompt: number | undefined, timings: JsonValue | undefined) {
+  if (prompt === undefined) return undefined;
+  const cacheRead = Math.min(prompt, readIn(usage, timings));
+  const cacheWrite = Math.min(prompt - cacheRead, writtenIn(usage));
+  return { input: prompt - cacheRead - cacheWrite, cacheRead, cacheWrite };
+}
+
+/** By OpenAI's name, Mistral's two, DeepSeek's, Moonshot's, Anthropic's, that of Responses, and llama.cpp's. */
+function readIn(usage: JsonObject, timings: JsonValue | undefined): number {
+  return greatestOf(
+    membersOf(usage.prompt_tokens_details).cached_tokens,
+    membersOf(usage.prompt_token_details).cached_tokens,
+    membersOf(usage.input_tokens_details).cached_tokens,
+    usage.prompt_cache_hit_tokens,
+    usage.cached_tokens,
+    usage.num_cached_tokens,
+    usage.cache_read_input_tokens,
+    membersOf(timings).cache_n,
+  );
+}
+
+/** Returns the parts, none of which is more than what it is a part of: of the input, what is left beside the cache. */
+function within(
+  { inputAudio = 0, inputImage = 0, outputAudio = 0, searches }: RareParts,
+  input: number,
+  output: number,
+) {
+  const audio = Math.min(inputAudio, input);
+  const ofInput = { inputAudio: audio, inputImage: Math.min(inputImage, input - audio) };
+  return { ...ofInput, outputAudio: Math.min(outputAudio, output), ...(searches === undefined ? {} : { searches }) };
+}
+
+/** By OpenAI's names. Undefined where nothing is told of any. */
+function rareParts(usage: JsonObject): RareParts | undefined {
+  const ofPrompt = membersOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
+  const ofOutput = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details);
+  const inputAudio = countOf(ofPrompt.audio_tokens) ?? 0;
+  const inputImage = countOf(ofPrompt.image_tokens) ?? 0;
+  const outputAudio = countOf(ofOutput.audio_tokens) ?? 0;
+  const searches = searchesIn(usage);
+  if (inputAudio + inputImage + outputAudio === 0 && searches === undefined) return undefined;
+  return { inputAudio, inputImage, outputAudio, searches };
+}
+
+/** By the names of OpenRouter, and of xAI, which also counts sources. */
+function searchesIn({ server_tool_use, server_side_tool_usage_details, num_sources_used }: JsonObject) {
+  return (
+    countOf(membersOf(server_tool_use).web_search_requests) ??
+    countOf(membersOf(server_side_tool_usage_details).web_search_calls) ??
+    countOf(num_sources_used)
+  );
+}
+
+/** By OpenAI's name, Alibaba's, Anthropic's and that of other gateways. */
+function writtenIn(usage: JsonObject): number {
+  const details = membersOf(usage.prompt_tokens_details);
+  return greatestOf(
+    details.cache_write_tokens,
+    details.cache_creation_input_tokens,
+    details.cache_creation_tokens,
+    membersOf(usage.input_tokens_details).cache_write_tokens,
+    usage.cache_creation_input_tokens,
+  );
+}
+
+/**
+ * The completion's tokens have the reasoning in them, but not at xAI, nor at Gemini, which does not even tell of it: there the
+ * total alone does. Where no completion is told it is what the total has beside the prompt, or the reasoning alone.
+ */
+function outputParts(usage: JsonObject, sums: Sums, input: InputParts | undefined): OutputParts | undefined {
+  const { total = 0, prompt = Number.NaN } = sums;
+  const told = reasoningIn(usage);
+  if (sums.output === undefined) {
+    const output = total > prompt ? total - prompt : (told ?? 0);
+    return output > 0 ? outputOf(output, told) : undefined;
+  }
+  const beside = total - prompt - sums.output;
+  const isOfCache = beside === (input?.cacheRead ?? 0) + (input?.cacheWrite ?? 0);
+  const isReasoning = told === undefined ? !isOfCache : beside === told;
+  if (beside > 0 && isReasoning) return outputOf(sums.output + beside, beside);
+  return outputOf(sums.output, told);
+}
+
+function outputOf(output: number, reasoning: number | undefined): OutputParts {
+  return { output, reasoning: Math.min(output, reasoning ?? 0), hasReasoning: reasoning !== undefined };
+}
+
+function reasoningIn(usage: JsonObject): number | undefined {
+  const { completion_tokens_details, output_tokens_details, reasoning_tokens } = usage;
+  return (
+    countOf(membersOf(completion_tokens_details).reasoning_tokens) ??
+    countOf(membersOf(output_tokens_details).reasoning_tokens) ??
+    countOf(reasoning_tokens)
+  );
+}

@@ -1,0 +1,87 @@
+/** The caller's account: its balance, tier and rate, its ledger, the models it may call, and the redeem codes it claims. */
+import {
+  type AccountService,
+  GetAccountResponseSchema,
+  ListCatalogResponseSchema,
+  ListLedgerResponseSchema,
+  RedeemCodeResponseSchema,
+} from "../../../gen/modelgateway/v1/accounts_pb.ts";
+import type { Caller, ServiceImplementation } from "../../call/call.ts";
+import { conflict, internal, redeemCodeNotFound } from "../../call/refusals.ts";
+import type { Tier } from "../../call/tiers.ts";
+import type { AccountRate } from "../../pipeline/admit/limit.ts";
+import { newId } from "../../runtime/ids.ts";
+import type { Account, AccountStore } from "../../storage/accounts.ts";
+import type { EntryStore } from "../../storage/money/entries.ts";
+import type { RedeemCodeStore } from "../../storage/money/redeem-codes.ts";
+import type { Catalog } from "../../targets/catalog.ts";
+import { catalogMessage } from "../inference/catalog-message.ts";
+import { pageOf } from "../page.ts";
+import { whole } from "../whole.ts";
+import { accountMessage, entryMessage, tierMessage } from "./account-message.ts";
+import { hashRedeemCode } from "./redeem-codes.ts";
+
+export interface AccountParts {
+  readonly accounts: AccountStore;
+  readonly entries: EntryStore;
+  readonly redeemCodes: RedeemCodeStore;
+  readonly catalog: Catalog;
+  /** Lowest first. */
+  readonly tiers: readonly Tier[];
+  /** The unit of money, as "JPY". */
+  readonly unit: string;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Where a caller stands with the rate of its account. */
+  readonly standing: (caller: Caller) => AccountRate | Promise<AccountRate>;
+}
+
+export function accountService(parts: AccountParts): ServiceImplementation<typeof AccountService> {
+  const { accounts, entries, redeemCodes, catalog, tiers, unit, clock } = parts;
+  return {
+    async getAccount({ caller }) {
+      const { requestsRemaining } = await parts.standing(caller);
+      return whole(GetAccountResponseSchema, {
+        account: accountMessage(own(accounts, caller), tiers),
+        tiers: tiers.map(tierMessage),
+        unit,
+        requestsRemaining,
+      });
+    },
+    async redeemCode({ request, caller }) {
+      const { code = "" } = request.message();
+      const now = clock();
+      const claim = { codeHash: hashRedeemCode(code), accountId: caller.accountId, entryId: newId("led", now), now };
+      const claimed = redeemCodes.claim(claim);
+      if (claimed.kind === "recorded") {
+        const { entry, account } = claimed;
+        return whole(RedeemCodeResponseSchema, { entry: entryMessage(entry), account: accountMessage(account, tiers) });
+      }
+      if (claimed.kind === "none") throw redeemCodeNotFound();
+      if (claimed.kind === "claimed")
+        throw conflict("This redeem code was claimed before. Each is worth its amount once.");
+      if (claimed.kind === "full") throw conflict("The account has as much as can be counted. Spend some of it first.");
+      throw internal(new Error(`a redeem code could not be recorded: ${claimed.kind}`));
+    },
+    async listCatalog({ caller }) {
+      const mayCallUnpriced = own(accounts, caller).postpaid === 1 || caller.isFreeUnpriced === true;
+      return whole(ListCatalogResponseSchema, {
+        models: catalog.list().map((model) => catalogMessage(model, mayCallUnpriced)),
+      });
+    },
+    async listLedger({ request, caller, signal }) {
+      const message = request.message();
+      const { kinds } = message;
+      const { items, next } = await pageOf(message, "led", (before, limit) =>
+        entries.page(caller.accountId, { kinds, before, limit }, signal),
+      );
+      return whole(ListLedgerResponseSchema, { entries: items.map(entryMessage), ...next });
+    },
+  };
+}
+
+function own(accounts: AccountStore, { accountId }: Caller): Account {
+  const account = accounts.find(accountId);
+  if (!account) throw internal(new Error(`there is no account ${accountId}`));
+  return account;
+}

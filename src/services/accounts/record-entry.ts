@@ -1,0 +1,33 @@
+/** How money that moved outside gets into the ledger: recharges, refunds and grants. */
+import { EntryKind } from "../../../gen/modelgateway/v1/accounts_pb.ts";
+import { conflict, invalidValue, resourceNotFound } from "../../call/refusals.ts";
+import { formatDecimal } from "../../runtime/decimal.ts";
+import { newId } from "../../runtime/ids.ts";
+import type { EntryStore, LedgerEntry } from "../../storage/money/entries.ts";
+
+export interface RecordEntryInit {
+  readonly accountId: string;
+  readonly kind: EntryKind;
+  /** In millionths of the unit, more than 0. */
+  readonly amount: number;
+  readonly note: string | null;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+const recordable = [EntryKind.RECHARGE, EntryKind.REFUND, EntryKind.GRANT] as const;
+
+/** Throws a Refusal for what cannot be recorded; then nothing is. */
+export function recordEntry(entries: EntryStore, init: RecordEntryInit): LedgerEntry {
+  const { accountId, amount, now } = init;
+  const kind = recordable.find((one) => one === init.kind);
+  if (kind === undefined) throw invalidValue("kind", "expected recharge, refund or grant");
+  const recorded = entries.record({ ...init, kind, id: newId("led", now) });
+  if (recorded.kind === "recorded") return recorded.entry;
+  if (recorded.kind === "absent") throw resourceNotFound("account", accountId, "account");
+  if (recorded.kind === "full") throw conflict("The account would have more than can be counted. Record less.");
+  const most = formatDecimal(recorded.available);
+  throw conflict(
+    `Cannot refund ${formatDecimal(amount)}: ${most} may be refunded, of what was recharged and is left. Refund less.`,
+  );
+}

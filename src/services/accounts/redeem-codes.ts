@@ -1,0 +1,68 @@
+/**
+ * Redeem codes: `XXXXX-XXXXX-XXXXX-XXXXX`, 100 random bits in Crockford's base 32, kept only as SHA-256.
+ *
+ * A person may type one: case, hyphens and spaces do not matter, and a letter that looks like a digit is that digit.
+ */
+import { hash, randomBytes } from "node:crypto";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { RedeemCodeSchema } from "../../../gen/modelgateway/v1/operator_pb.ts";
+import { newId } from "../../runtime/ids.ts";
+import type { NewRedeemCode, RedeemCode, RedeemCodeStore } from "../../storage/money/redeem-codes.ts";
+
+const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+export interface BatchInit {
+  /** What each is worth, in millionths of the unit. */
+  readonly amount: number;
+  readonly count: number;
+  /** Milliseconds since 1970; null for never. */
+  readonly expiresAt: number | null;
+  readonly note: string | null;
+  readonly now: number;
+}
+
+/** Makes and keeps a batch. The codes are returned here and never again. */
+export function issueRedeemCodes(store: RedeemCodeStore, init: BatchInit): { batchId: string; codes: string[] } {
+  const { amount, count, expiresAt, note, now } = init;
+  const batchId = newId("bat", now);
+  const codes = Array.from({ length: count }, newCode);
+  store.insert(
+    codes.map((code): NewRedeemCode => {
+      const kept = { code_hash: hashRedeemCode(code), code_mask: `${code.slice(0, 4)}…` };
+      return {
+        id: newId("cod", now),
+        batch_id: batchId,
+        ...kept,
+        amount,
+        note,
+        created_at: now,
+        expires_at: expiresAt,
+      };
+    }),
+  );
+  return { batchId, codes };
+}
+
+function newCode(): string {
+  const letters = Array.from(randomBytes(20), (byte) => alphabet[byte & 31]).join("");
+  return letters.replace(/.{5}(?!$)/g, "$&-");
+}
+
+/** Returns what is kept of a code, however it was typed. */
+export function hashRedeemCode(text: string): string {
+  const normal = text.toUpperCase().replace(/[\s-]/g, "").replaceAll("O", "0").replace(/[IL]/g, "1");
+  return hash("sha256", normal, "hex");
+}
+
+export function codeMessage(code: RedeemCode): MessageInitShape<typeof RedeemCodeSchema> {
+  const { id, batch_id, code_mask, amount, note, created_at, expires_at, claimed_at, claimed_by, revoked_at } = code;
+  return {
+    ...{ id, batchId: batch_id, mask: code_mask, amount: BigInt(amount), createdAt: timestampFromMs(created_at) },
+    ...(note === null ? {} : { note }),
+    ...(expires_at === null ? {} : { expiresAt: timestampFromMs(expires_at) }),
+    ...(claimed_at === null ? {} : { claimedAt: timestampFromMs(claimed_at) }),
+    ...(claimed_by === null ? {} : { claimedBy: claimed_by }),
+    ...(revoked_at === null ? {} : { revokedAt: timestampFromMs(revoked_at) }),
+  };
+}

@@ -1,0 +1,114 @@
+/** What would become of a request, told without sending it. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type ExplainCallRequestSchema,
+  ExplainCallResponseSchema,
+  type ExplainedModelSchema,
+  type ExplainedRefusalSchema,
+  type ExplainedTargetSchema,
+} from "../../../gen/modelgateway/v1/explain_pb.ts";
+import type { Answer, Call, Caller } from "../../call/call.ts";
+import { type Refusal, reasonWord, resourceNotFound } from "../../call/refusals.ts";
+import type { AccountRate } from "../../pipeline/admit/limit.ts";
+import { endpointAt } from "../../pipeline/complete/endpoints.ts";
+import type {
+  Explain,
+  ExplainedHold,
+  ExplainedModel,
+  ExplainedTarget,
+  Prepare,
+} from "../../pipeline/complete/explain.ts";
+import { valueText } from "../../wire/splice.ts";
+import { Wire } from "../../wire/wire.ts";
+import { whole } from "../whole.ts";
+import { ratesMessage } from "./catalog-message.ts";
+
+export interface ExplainParts {
+  readonly explain: Explain;
+  readonly standing: (caller: Caller) => Promise<AccountRate>;
+  /** Counts the calls that wait for a place at an upstream. */
+  readonly queued: (upstream: string) => number;
+}
+
+const defaultPath = "/v1/chat/completions";
+
+/** `prepare` is what the service does to a request of each operation before the model call. */
+export function explainMethod({ explain, standing, queued }: ExplainParts, prepare: Prepare) {
+  return async (call: Call<typeof ExplainCallRequestSchema>): Promise<Answer<typeof ExplainCallResponseSchema>> => {
+    const { path = defaultPath, strict } = call.request.message();
+    const endpoint = endpointAt(path);
+    if (!endpoint) throw resourceNotFound("model endpoint", path, "path");
+    const { asked, method } = endpoint;
+    const request = await Wire.ofBytes(method.input, textOf(call.request)).prepared();
+    const asIfSent = { ...call, method, request, header: headerWith(call.header, strict) };
+    const explaining = { asked, form: endpoint.formOf(request.outline()) };
+    const { models, cache, refusal } = await explain(explaining, asIfSent, prepare);
+    const { tier, requestsRemaining } = await standing(call.caller);
+    return whole(ExplainCallResponseSchema, {
+      operation: asked,
+      models: models.map((model) => modelMessage(model, queued)),
+      rate: { tier: tier.name, requestsPerMinute: tier.requestsPerMinute, requestsRemaining },
+      cache,
+      ...(refusal ? { refusal: refusalMessage(refusal) } : {}),
+    });
+  };
+}
+
+/** As it came, for its length and its every byte may count. */
+function textOf(request: Wire<typeof ExplainCallRequestSchema>): Buffer {
+  return valueText(request.bytes(), "request") ?? Buffer.from(JSON.stringify(request.json().request));
+}
+
+/** Unless the request says it, the header of the call that asks for the explanation does. */
+function headerWith(header: Call["header"], strict: boolean | undefined): Call["header"] {
+  if (strict === undefined) return header;
+  return (name) => (name === "x-gateway-strict" ? (strict ? "true" : undefined) : header(name));
+}
+
+function modelMessage(
+  { model, targets, hold }: ExplainedModel,
+  queued: ExplainParts["queued"],
+): MessageInitShape<typeof ExplainedModelSchema> {
+  return {
+    model: model.id,
+    targets: targets.map((target) => targetMessage(target, queued(target.lead.target.upstream))),
+    ...(hold ? { hold: holdMessage(hold) } : {}),
+  };
+}
+
+function targetMessage(
+  { lead, dropped, restMs, refusal }: ExplainedTarget,
+  queued: number,
+): MessageInitShape<typeof ExplainedTargetSchema> {
+  const { upstream, model, priority, weight } = lead.target;
+  return {
+    upstream,
+    model,
+    priority,
+    weight,
+    queued,
+    operation: lead.operation,
+    dropped: [...dropped],
+    ...(restMs > 0 ? { restingSeconds: restMs / 1000 } : {}),
+    ...(refusal ? { refusal: refusalMessage(refusal) } : {}),
+  };
+}
+
+function holdMessage({ wanted, least, available, outputBound, rates }: ExplainedHold) {
+  return {
+    wanted: BigInt(wanted),
+    least: BigInt(least),
+    ...(available === undefined ? {} : { available: BigInt(available) }),
+    ...(outputBound === undefined ? {} : { outputBound }),
+    rates: ratesMessage(rates),
+  };
+}
+
+function refusalMessage({
+  status,
+  reason,
+  message,
+  param = "",
+}: Refusal): MessageInitShape<typeof ExplainedRefusalSchema> {
+  return { status, reason: reasonWord(reason), message, param };
+}

@@ -1,0 +1,101 @@
+/** The model endpoints: each names its operation and leaves the rest to the pipeline. */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
+import { SpeechChunkSchema } from "../../../gen/modelgateway/v1/speech_pb.ts";
+import type { Answer, Call, Frames, ServiceImplementation } from "../../call/call.ts";
+import { encodeVectors, formatAskedFor } from "../../families/embeddings-encoding.ts";
+import { authorizeModel } from "../../pipeline/admit/authorize.ts";
+import type { Complete } from "../../pipeline/complete/complete.ts";
+import type { Catalog, Model } from "../../targets/catalog.ts";
+import { Wire } from "../../wire/wire.ts";
+import type { ResponsesParts } from "../responses/parts.ts";
+import { prepareResponse, responseMethods } from "../responses/responses.ts";
+import { type ExplainParts, explainMethod } from "./explain.ts";
+import { getModel, listModels } from "./models.ts";
+
+export interface InferenceParts {
+  readonly responses: Omit<ResponsesParts, "complete" | "catalog">;
+  readonly catalog: Catalog;
+  readonly complete: Complete;
+  readonly explain: ExplainParts;
+  /** What is meant where a request names no model and need not; else the catalogue's first of the kind. */
+  readonly defaultModels: { readonly completion?: string | undefined; readonly embedding?: string | undefined };
+}
+
+export function inferenceService(parts: InferenceParts): ServiceImplementation<typeof InferenceService> {
+  const { catalog, complete, defaultModels, responses } = parts;
+  const defaults: Defaults = {
+    completions: () => ({ model: defaultModels.completion ?? firstOf(catalog, "chat"), prompt: "" }),
+    embeddings: () => ({ model: defaultModels.embedding ?? firstOf(catalog, "embedding"), input: "" }),
+  };
+  return {
+    createChatCompletion: (call) => complete("chat", "whole", call),
+    streamChatCompletion: (call) => complete("chat", "stream", call),
+    createMessage: (call) => complete("messages", "whole", call),
+    streamMessage: (call) => complete("messages", "stream", call),
+    countMessageTokens: (call) => complete("count_tokens", "whole", call),
+    createCompletion(call) {
+      const filled = withDefaults(catalog, call, defaults.completions);
+      return complete("completions", "whole", filled);
+    },
+    streamCompletion(call) {
+      const filled = withDefaults(catalog, call, defaults.completions);
+      return complete("completions", "stream", filled);
+    },
+    async createEmbeddings(call) {
+      const filled = withDefaults(catalog, call, defaults.embeddings);
+      const answer = await complete("embeddings", "whole", filled);
+      if (answer.kind !== "whole") return answer;
+      return { ...answer, body: encodeVectors(answer.body, formatAskedFor(call.request)) };
+    },
+    ...responseMethods({ ...responses, complete, catalog }),
+    createSpeech: (call) => complete("speech", "whole", call),
+    async streamSpeech(call) {
+      return named(await complete("speech", "stream", call));
+    },
+    explainCall: explainMethod(parts.explain, async (asked, call) => {
+      if (asked === "responses") return prepareResponse(call, responses);
+      const isDefaulted = asked === "completions" || asked === "embeddings";
+      return isDefaulted ? withDefaults(catalog, call, defaults[asked]) : call;
+    }),
+    listModels: async ({ request, caller }) => listModels(catalog, caller, request.message()),
+    getModel: async ({ request, caller }) => getModel(catalog, caller, request.message().id ?? ""),
+  };
+}
+
+function firstOf(catalog: Catalog, kind: Model["kind"]): string {
+  return catalog.list().find((model) => model.kind === kind)?.id ?? "";
+}
+
+/** By the operation: what stands at this moment for what its request lacks. */
+type Defaults = Readonly<Record<"completions" | "embeddings", () => Readonly<Record<string, string>>>>;
+
+/** What SPEC calls optional is never refused for being absent: these values stand for it. */
+function withDefaults<I extends DescMessage>(
+  catalog: Catalog,
+  call: Call<I>,
+  valuesNow: Defaults["completions"],
+): Call<I> {
+  const json = call.request.outline();
+  const values = valuesNow();
+  const missing = Object.entries(values).filter(([key]) => (json[key] ?? null) === null);
+  const model = missing.find(([key]) => key === "model")?.[1];
+  // Who named none is not told which it is.
+  if (model) authorizeModel(call.caller, catalog.get(model), undefined);
+  return missing.length === 0 ? call : { ...call, request: call.request.with(Object.fromEntries(missing)) };
+}
+
+/** Says of every piece of audio which event it is. */
+function named(answer: Answer<typeof SpeechChunkSchema>): Answer<typeof SpeechChunkSchema> {
+  return answer.kind === "stream" ? { ...answer, frames: namedFrames(answer.frames) } : answer;
+}
+
+async function* namedFrames(frames: Frames<typeof SpeechChunkSchema>): Frames<typeof SpeechChunkSchema> {
+  for await (const batch of frames) {
+    yield batch.map((frame) => {
+      const message = frame.message();
+      const type = message.usage ? "speech.audio.done" : "speech.audio.delta";
+      return Wire.ofMessage(SpeechChunkSchema, { ...message, type });
+    });
+  }
+}

@@ -1,0 +1,67 @@
+/** The models that a key may call, as both families list them. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type ListModelsRequest,
+  ListModelsResponseSchema,
+  ModelSchema,
+} from "../../../gen/modelgateway/v1/models_pb.ts";
+import type { Answer, Caller } from "../../call/call.ts";
+import { invalidValue, modelNotFound } from "../../call/refusals.ts";
+import { mayUse } from "../../pipeline/admit/authorize.ts";
+import type { Catalog, Model } from "../../targets/catalog.ts";
+import { Wire } from "../../wire/wire.ts";
+
+export function listModels(
+  catalog: Catalog,
+  caller: Caller,
+  { limit, afterId, beforeId }: ListModelsRequest,
+): Answer<typeof ListModelsResponseSchema> {
+  const all = catalog.list().filter((model) => mayUse(caller, model));
+  const from = afterId === undefined ? 0 : placeOf(all, "after_id", afterId) + 1;
+  const rest = all.slice(from, beforeId === undefined ? undefined : placeOf(all, "before_id", beforeId));
+  // Who goes backwards gets those just before.
+  const page = beforeId === undefined ? rest.slice(0, limit) : rest.slice(-(limit ?? rest.length));
+  const [first, last] = [page[0]?.id, page.at(-1)?.id];
+  const message = create(ListModelsResponseSchema, {
+    object: "list",
+    data: page.map(listed),
+    hasMore: page.length < rest.length,
+    ...(first === undefined || last === undefined ? {} : { firstId: first, lastId: last }),
+  });
+  const body = Wire.ofMessage(ListModelsResponseSchema, message);
+  // Anthropic's clients want the keys on an empty page, too.
+  return { kind: "whole", body: first === undefined ? body.with({ first_id: null, last_id: null }) : body };
+}
+
+/** Throws a Refusal where no such model is listed. */
+function placeOf(models: readonly Model[], param: string, id: string): number {
+  const place = models.findIndex((model) => model.id === id);
+  if (place === -1) throw invalidValue(param, "no model in the list has this id");
+  return place;
+}
+
+/** Throws a Refusal for a model that is not served, or not to this key. */
+export function getModel(catalog: Catalog, caller: Caller, id: string): Answer<typeof ModelSchema> {
+  const model = catalog.get(id);
+  if (!mayUse(caller, model)) throw modelNotFound(id);
+  const message = create(ModelSchema, listed(model));
+  return { kind: "whole", body: Wire.ofMessage(ModelSchema, message) };
+}
+
+function listed(model: Model): MessageInitShape<typeof ModelSchema> {
+  const { contextWindow, maxOutputTokens } = model;
+  return {
+    id: model.id,
+    object: "model",
+    created: BigInt(Math.floor(model.releasedAt / 1000)),
+    ownedBy: model.vendor || model.family,
+    type: "model",
+    displayName: model.id,
+    createdAt: new Date(model.releasedAt).toISOString().replace(".000Z", "Z"),
+    lifecycle: "active",
+    family: model.family,
+    kind: model.kind,
+    ...(contextWindow === undefined ? {} : { maxInputTokens: contextWindow }),
+    ...(maxOutputTokens === undefined ? {} : { maxTokens: maxOutputTokens }),
+  };
+}

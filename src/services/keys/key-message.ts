@@ -1,0 +1,28 @@
+/** A key as its account sees it: the secret in the answer that made it, and masked in every other. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { ApiKeySchema } from "../../../gen/modelgateway/v1/keys_pb.ts";
+import type { ApiKey } from "../../storage/keys.ts";
+
+/** `now` is in milliseconds since 1970. */
+export function keyMessage(key: ApiKey, now: number, secret?: string): MessageInitShape<typeof ApiKeySchema> {
+  const previousUntil = key.previous_expires_at;
+  return {
+    id: key.id,
+    name: key.name,
+    secretMask: key.secret_mask,
+    ...(secret === undefined ? {} : { secret }),
+    ...(key.credit_limit === null ? {} : { creditLimit: BigInt(key.credit_limit) }),
+    spent: BigInt(key.spent),
+    held: BigInt(key.held),
+    models: key.models === null ? [] : (JSON.parse(key.models) as string[]),
+    isAdmin: key.is_admin === 1,
+    disabled: key.disabled === 1,
+    createdAt: timestampFromMs(key.created_at),
+    ...(key.expires_at === null ? {} : { expiresAt: timestampFromMs(key.expires_at) }),
+    ...(key.last_used_at === null ? {} : { lastUsedAt: timestampFromMs(key.last_used_at) }),
+    ...(previousUntil === null || previousUntil <= now
+      ? {}
+      : { previousSecretExpiresAt: timestampFromMs(previousUntil) }),
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * What requests say of a key beyond what their contract can check: bounds in time, and nothing that no field names.
+ *
+ * Elsewhere an unknown field goes on to the upstream; here it would be lost, and its sender think it obeyed.
+ */
+import type { JsonObject } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import type { CreditLimit, Expiry, UpdateKeyRequest } from "../../../gen/modelgateway/v1/keys_pb.ts";
+import { invalidValue } from "../../call/refusals.ts";
+import type { KeyChange } from "../../storage/keys.ts";
+import type { Catalog } from "../../targets/catalog.ts";
+import { readPermissions } from "./key-permissions.ts";
+
+/** The last millisecond that RFC 3339 can write. */
+const endOfTime = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** Throws a Refusal for what no field names. In fields that are `nullable`, null is as good as nothing. */
+export function refuseUnknown(extra: JsonObject | undefined, nullable: readonly string[] = []): void {
+  for (const [key, value] of Object.entries(extra ?? {})) {
+    if (value === null && nullable.includes(key)) continue;
+    if (key === "is_admin") {
+      throw invalidValue(key, "administrator privilege is granted in the dashboard only, never through the API");
+    }
+    throw invalidValue(
+      key,
+      value === null ? "null says nothing here; leave it out" : "there is no such field; leave it out",
+    );
+  }
+}
+
+/** Returns the limit, in millionths of the unit; null where there is none, undefined where the request does not say. */
+export function readCreditLimit(limit: CreditLimit | undefined): number | null | undefined {
+  if (!limit) return undefined;
+  return limit.amount === undefined ? null : Number(limit.amount);
+}
+
+/** Returns the moment, in milliseconds since 1970; null for never, undefined where the request does not say. */
+export function readExpiry(expiry: Expiry | undefined, now: number): number | null | undefined {
+  if (!expiry) return undefined;
+  if (!expiry.at) return null;
+  const at = timestampMs(expiry.at);
+  if (at <= now) throw invalidValue("expires_at", "expected a moment in the future");
+  if (at > endOfTime) throw invalidValue("expires_at", "expected a moment before the year 10000");
+  return at;
+}
+
+/** What the request leaves out is left out here too. Throws a Refusal. */
+export function readChange(request: UpdateKeyRequest, catalog: Catalog, now: number): KeyChange {
+  const { name, creditLimit, models, expiresAt, disabled, extra } = request;
+  refuseUnknown(extra);
+  return {
+    name,
+    credit_limit: readCreditLimit(creditLimit),
+    models: models && readPermissions(models, catalog),
+    expires_at: readExpiry(expiresAt, now),
+    disabled: disabled === undefined ? undefined : Number(disabled),
+  };
+}

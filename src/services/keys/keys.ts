@@ -1,0 +1,158 @@
+/**
+ * API keys: an account's own, made and changed by its administrator keys. Another account's are not seen here: their ids
+ * are as unknown as those that never were.
+ *
+ * The administrator privilege is a field of SetAdministrator alone, which only a session may call: nothing that an API key
+ * can send grants it.
+ */
+
+import type { DescMethod } from "@bufbuild/protobuf";
+import {
+  CreateKeyResponseSchema,
+  DeleteKeyResponseSchema,
+  KeyDescriptionSchema,
+  type KeyService,
+  ListKeysResponseSchema,
+  RotateKeyResponseSchema,
+  SetAdministratorResponseSchema,
+  UpdateKeyResponseSchema,
+} from "../../../gen/modelgateway/v1/keys_pb.ts";
+import type { Caller, ServiceImplementation } from "../../call/call.ts";
+import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
+import { creditWhenRead } from "../../pipeline/admit/known-keys.ts";
+import type { AccountRate } from "../../pipeline/admit/limit.ts";
+import { formatDecimal } from "../../runtime/decimal.ts";
+import { hashKeySecret, maskKeySecret, newKeySecret } from "../../runtime/secrets.ts";
+import type { IdempotencyStore } from "../../storage/answers/idempotency.ts";
+import type { ApiKey, KeyStore } from "../../storage/keys.ts";
+import type { Catalog } from "../../targets/catalog.ts";
+import { type Made, makeOnce } from "../idempotency.ts";
+import { pageOf } from "../page.ts";
+import { whole } from "../whole.ts";
+import { issueKey } from "./issue-key.ts";
+import { keyMessage } from "./key-message.ts";
+import { readPermissions } from "./key-permissions.ts";
+import { readChange, readCreditLimit, readExpiry, refuseUnknown } from "./key-request.ts";
+
+export { issueKey } from "./issue-key.ts";
+
+export interface KeyParts {
+  readonly keys: KeyStore;
+  readonly idempotency: IdempotencyStore;
+  readonly catalog: Catalog;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** How many keys an account may have. */
+  readonly maxKeys: number;
+  /** The unit of money, as "JPY". */
+  readonly unit: string;
+  /** Where a caller stands with the rate of its account. */
+  readonly standing: (caller: Caller) => AccountRate | Promise<AccountRate>;
+  /** Counts a key that is made; what it returns says that none was. Throws a Refusal, now or later. */
+  readonly making: (accountId: string, method: DescMethod) => PromiseLike<() => void> | (() => void);
+}
+
+/** More keys than an account can have. */
+const everything = 2 ** 32;
+
+/** How long a secret stays valid after its rotation, where the request does not say. */
+const defaultOverlapSeconds = 86_400;
+
+export function keyService(parts: KeyParts): ServiceImplementation<typeof KeyService> {
+  const { keys, catalog, clock, maxKeys } = parts;
+  return {
+    async listKeys({ request, caller }) {
+      const { pageSize, pageToken, extra } = request.message();
+      refuseUnknown(extra, ["page_size", "page_token"]);
+      const page = { pageSize: pageSize ?? everything, pageToken };
+      const { items, next } = await pageOf(page, "key", (last = "", limit) => keys.page(caller.accountId, last, limit));
+      const now = clock();
+      return whole(ListKeysResponseSchema, { keys: items.map((key) => keyMessage(key, now)), ...next });
+    },
+    async createKey(call) {
+      const { name = "", creditLimit, models, expiresAt, extra } = call.request.message();
+      const { accountId } = call.caller;
+      const now = clock();
+      let secret: string | undefined;
+      const giveBack = await parts.making(accountId, call.method);
+      // What is refused is refused within: a repeated request is as good as it was when it was first made.
+      const make = () => {
+        refuseUnknown(extra);
+        const made = issueKey(keys, {
+          ...{ accountId, name, admin: false, now, maxKeys },
+          creditLimit: readCreditLimit(creditLimit),
+          models: models && readPermissions(models, catalog),
+          expiresAt: readExpiry(expiresAt, now),
+        });
+        secret = made.secret;
+        return made.key.id;
+      };
+      let outcome: Made;
+      try {
+        outcome = makeOnce(parts.idempotency, call, now, make);
+      } finally {
+        if (secret === undefined) giveBack();
+      }
+      const { id, headers } = outcome;
+      const key = keyMessage(known(keys.find(accountId, id), id), now, secret);
+      return whole(CreateKeyResponseSchema, { key }, headers);
+    },
+    async updateKey({ request, caller }) {
+      const { id = "" } = request.message();
+      const now = clock();
+      const updated = keys.update(caller.accountId, id, readChange(request.message(), catalog, now));
+      if (updated.kind === "absent") throw notFound(id);
+      if (updated.kind === "below") throw belowSpent(updated.key);
+      return whole(UpdateKeyResponseSchema, { key: keyMessage(updated.key, now) });
+    },
+    async rotateKey({ request, caller }) {
+      const { id = "", overlapSeconds = defaultOverlapSeconds, extra } = request.message();
+      refuseUnknown(extra, ["overlap_seconds"]);
+      const now = clock();
+      const secret = newKeySecret();
+      const previousUntil = overlapSeconds === 0 ? null : now + overlapSeconds * 1000;
+      const fresh = { hash: hashKeySecret(secret), mask: maskKeySecret(secret), previousUntil };
+      const key = known(keys.rotate(caller.accountId, id, fresh), id);
+      return whole(RotateKeyResponseSchema, { key: keyMessage(key, now, secret) });
+    },
+    async deleteKey({ request, caller }) {
+      const { id = "", extra } = request.message();
+      refuseUnknown(extra);
+      if (!keys.revoke(id, clock(), caller.accountId)) throw notFound(id);
+      return whole(DeleteKeyResponseSchema, { id });
+    },
+    async setAdministrator({ request, caller }) {
+      const { id = "", administrator = false } = request.message();
+      const key = known(keys.setAdministrator(caller.accountId, id, administrator), id);
+      return whole(SetAdministratorResponseSchema, { key: keyMessage(key, clock()) });
+    },
+    async describeKey({ caller }) {
+      const key = known(keys.findStanding(caller.keyId), caller.keyId);
+      const { tier, requestsRemaining } = await parts.standing(caller);
+      const remaining = creditWhenRead(key);
+      return whole(KeyDescriptionSchema, {
+        key: keyMessage(key, clock()),
+        tier: tier.name,
+        requestsPerMinute: tier.requestsPerMinute,
+        requestsRemaining,
+        ...(remaining === undefined ? {} : { creditRemaining: BigInt(remaining) }),
+        unit: parts.unit,
+      });
+    },
+  };
+}
+
+function known<K extends ApiKey>(key: K | undefined, id: string): K {
+  if (!key) throw notFound(id);
+  return key;
+}
+
+/** What is no id may be a secret, put in the wrong place: it is not repeated. */
+function notFound(id: string) {
+  return resourceNotFound("key", id.startsWith("key_") ? id : maskKeySecret(id));
+}
+
+function belowSpent({ spent, held }: ApiKey) {
+  const least = `${formatDecimal(spent)} spent and ${formatDecimal(held)} reserved`;
+  return invalidValue("credit_limit", `the key has ${least}; expected at least ${formatDecimal(spent + held)}`);
+}

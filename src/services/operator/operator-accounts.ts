@@ -1,0 +1,75 @@
+/** Accounts, as the operator makes, finds and changes them. */
+import {
+  CreateAccountResponseSchema,
+  ListAccountsResponseSchema,
+  type OperatorService,
+  UpdateAccountResponseSchema,
+} from "../../../gen/modelgateway/v1/operator_pb.ts";
+import type { ServiceImplementation } from "../../call/call.ts";
+import { conflict, resourceNotFound } from "../../call/refusals.ts";
+import { newId } from "../../runtime/ids.ts";
+import type { Account, AccountChange, AccountStore } from "../../storage/accounts.ts";
+import { accountMessage } from "../accounts/account-message.ts";
+import { pageOf } from "../page.ts";
+import { whole } from "../whole.ts";
+import type { OperatorParts } from "./operator.ts";
+
+type Rpcs = Pick<ServiceImplementation<typeof OperatorService>, "createAccount" | "listAccounts" | "updateAccount">;
+
+export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpcs {
+  const { accounts, sessions } = storage;
+  const { tiers } = config;
+
+  /** Whoever of its users is signed in is so no longer, even once the account is reinstated. */
+  function update(id: string, change: AccountChange): Account | "taken" | "absent" {
+    return storage.transact(() => {
+      const updated = accounts.update(id, change);
+      if (typeof updated === "object" && updated.suspended_at !== null) sessions.revokeAccount(id);
+      return updated;
+    });
+  }
+
+  return {
+    async createAccount({ request }) {
+      const { name = "", postpaid = false } = request.message();
+      const now = clock();
+      const id = newId("acc", now);
+      if (!accounts.insert({ id, name, postpaid: Number(postpaid), created_at: now })) throw nameTaken(name);
+      return whole(CreateAccountResponseSchema, { account: accountMessage(knownAccount(accounts, id), tiers) });
+    },
+    async listAccounts({ request }) {
+      const message = request.message();
+      const search = message.search || undefined;
+      const { items, next } = await pageOf(message, "acc", (after, limit) => accounts.page({ search, after, limit }));
+      return whole(ListAccountsResponseSchema, { accounts: items.map((item) => accountMessage(item, tiers)), ...next });
+    },
+    async updateAccount({ request, caller }) {
+      const { account = "", name, suspended, postpaid } = request.message();
+      const { id, suspended_at } = knownAccount(accounts, account);
+      if (suspended && caller.userId !== "" && caller.accountId === id) throw ownAccount();
+      const updated = update(id, {
+        ...(name === undefined ? {} : { name }),
+        ...(suspended === undefined ? {} : { suspended_at: suspended ? (suspended_at ?? clock()) : null }),
+        ...(postpaid === undefined ? {} : { postpaid: Number(postpaid) }),
+      });
+      if (updated === "taken") throw nameTaken(name as string);
+      if (updated === "absent") throw resourceNotFound("account", account, "account");
+      return whole(UpdateAccountResponseSchema, { account: accountMessage(updated, tiers) });
+    },
+  };
+}
+
+/** Throws a Refusal where there is no account of this id or name. */
+export function knownAccount(accounts: AccountStore, idOrName: string): Account {
+  const account = accounts.find(idOrName);
+  if (!account) throw resourceNotFound("account", idOrName, "account");
+  return account;
+}
+
+function nameTaken(name: string) {
+  return conflict(`There is an account "${name}" already. Choose another name.`);
+}
+
+function ownAccount() {
+  return conflict("This is your own account, and you would be signed out for good. Have another operator suspend it.");
+}

@@ -1,0 +1,89 @@
+/** Money that moves outside, redeem codes, and the proof that the sums hold, as the operator asks for them. */
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { EntryKind } from "../../../gen/modelgateway/v1/accounts_pb.ts";
+import {
+  CreateRedeemCodesResponseSchema,
+  ListEntriesResponseSchema,
+  ListRedeemCodesResponseSchema,
+  type OperatorService,
+  ReconcileResponseSchema,
+  RecordEntryResponseSchema,
+  RevokeRedeemCodesResponseSchema,
+} from "../../../gen/modelgateway/v1/operator_pb.ts";
+import type { ServiceImplementation } from "../../call/call.ts";
+import { internal, invalidValue, resourceNotFound } from "../../call/refusals.ts";
+import { accountMessage, entryMessage } from "../accounts/account-message.ts";
+import { recordEntry } from "../accounts/record-entry.ts";
+import { codeMessage, issueRedeemCodes } from "../accounts/redeem-codes.ts";
+import { makeOnce } from "../idempotency.ts";
+import { pageOf } from "../page.ts";
+import { whole } from "../whole.ts";
+import type { OperatorParts } from "./operator.ts";
+import { knownAccount } from "./operator-accounts.ts";
+
+type Rpcs = Pick<
+  ServiceImplementation<typeof OperatorService>,
+  "recordEntry" | "listEntries" | "createRedeemCodes" | "listRedeemCodes" | "revokeRedeemCodes" | "reconcile"
+>;
+
+export function operatorMoney({ storage, config, clock }: OperatorParts): Rpcs {
+  const { accounts, entries, redeemCodes, idempotency } = storage;
+  return {
+    async recordEntry(call) {
+      const { account: named = "", kind = EntryKind.UNSPECIFIED, amount = 0n, note } = call.request.message();
+      const now = clock();
+      const { id, headers } = makeOnce(idempotency, call, now, () => {
+        const { id: accountId } = knownAccount(accounts, named);
+        const init = { accountId, kind, amount: Number(amount), note: note || null, now };
+        return recordEntry(entries, init).id;
+      });
+      const entry = entries.find(id);
+      if (!entry) throw internal(new Error(`there is no ledger entry ${id}`));
+      const account = accountMessage(knownAccount(accounts, entry.account_id), config.tiers);
+      return whole(RecordEntryResponseSchema, { entry: entryMessage(entry), account }, headers);
+    },
+    async listEntries({ request, signal }) {
+      const message = request.message();
+      const { account = "", kinds } = message;
+      const { id } = knownAccount(accounts, account);
+      const { items, next } = await pageOf(message, "led", (before, limit) =>
+        entries.page(id, { kinds, before, limit }, signal),
+      );
+      return whole(ListEntriesResponseSchema, { entries: items.map(entryMessage), ...next });
+    },
+    async createRedeemCodes({ request }) {
+      const { amount = 0n, count = 1, expiresAt, note } = request.message();
+      const now = clock();
+      const ends = expiresAt ? timestampMs(expiresAt) : null;
+      if (ends !== null && ends <= now) throw invalidValue("expires_at", "expected a moment in the future");
+      const init = { amount: Number(amount), count, expiresAt: ends, note: note || null, now };
+      return whole(CreateRedeemCodesResponseSchema, issueRedeemCodes(redeemCodes, init));
+    },
+    async listRedeemCodes({ request }) {
+      const message = request.message();
+      const { batchId } = message;
+      const { items, next } = await pageOf(message, "cod", (before, limit) =>
+        redeemCodes.page({ batchId, before, limit }),
+      );
+      return whole(ListRedeemCodesResponseSchema, { codes: items.map(codeMessage), ...next });
+    },
+    async revokeRedeemCodes({ request }) {
+      const { batchId = "" } = request.message();
+      const revoked = redeemCodes.revoke(batchId, clock());
+      if (revoked === undefined) throw resourceNotFound("batch", batchId, "batch_id");
+      return whole(RevokeRedeemCodesResponseSchema, { revoked });
+    },
+    async reconcile() {
+      const { accounts, entries, differences } = await storage.reconcile();
+      return whole(ReconcileResponseSchema, {
+        accounts,
+        entries: BigInt(entries),
+        differences: differences.map(({ what, written, derived }) => ({
+          what,
+          written: BigInt(written),
+          derived: BigInt(derived),
+        })),
+      });
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/** Users and the links that bring them here, as the operator sees and changes them. */
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  CreateLinkResponseSchema,
+  ListUsersResponseSchema,
+  type OperatorService,
+  RemoveUserResponseSchema,
+  UpdateUserResponseSchema,
+} from "../../../gen/modelgateway/v1/operator_pb.ts";
+import { LinkKind } from "../../../gen/modelgateway/v1/sessions_pb.ts";
+import type { ServiceImplementation } from "../../call/call.ts";
+import { conflict, invalidValue, resourceNotFound } from "../../call/refusals.ts";
+import type { UserRow } from "../../storage/people/users.ts";
+import { pageOf } from "../page.ts";
+import { defaultValidMs, issueLink, linkUrl } from "../people/links.ts";
+import { userMessage } from "../people/user-message.ts";
+import { whole } from "../whole.ts";
+import type { OperatorParts } from "./operator.ts";
+import { knownAccount } from "./operator-accounts.ts";
+
+type Rpcs = Pick<
+  ServiceImplementation<typeof OperatorService>,
+  "listUsers" | "updateUser" | "removeUser" | "createLink"
+>;
+
+export function operatorUsers({ storage, clock }: OperatorParts): Rpcs {
+  const { accounts, users, links } = storage;
+  const known = (id: string): UserRow => {
+    const user = users.find(id);
+    if (!user) throw unknownUser(id);
+    return user;
+  };
+  return {
+    async listUsers({ request }) {
+      const message = request.message();
+      const search = message.search || undefined;
+      const { items, next } = await pageOf(message, "usr", (after, limit) => users.page({ search, after, limit }));
+      return whole(ListUsersResponseSchema, { users: items.map(userMessage), ...next });
+    },
+    async updateUser({ request }) {
+      const { userId = "", operator, secondFactor } = request.message();
+      const { id } = known(userId);
+      if (operator !== undefined && users.setOperator(id, operator) === "last") throw lastOperator();
+      if (secondFactor === false) users.disableFactor(id);
+      return whole(UpdateUserResponseSchema, { user: userMessage(known(userId)) });
+    },
+    async removeUser({ request }) {
+      const { userId = "" } = request.message();
+      const removed = users.remove(userId);
+      if (removed === "absent") throw unknownUser(userId);
+      if (removed === "last") throw lastOperator();
+      return whole(RemoveUserResponseSchema, { userId });
+    },
+    async createLink({ request, peer }) {
+      const { userId, account, email, validSeconds } = request.message();
+      if (userId !== undefined && (account ?? email) !== undefined) throw eitherPasswordOrInvitation();
+      const kind = userId === undefined ? LinkKind.INVITATION : LinkKind.PASSWORD;
+      const { id, token, expiresAt } = issueLink(links, {
+        ...{ kind, email },
+        userId: userId === undefined ? undefined : known(userId).id,
+        accountId: account === undefined ? undefined : knownAccount(accounts, account).id,
+        validMs: validSeconds === undefined ? defaultValidMs : validSeconds * 1000,
+        now: clock(),
+      });
+      const url = linkUrl(peer.rootUrl, kind, token);
+      return whole(CreateLinkResponseSchema, { linkId: id, url, expiresAt: timestampFromMs(expiresAt) });
+    },
+  };
+}
+
+function unknownUser(id: string) {
+  return resourceNotFound("user", id, "user_id");
+}
+
+function lastOperator() {
+  return conflict("Nobody else operates the gateway. Let another user operate it first.");
+}
+
+function eitherPasswordOrInvitation() {
+  return invalidValue("user_id", "a link for a user's password invites nobody; leave out `account` and `email`");
+}

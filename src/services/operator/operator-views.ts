@@ -1,0 +1,85 @@
+/** What the operator sees of the gateway: calls, upstreams, what is in force, and what was done. */
+import type { DescService } from "@bufbuild/protobuf";
+import {
+  DescribeLimitsResponseSchema,
+  GetAnyRequestResponseSchema,
+  ListAllRequestsResponseSchema,
+  ListAuditResponseSchema,
+  ListUpstreamsResponseSchema,
+  type OperatorService,
+} from "../../../gen/modelgateway/v1/operator_pb.ts";
+import type { RequestFilter } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import type { ServiceImplementation } from "../../call/call.ts";
+import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
+import { accessOf } from "../../pipeline/admit/authorize.ts";
+import { pageOf } from "../page.ts";
+import { requestMessage } from "../usage/request-message.ts";
+import { chosenBy } from "../usage/usage.ts";
+import { whole } from "../whole.ts";
+import { actMessage } from "./act-message.ts";
+import { limitsMessage } from "./limits-message.ts";
+import type { OperatorParts } from "./operator.ts";
+import { knownAccount } from "./operator-accounts.ts";
+import { upstreamMessage } from "./upstream-message.ts";
+
+type Rpcs = Pick<
+  ServiceImplementation<typeof OperatorService>,
+  "listAllRequests" | "getAnyRequest" | "listUpstreams" | "describeLimits" | "listAudit"
+>;
+
+export function operatorViews({ storage, config, upstreams, services }: OperatorParts): Rpcs {
+  const { accounts, requests, acts } = storage;
+  const idOf = (account: string | undefined) => (account ? knownAccount(accounts, account).id : undefined);
+  return {
+    async listAllRequests({ request, signal }) {
+      const message = request.message();
+      const accountId = idOf(message.account);
+      if (accountId === undefined) refuseWithoutAccount(message.filter);
+      const filter = chosenBy(message.filter);
+      const { items, next } = await pageOf(message, "req", (before, limit) =>
+        accountId === undefined
+          ? requests.pageOfAll(filter, before, limit)
+          : requests.page({ ...filter, accountId }, before, limit, signal),
+      );
+      return whole(ListAllRequestsResponseSchema, { requests: items.map(requestMessage), ...next });
+    },
+    async getAnyRequest({ request }) {
+      const { id = "" } = request.message();
+      const found = requests.findAny(id);
+      if (!found) throw resourceNotFound("request", id);
+      return whole(GetAnyRequestResponseSchema, { request: requestMessage(found) });
+    },
+    async listUpstreams() {
+      return whole(ListUpstreamsResponseSchema, { upstreams: upstreams().map(upstreamMessage) });
+    },
+    async describeLimits() {
+      return whole(DescribeLimitsResponseSchema, limitsMessage(config, ratesOf(services)));
+    },
+    async listAudit({ request }) {
+      const message = request.message();
+      const [accountId, action] = [idOf(message.account), message.action || undefined];
+      const { items, next } = await pageOf(message, "act", (before, limit) =>
+        acts.page({ accountId, action, before, limit }),
+      );
+      return whole(ListAuditResponseSchema, { acts: items.map(actMessage), ...next });
+    },
+  };
+}
+
+/** Among the calls of all accounts, no index leads to those of a key or a model. */
+function refuseWithoutAccount(filter: RequestFilter | undefined): void {
+  for (const [name, value] of [["key_id", filter?.keyId] as const, ["model", filter?.model] as const]) {
+    if (value !== undefined)
+      throw invalidValue(`filter.${name}`, "it is looked for within an account; name `account` too");
+  }
+}
+
+/** The RPCs that have a bound of their own. */
+function ratesOf(services: readonly DescService[]) {
+  return services.flatMap((service) =>
+    service.methods.flatMap((method) => {
+      const { perSecond } = accessOf(method);
+      return perSecond > 0 ? [{ rpc: `${service.name}.${method.name}`, perSecond }] : [];
+    }),
+  );
+}

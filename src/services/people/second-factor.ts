@@ -1,0 +1,112 @@
+/**
+ * The second factor: the codes of an authenticator app, and recovery codes for who has lost it. Each signs in once.
+ *
+ * Source: RFC 6238, with SHA-1, six digits and 30 seconds, as every app knows them. A clock may be wrong by one step.
+ */
+import { randomBytes } from "node:crypto";
+import { Secret, TOTP } from "otpauth";
+import {
+  BeginSecondFactorResponseSchema,
+  DisableSecondFactorResponseSchema,
+  EnableSecondFactorResponseSchema,
+  type SessionService,
+} from "../../../gen/modelgateway/v1/sessions_pb.ts";
+import type { Caller, ServiceImplementation } from "../../call/call.ts";
+import { conflict, proofFailed, sessionEnded } from "../../call/refusals.ts";
+import { hashToken, verifyPassword } from "../../runtime/secrets.ts";
+import type { UserRow, UserStore } from "../../storage/people/users.ts";
+import { whole } from "../whole.ts";
+import type { Attempts } from "./attempts.ts";
+
+export interface SecondFactorParts {
+  readonly users: UserStore;
+  readonly attempts: Attempts;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+type SecondFactorRpcs = Pick<
+  ServiceImplementation<typeof SessionService>,
+  "beginSecondFactor" | "enableSecondFactor" | "disableSecondFactor"
+>;
+
+export function secondFactorRpcs({ users, attempts, clock }: SecondFactorParts): SecondFactorRpcs {
+  const self = ({ userId }: Caller): UserRow => {
+    const user = users.find(userId);
+    if (!user) throw sessionEnded();
+    return user;
+  };
+  return {
+    async beginSecondFactor({ caller }) {
+      const { id, email } = self(caller);
+      const secret = new Secret({ size: 20 }).base32;
+      // Whoever has taken a session must not put an app of theirs in the place of the user's.
+      if (!users.setPendingFactor(id, secret)) throw conflict("You have a second factor already. Disable it first.");
+      return whole(BeginSecondFactorResponseSchema, { secret, uri: appOf(secret, email).toString() });
+    },
+    async enableSecondFactor({ request, caller }) {
+      const { code = "", password = "" } = request.message();
+      await attempts.by(caller.userId);
+      if (!(await verifyPassword(password, self(caller).password_hash))) throw proofFailed("password");
+      const { id, totp_pending: secret } = self(caller);
+      if (secret === null) throw nothingPending();
+      const step = stepOf(secret, code, clock());
+      if (step === undefined) throw proofFailed("code");
+      const recoveryCodes = Array.from({ length: 10 }, newRecoveryCode);
+      const recoveryHashes = recoveryCodes.map(hashRecoveryCode);
+      if (!users.enableFactor(id, { secret, step, recoveryHashes })) throw nothingPending();
+      return whole(EnableSecondFactorResponseSchema, { recoveryCodes });
+    },
+    async disableSecondFactor({ request, caller }) {
+      const { password = "" } = request.message();
+      await attempts.by(caller.userId);
+      const { id, password_hash } = self(caller);
+      if (!(await verifyPassword(password, password_hash))) throw proofFailed("password");
+      users.disableFactor(id);
+      return whole(DisableSecondFactorResponseSchema, {});
+    },
+  };
+}
+
+/** Uses the code, of the app or for recovery, and returns whether it was good. */
+export function proveSecondFactor(users: UserStore, user: UserRow, code: string, now: number): boolean {
+  if (user.totp_secret === null) return false;
+  const step = stepOf(user.totp_secret, code, now);
+  if (step !== undefined) return users.useStep(user.id, step);
+  return users.useRecoveryCode(user.id, hashRecoveryCode(code));
+}
+
+const period = 30;
+
+function appOf(secret: string, email: string): TOTP {
+  const form = { algorithm: "SHA1", digits: 6, period };
+  return new TOTP({ issuer: "model-gateway", label: email, secret: Secret.fromBase32(secret), ...form });
+}
+
+/** Returns the time step whose code it is, of those that are near; undefined where there is none. */
+function stepOf(secret: string, code: string, now: number): number | undefined {
+  const token = code.replace(/\s/g, "");
+  // Other characters would not be compared by the library, but thrown at.
+  if (!/^\d{6}$/.test(token)) return undefined;
+  const delta = appOf(secret, "").validate({ token, timestamp: now, window: 1 });
+  return delta === null ? undefined : TOTP.counter({ period, timestamp: now }) + delta;
+}
+
+/** Crockford's base 32, in lower case: no letter is taken for a digit. */
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+
+/** Makes 80 random bits, as a person can write them down: `xxxx-xxxx-xxxx-xxxx`. */
+function newRecoveryCode(): string {
+  const letters = Array.from(randomBytes(16), (byte) => alphabet[byte & 31]).join("");
+  return letters.replace(/.{4}(?!$)/g, "$&-");
+}
+
+/** Returns what is kept of a recovery code, however it was typed. */
+function hashRecoveryCode(text: string): string {
+  const normal = text.toLowerCase().replace(/[\s-]/g, "").replaceAll("o", "0").replace(/[il]/g, "1");
+  return hashToken(normal);
+}
+
+function nothingPending() {
+  return conflict("There is no second factor to enable. Begin with a new one.");
+}

@@ -1,0 +1,100 @@
+/**
+ * Sessions: who is signed in to the dashboard, and from where. How one signs in, with what, and by which links one
+ * comes to be a user stands in the files beside this one.
+ */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  GetSessionResponseSchema,
+  ListSessionsResponseSchema,
+  Registration,
+  RevokeOtherSessionsResponseSchema,
+  RevokeSessionResponseSchema,
+  type SessionSchema,
+  type SessionService,
+  SignOutResponseSchema,
+} from "../../../gen/modelgateway/v1/sessions_pb.ts";
+import type { ServiceImplementation } from "../../call/call.ts";
+import { resourceNotFound } from "../../call/refusals.ts";
+import type { Limiter } from "../../limits/limiter.ts";
+import type { Session } from "../../storage/people/sessions.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { whole } from "../whole.ts";
+import { createAttempts } from "./attempts.ts";
+import { clearCookie } from "./begin-session.ts";
+import { registrationRpcs } from "./registration.ts";
+import { secondFactorRpcs } from "./second-factor.ts";
+import { signInRpcs } from "./sign-in.ts";
+import { userMessage } from "./user-message.ts";
+
+export interface SessionParts {
+  readonly storage: Pick<Storage, "accounts" | "users" | "sessions" | "links" | "transact">;
+  /** Bounds attempts to sign in. */
+  readonly limiter: Limiter;
+  /** Who may register. */
+  readonly registration: "open" | "invitation" | "closed";
+  readonly unit: { readonly code: string; readonly symbol: string };
+  /** The addresses of the service by region, as configured. */
+  readonly publicUrls: { readonly [name in "direct" | "cdn" | "cn"]?: string | undefined };
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+const registrations = {
+  open: Registration.OPEN,
+  invitation: Registration.INVITATION,
+  closed: Registration.CLOSED,
+} as const;
+
+export function sessionService(parts: SessionParts): ServiceImplementation<typeof SessionService> {
+  const { storage, limiter, registration, unit, publicUrls, clock } = parts;
+  const { users, sessions } = storage;
+  const attempts = createAttempts(limiter);
+  return {
+    ...signInRpcs({ storage, attempts, clock }),
+    ...registrationRpcs({ storage, attempts, registration, clock }),
+    ...secondFactorRpcs({ users, attempts, clock }),
+    async getSession({ caller, peer }) {
+      const user = caller.userId === "" ? undefined : users.find(caller.userId);
+      const { direct = "", cdn = "", cn = "" } = publicUrls;
+      return whole(GetSessionResponseSchema, {
+        ...(user ? { user: userMessage(user) } : {}),
+        registration: registrations[registration],
+        awaitsSetUp: users.countOperators() === 0,
+        unit,
+        addresses: { root: peer.rootUrl, direct, cdn, cn },
+      });
+    },
+    async signOut({ caller, peer }) {
+      sessions.revoke(caller.userId, caller.sessionId);
+      return { ...whole(SignOutResponseSchema, {}), headers: clearCookie(peer) };
+    },
+    async listSessions({ caller }) {
+      const list = sessions.list(caller.userId, clock());
+      return whole(ListSessionsResponseSchema, {
+        sessions: list.map((session) => sessionMessage(session, caller.sessionId)),
+      });
+    },
+    async revokeSession({ request, caller, peer }) {
+      const { id = "" } = request.message();
+      // What is no id may be a secret, put in the wrong place: it is not repeated.
+      if (!sessions.revoke(caller.userId, id)) throw resourceNotFound("session", id.startsWith("ses_") ? id : "…");
+      const answer = whole(RevokeSessionResponseSchema, {});
+      return id === caller.sessionId ? { ...answer, headers: clearCookie(peer) } : answer;
+    },
+    async revokeOtherSessions({ caller }) {
+      const revoked = sessions.revokeAll(caller.userId, caller.sessionId);
+      return whole(RevokeOtherSessionsResponseSchema, { revoked });
+    },
+  };
+}
+
+function sessionMessage(session: Session, currentId: string): MessageInitShape<typeof SessionSchema> {
+  const { id, address, user_agent, created_at, last_seen_at, expires_at } = session;
+  return {
+    ...{ id, current: id === currentId, address, userAgent: user_agent },
+    createdAt: timestampFromMs(created_at),
+    lastSeenAt: timestampFromMs(last_seen_at),
+    expiresAt: timestampFromMs(expires_at),
+  };
+}

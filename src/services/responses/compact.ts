@@ -1,0 +1,32 @@
+/**
+ * `/responses/compact`: a request for a response → the one that asks for the item which stands for its conversation, and the
+ * answer to that → the conversation that a client goes on from.
+ */
+import type { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import type { Wire } from "../../wire/wire.ts";
+
+type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
+
+const trigger = { type: "compaction_trigger" };
+
+export async function compactionOf(request: CreateRequest): Promise<CreateRequest> {
+  const items = itemsOf(request.json().input);
+  const last = items.at(-1);
+  const input = isObject(last) && last.type === trigger.type ? [...items] : [...items, trigger];
+  const changes = { input, previous_response_id: undefined, stream: undefined, background: undefined };
+  return request.isLong ? request.rebuiltWith(changes).written() : request.with(changes);
+}
+
+/** What the user has said stays as it was said. */
+export function compactedJson({ id, created_at, output, usage }: JsonObject, input: JsonValue | undefined): JsonObject {
+  const said = itemsOf(input).filter((item) => isObject(item) && item.role === "user");
+  const made = Array.isArray(output) ? output : [];
+  const told = { id: id ?? null, object: "response.compaction", created_at: created_at ?? null };
+  return { ...told, output: [...said, ...made], usage: usage ?? null };
+}
+
+function itemsOf(input: JsonValue | undefined): readonly JsonValue[] {
+  if (typeof input === "string") return [{ type: "message", role: "user", content: input }];
+  return Array.isArray(input) ? input : [];
+}

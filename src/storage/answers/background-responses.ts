@@ -1,0 +1,110 @@
+/**
+ * Responses that are made in the background: how each stands, which any process may ask, and whether its caller wants its end,
+ * which the process that makes it has to ask. One that becomes complete moves to the kept ones in one transaction.
+ *
+ * A process that dies leaves its rows as they stand, with a deadline that nobody moves on. What has expired is deleted in passing
+ * whenever something is added.
+ */
+import type { Insertable, Selectable } from "kysely";
+import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { BackgroundResponseTable } from "../schema-answers.ts";
+import { addResponse, type StoredResponse } from "./responses.ts";
+
+export type BackgroundResponse = Selectable<BackgroundResponseTable>;
+
+export interface BackgroundStore {
+  /** Adds one, and deletes some of what has expired, and those of the account that are over and too many. */
+  insert(row: Insertable<BackgroundResponseTable>, maxPerAccount: number): Promise<void>;
+  /** Returns undefined where the account has none such, or it is among the kept ones. */
+  find(accountId: string, id: string, now: number): BackgroundResponse | undefined;
+  /** Writes down how one stands that is still made. */
+  note(id: string, response: string): Promise<void>;
+  /** Writes down how one has ended that came to nothing. */
+  end(id: string, response: string): Promise<void>;
+  /** Puts one that is complete among the kept ones. Returns false where its end was asked for before. */
+  complete(kept: StoredResponse, maxPerAccount: number): Promise<boolean>;
+  /** Asks for the end of one that is still made. */
+  cancel(accountId: string, id: string): Promise<void>;
+  /** Returns those of this process whose end was asked for. */
+  cancelled(node: string): string[];
+  /** Moves on the deadlines of these. */
+  renew(ids: readonly string[], aliveUntil: number): Promise<void>;
+  /** Forgets one that is made no more. Returns false where the account has none such. */
+  delete(accountId: string, id: string, now: number): Promise<boolean>;
+}
+
+/** How many rows are deleted in passing, at most. */
+const batch = 100;
+
+export function backgroundStore(db: Database, engine: Engine): BackgroundStore {
+  const { whenFree } = engine.patience;
+  const table = "background_responses";
+  const running = (id: string) => db.updateTable(table).where("id", "=", id).where("is_over", "=", 0);
+  return {
+    insert: (row, maxPerAccount) =>
+      whenFree(() =>
+        engine.transact(() => {
+          const expired = db.selectFrom(table).select("id").where("expires_at", "<=", row.created_at).limit(batch);
+          engine.run(db.deleteFrom(table).where("id", "in", expired));
+          engine.run(db.deleteFrom(table).where("id", "in", surplus(db, row, maxPerAccount)));
+          engine.run(db.insertInto(table).values(row));
+        }),
+      ),
+    find(accountId, id, now) {
+      const one = db.selectFrom(table).selectAll().where("id", "=", id).where("account_id", "=", accountId);
+      return engine.all(one.where("expires_at", ">", now))[0];
+    },
+    note: (id, response) => whenFree(() => void engine.run(running(id).set({ response }))),
+    end: (id, response) => whenFree(() => void engine.run(running(id).set({ response, is_over: 1 }))),
+    complete: (kept, maxPerAccount) =>
+      whenFree(() =>
+        engine.transact(() => {
+          const own = db.deleteFrom(table).where("id", "=", kept.id).where("is_cancelled", "=", 0);
+          if (engine.run(own) !== 1) return false;
+          addResponse(db, engine, kept, maxPerAccount);
+          return true;
+        }),
+      ),
+    cancel: (accountId, id) =>
+      whenFree(() => void engine.run(running(id).where("account_id", "=", accountId).set({ is_cancelled: 1 }))),
+    cancelled: (node) =>
+      engine
+        .all(
+          db
+            .selectFrom(table)
+            .select("id")
+            .where("node", "=", node)
+            .where("is_over", "=", 0)
+            .where("is_cancelled", "=", 1),
+        )
+        .map(({ id }) => id),
+    renew: (ids, alive_until) =>
+      whenFree(
+        () =>
+          void engine.run(
+            db
+              .updateTable(table)
+              .set({ alive_until })
+              .where("id", "in", [...ids]),
+          ),
+      ),
+    delete(accountId, id, now) {
+      const own = db.deleteFrom(table).where("id", "=", id).where("account_id", "=", accountId);
+      const isDead = own.where((row) => row.or([row("is_over", "=", 1), row("alive_until", "<=", now)]));
+      return whenFree(() => engine.run(isDead) === 1);
+    },
+  };
+}
+
+/** Those that are over, or whose process is dead, but for the latest. */
+function surplus(db: Database, { account_id, created_at }: Insertable<BackgroundResponseTable>, most: number) {
+  return db
+    .selectFrom("background_responses")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where((row) => row.or([row("is_over", "=", 1), row("alive_until", "<=", created_at)]))
+    .orderBy("created_at", "desc")
+    .orderBy("id", "desc")
+    .limit(batch)
+    .offset(most);
+}

@@ -1,0 +1,150 @@
+/**
+ * Kept responses, each an account's own: nothing here finds another's.
+ *
+ * What has expired is found no more, and is deleted in passing whenever something is added: no timer runs. An account
+ * has at most a given number of them; those that would expire first make room. A response that others go on from lives
+ * as long as they do.
+ */
+import { type Selectable, sql } from "kysely";
+import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { ResponseTable } from "../schema-answers.ts";
+
+export type StoredResponse = Selectable<ResponseTable>;
+
+/** A response in the line of a conversation. */
+export interface Link {
+  readonly id: string;
+  /** The response before it, kept or not. */
+  readonly previousId: string | null;
+  /** How long it is with its input. */
+  readonly bytes: number;
+}
+
+/** How long a response is, without its input. */
+export interface Sized {
+  readonly id: string;
+  readonly bytes: number;
+}
+
+export interface ResponseStore {
+  /** Adds a response, and deletes what is over the account's bound and some of what has expired. */
+  insert(response: StoredResponse, maxPerAccount: number): Promise<void>;
+  /** Finds those of the responses with these ids that the account still has. */
+  find(accountId: string, ids: readonly string[], now: number): Promise<StoredResponse[]>;
+  /** Tells how long those of these responses are that the account still has, without reading them. */
+  sizes(accountId: string, ids: readonly string[], now: number): Promise<Sized[]>;
+  /** Tells of a response and of all before it, newest first, without reading them; as far back as they are kept. */
+  line(accountId: string, id: string, now: number): Promise<Link[]>;
+  /** Returns false where the account does not have it. */
+  delete(accountId: string, id: string, now: number): Promise<boolean>;
+}
+
+/** How many rows are deleted in passing, at most. */
+const batch = 100;
+/** How many ids a statement names, at most. SQLite takes some thirty thousand. */
+const mostIds = 1000;
+
+export function responseStore(db: Database, engine: Engine): ResponseStore {
+  const { whenFree } = engine.patience;
+  return {
+    insert: (response, maxPerAccount) =>
+      whenFree(() => engine.transact(() => addResponse(db, engine, response, maxPerAccount))),
+    async find(accountId, ids, now) {
+      if (ids.length === 0) return [];
+      const found = db
+        .selectFrom("responses")
+        .selectAll()
+        .where("account_id", "=", accountId)
+        .where("id", "in", ids)
+        .where("expires_at", ">", now);
+      return engine.all(found);
+    },
+    async sizes(accountId, ids, now) {
+      const sizes: Sized[] = [];
+      for (let at = 0; at < ids.length; at += mostIds) {
+        const some = db
+          .selectFrom("responses")
+          .select(["id", sql<number>`octet_length(response)`.as("bytes")])
+          .where("account_id", "=", accountId)
+          .where("id", "in", ids.slice(at, at + mostIds))
+          .where("expires_at", ">", now);
+        for (const { id, bytes } of engine.all(some)) sizes.push({ id, bytes: Number(bytes) });
+      }
+      return sizes;
+    },
+    line: async (accountId, id, now) => lineOf(db, engine, accountId, id, now),
+    delete(accountId, id, now) {
+      const deleted = db
+        .deleteFrom("responses")
+        .where("account_id", "=", accountId)
+        .where("id", "=", id)
+        .where("expires_at", ">", now);
+      return whenFree(() => engine.run(deleted) === 1);
+    },
+  };
+}
+
+/** Adds a response as `insert` does, in a transaction of the caller's. */
+export function addResponse(db: Database, engine: Engine, response: StoredResponse, maxPerAccount: number): void {
+  engine.run(db.insertInto("responses").values(response));
+  keepEarlier(db, engine, response);
+  engine.run(expired(db, response.created_at));
+  engine.run(surplus(db, response, maxPerAccount));
+}
+
+function lineOf(db: Database, engine: Engine, accountId: string, id: string, now: number): Link[] {
+  const query = db
+    .withRecursive("line(id, previous_id, depth)", (query) =>
+      query
+        .selectFrom("responses")
+        .select(["id", "previous_id", sql<number>`0`.as("depth")])
+        .where("account_id", "=", accountId)
+        .where("id", "=", id)
+        .where("expires_at", ">", now)
+        .unionAll(
+          query
+            .selectFrom("responses")
+            .innerJoin("line", "line.previous_id", "responses.id")
+            .select(["responses.id", "responses.previous_id", sql<number>`line.depth + 1`.as("depth")])
+            .where("responses.account_id", "=", accountId)
+            .where("responses.expires_at", ">", now),
+        ),
+    )
+    .selectFrom("line")
+    .innerJoin("responses", "responses.id", "line.id")
+    .select(["line.id", "line.previous_id", bytesOf])
+    .orderBy("line.depth");
+  return engine.all(query).map(({ id, previous_id, bytes }) => ({ id, previousId: previous_id, bytes: Number(bytes) }));
+}
+
+const bytesOf = sql<number>`octet_length(responses.response) + coalesce(octet_length(responses.input), 0)`.as("bytes");
+
+function keepEarlier(db: Database, engine: Engine, response: StoredResponse): void {
+  const { account_id, previous_id, created_at, expires_at } = response;
+  if (previous_id === null) return;
+  const ids = lineOf(db, engine, account_id, previous_id, created_at).map(({ id }) => id);
+  engine.run(
+    db.updateTable("responses").set({ expires_at }).where("id", "in", ids).where("expires_at", "<", expires_at),
+  );
+}
+
+/** Deletes some of what has expired. */
+function expired(db: Database, now: number) {
+  const ids = db.selectFrom("responses").select("id").where("expires_at", "<=", now).limit(batch);
+  return db.deleteFrom("responses").where("id", "in", ids);
+}
+
+/** Deletes what is over the account's bound; the response that was just added is never too many. */
+function surplus(db: Database, added: StoredResponse, maxPerAccount: number) {
+  const ids = db
+    .selectFrom("responses")
+    .select("id")
+    .where("account_id", "=", added.account_id)
+    .where("id", "!=", added.id)
+    .orderBy("expires_at", "desc")
+    .orderBy("created_at", "desc")
+    .orderBy("id", "desc")
+    .limit(batch)
+    .offset(maxPerAccount - 1);
+  return db.deleteFrom("responses").where("id", "in", ids);
+}

@@ -1,0 +1,123 @@
+/**
+ * Calls that are over, newest first, and the sums of what they used.
+ *
+ * Every listing goes along an index, page by page: none reads more for there being more. Ids sort by the time at which
+ * calls came, so that a span of time is a span of ids. The calls of a key or a model have no index, which each call would
+ * have to be written to: `search.ts` finds them.
+ */
+import { type Selectable, sql } from "kysely";
+import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { RequestTable, UsageHourTable } from "../schema.ts";
+import { type AllFilter, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
+import { type Asker, createSearch, isSought } from "./search.ts";
+
+export type Request = Selectable<RequestTable>;
+
+export interface UsageFilter {
+  readonly accountId: string;
+  readonly keyId?: string | undefined;
+  readonly model?: string | undefined;
+  /** Hours that begin at or after `from` and before `to`. */
+  readonly from: number;
+  readonly to: number;
+  /** How long a sum covers, in milliseconds: whole hours, counted from 1970. */
+  readonly bucketMs: number;
+  readonly byKey: boolean;
+  readonly byModel: boolean;
+  readonly limit: number;
+}
+
+export type UsageSum = Omit<Selectable<UsageHourTable>, "account_id" | "hour" | "key_id" | "model"> & {
+  readonly begins_at: number;
+  readonly key_id: string | null;
+  readonly model: string | null;
+};
+
+export interface RequestStore {
+  find(accountId: string, id: string): Request | undefined;
+  /** Finds a call of whichever account. */
+  findAny(id: string): Request | undefined;
+  /** Lists some calls, newest first: those before the one with this id. */
+  page(filter: RequestFilter, before: string | undefined, limit: number, asker?: Asker): Promise<Request[]>;
+  /** Lists some calls of all accounts, newest first: those before the one with this id. */
+  pageOfAll(filter: AllFilter, before: string | undefined, limit: number): Request[];
+  /** Hands over all calls of an account, newest first, some at a time; what is not asked for is not read. */
+  pages(filter: RequestFilter, asker?: Asker): AsyncIterable<readonly Request[]>;
+  /** Sums what was used, oldest first. */
+  sums(filter: UsageFilter): UsageSum[];
+}
+
+/** How many rows `pages` reads at a time. */
+const pageSize = 500;
+
+export function requestStore(db: Database, engine: Engine): RequestStore {
+  const find = engine.prepare<[id: string, accountId: string], Request>(
+    "SELECT * FROM requests WHERE id = ? AND account_id = ?",
+  );
+  const findAny = engine.prepare<[id: string], Request>("SELECT * FROM requests WHERE id = ?");
+  const search = createSearch(db, engine);
+  const listed = (filter: Partial<RequestFilter>, before: string | undefined, limit: number) =>
+    engine.all(pageQuery(db, filter, spanOf(filter, before), limit));
+  const page: RequestStore["page"] = async (filter, before, limit, asker) =>
+    isSought(filter) ? search(filter, before, limit, asker) : listed(filter, before, limit);
+  return {
+    find: (accountId, id) => find.get(id, accountId),
+    findAny: (id) => findAny.get(id),
+    page,
+    pageOfAll: listed,
+    async *pages(filter, asker) {
+      let before: string | undefined;
+      for (;;) {
+        const rows = await page(filter, before, pageSize, asker);
+        if (rows.length > 0) yield rows;
+        if (rows.length < pageSize) return;
+        before = rows.at(-1)?.id;
+      }
+    },
+    sums: (filter) => engine.all(sumsQuery(db, filter)),
+  };
+}
+
+function sumsQuery(db: Database, filter: UsageFilter) {
+  const { accountId, keyId, model, from, to, bucketMs, byKey, byModel, limit } = filter;
+  const begins = sql<number>`hour - hour % ${sql.lit(bucketMs)}`;
+  const key = byKey ? sql<string | null>`key_id` : sql<string | null>`NULL`;
+  const modelId = byModel ? sql<string | null>`model` : sql<string | null>`NULL`;
+  return (
+    db
+      .selectFrom("usage_hours_now")
+      .select((all) => [
+        begins.as("begins_at"),
+        key.as("key_id"),
+        modelId.as("model"),
+        all.fn.sum<number>("requests").as("requests"),
+        all.fn.sum<number>("input").as("input"),
+        all.fn.sum<number>("cache_read").as("cache_read"),
+        all.fn.sum<number>("cache_write").as("cache_write"),
+        all.fn.sum<number>("output").as("output"),
+        all.fn.sum<number>("reasoning").as("reasoning"),
+        all.fn.sum<number>("characters").as("characters"),
+        all.fn.sum<number>("cost").as("cost"),
+      ])
+      .where("account_id", "=", accountId)
+      .where("hour", ">=", from)
+      .where("hour", "<", to)
+      .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
+      .$if(model !== undefined, (query) => query.where("model", "=", model as string))
+      .groupBy(
+        byKey && byModel
+          ? [begins, "key_id", "model"]
+          : byKey
+            ? [begins, "key_id"]
+            : byModel
+              ? [begins, "model"]
+              : [begins],
+      )
+      // A call that was lost has an hour, and used nothing.
+      .having((all) => all.fn.sum("requests"), ">", 0)
+      .orderBy(begins)
+      .$if(byKey, (query) => query.orderBy("key_id"))
+      .$if(byModel, (query) => query.orderBy("model"))
+      .limit(limit)
+  );
+}

@@ -1,0 +1,132 @@
+/**
+ * Ledger entries: what moved money. They are only ever added. What a call was charged is an entry, too: it stands in the
+ * call's own row while that is kept, and among the other entries when the call has been forgotten (`retention.ts`).
+ *
+ * An entry and the sums that it changes are one transaction, and whether it may be made is decided by the conditions of
+ * one statement: a refund never gives back more than was recharged or than is left, and no sum grows beyond what can be
+ * counted exactly. Calls are written by `ledger.ts`.
+ */
+import type { Selectable } from "kysely";
+import type { Account } from "../accounts.ts";
+import type { Request, RequestStore } from "../calls/requests.ts";
+import type { Asker } from "../calls/search.ts";
+import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { LedgerEntryTable } from "../schema.ts";
+
+export type LedgerEntry = Selectable<LedgerEntryTable>;
+
+/** Numbers of the proto's EntryKind, which storage does not import. */
+const kinds = { recharge: 1, refund: 2, grant: 3, charge: 4 } as const;
+export const { charge } = kinds;
+/** The id that the charge of a call has, in SQL that reads the call: it sorts with others by when the call came. */
+export const chargeId = "'led_' || substr(id, 5)";
+
+export interface EntryInit {
+  readonly id: string;
+  readonly accountId: string;
+  /** A charge is no such entry. */
+  readonly kind: 1 | 2 | 3;
+  /** How much, whichever way it goes: more than 0. */
+  readonly amount: number;
+  readonly note: string | null;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+export type Recorded =
+  | { readonly kind: "recorded"; readonly entry: LedgerEntry; readonly account: Account }
+  /** A refund of more than may be given back, which is `available`. */
+  | { readonly kind: "short"; readonly available: number }
+  /** The account would have more than can be counted. */
+  | { readonly kind: "full" }
+  | { readonly kind: "absent" };
+
+export interface EntryFilter {
+  /** Numbers of the proto's EntryKind; empty for all. */
+  readonly kinds: readonly number[];
+  /** Keeps those before this id. */
+  readonly before?: string | undefined;
+  readonly limit: number;
+}
+
+export interface EntryStore {
+  record(init: EntryInit): Recorded;
+  /** Finds what was recorded. */
+  find(id: string): LedgerEntry | undefined;
+  /** Lists some of an account's entries, newest first: charges by when their calls came. */
+  page(accountId: string, filter: EntryFilter, asker?: Asker): Promise<LedgerEntry[]>;
+}
+
+/** What any sum of money may come to: below what a double holds exactly. */
+const most = 9e15;
+
+/** How an entry changes the sums of its account, and on which condition. */
+const movements = {
+  [kinds.recharge]: `balance = balance + @amount, recharged = recharged + @amount
+    WHERE id = @id AND balance + @amount <= ${most} AND recharged + @amount <= ${most}`,
+  [kinds.refund]: `balance = balance - @amount, recharged = recharged - @amount
+    WHERE id = @id AND recharged >= @amount AND balance - held >= @amount`,
+  [kinds.grant]: `balance = balance + @amount WHERE id = @id AND balance + @amount <= ${most}`,
+};
+
+export function entryStore(db: Database, engine: Engine, requests: Pick<RequestStore, "page">): EntryStore {
+  const move = (kind: EntryInit["kind"]) =>
+    engine.prepare<[{ amount: number; id: string }], Account>(`UPDATE accounts SET ${movements[kind]} RETURNING *`);
+  const moves = { 1: move(1), 2: move(2), 3: move(3) };
+  const accountOf = engine.prepare<[id: string], Account>("SELECT * FROM accounts WHERE id = ?");
+  const insert = engine.prepare<[string, string, number, number, string | null, number], LedgerEntry>(
+    `INSERT INTO ledger_entries (id, account_id, kind, amount, note, created_at) VALUES (?, ?, ?, ?, ?, ?) RETURNING *`,
+  );
+  const find = engine.prepare<[id: string], LedgerEntry>("SELECT * FROM ledger_entries WHERE id = ?");
+
+  function record({ id, accountId, kind, amount, note, now }: EntryInit): Recorded {
+    const account = moves[kind].get({ amount, id: accountId });
+    if (!account) return refused(accountOf.get(accountId), kind);
+    const change = kind === kinds.refund ? -amount : amount;
+    const entry = insert.get(id, accountId, kind, change, note, now) as LedgerEntry;
+    return { kind: "recorded", entry, account };
+  }
+
+  function recorded(accountId: string, { kinds: wanted, before, limit }: EntryFilter): LedgerEntry[] {
+    const query = db
+      .selectFrom("ledger_entries")
+      .selectAll()
+      .where("account_id", "=", accountId)
+      .$if(wanted.length > 0, (query) => query.where("kind", "in", wanted))
+      .$if(before !== undefined, (query) => query.where("id", "<", before as string))
+      .orderBy("id", "desc")
+      .limit(limit);
+    // Said as the index says it, which leaves the many charges out.
+    const rare = wanted.length > 0 && !wanted.includes(charge);
+    return engine.all(rare ? query.where((where) => where("kind", "!=", where.lit(charge))) : query);
+  }
+
+  async function charges(accountId: string, { kinds: wanted, before, limit }: EntryFilter, asker: Asker | undefined) {
+    if (wanted.length > 0 && !wanted.includes(charge)) return [];
+    const calls = await requests.page({ accountId, isCharged: true }, before?.replace(/^led_/, "req_"), limit, asker);
+    return calls.map(chargeOf);
+  }
+
+  return {
+    record: (init) => engine.transact(() => record(init)),
+    find: (id) => find.get(id),
+    async page(accountId, filter, asker) {
+      // In this order: a charge that moves from the one to the other meanwhile is found twice, and never missed.
+      const ofCalls = await charges(accountId, filter, asker);
+      const byId = new Map([...ofCalls, ...recorded(accountId, filter)].map((entry) => [entry.id, entry]));
+      return [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit);
+    },
+  };
+}
+
+function chargeOf({ id, account_id, key_id, cost, created_at, duration_ms }: Request): LedgerEntry {
+  const of = { account_id, key_id, request_id: id, kind: charge, amount: -cost, note: null };
+  return { id: id.replace(/^req_/, "led_"), ...of, created_at: created_at + duration_ms };
+}
+
+function refused(account: Account | undefined, kind: EntryInit["kind"]): Recorded {
+  if (!account) return { kind: "absent" };
+  if (kind !== kinds.refund) return { kind: "full" };
+  const { balance, held, recharged } = account;
+  return { kind: "short", available: Math.max(0, Math.min(recharged, balance - held)) };
+}

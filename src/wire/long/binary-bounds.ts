@@ -1,0 +1,89 @@
+/**
+ * Counts what a protobuf message holds before it is read: two bytes of it may be a message of its own, which costs a thousand
+ * times as much. The bounds are those of JSON.
+ *
+ * It goes the way that the reader goes, record by record. What the reader cannot read is left to it, to refuse where the count
+ * ends.
+ */
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { BinaryReader, type WireType } from "@bufbuild/protobuf/wire";
+import type { Work } from "../../runtime/cooperative.ts";
+import { Counts, maxParts } from "../bounds.ts";
+import { WireFault } from "../fault.ts";
+import { binaryOptions } from "../json.ts";
+import { fieldsByNumber, isPacked, skip, typeOf, typeOfScalar } from "./records.ts";
+
+/** Counts in turns. Throws a WireFault where a message has more than is read. */
+export function* checkBinary(desc: DescMessage, bytes: Uint8Array): Work<void> {
+  // A record takes two bytes at least.
+  if (bytes.length <= 2 * maxParts) return;
+  try {
+    yield* count(desc, bytes.length, { reader: new BinaryReader(bytes), counts: new Counts(), ...nothingYet });
+  } catch (fault) {
+    if (fault instanceof WireFault) throw fault;
+  }
+}
+
+const nothingYet = { depth: 0, ofJson: 0, steps: 0 };
+
+interface Counting {
+  readonly reader: BinaryReader;
+  readonly counts: Counts;
+  depth: number;
+  /** Records of messages that stand for JSON which no schema describes. */
+  ofJson: number;
+  /** How many records and items were counted. */
+  steps: number;
+}
+
+/** How many are counted before it may be interrupted: some tenths of a millisecond. */
+const stepsATurn = 4096;
+
+/** Such JSON takes up to three records for a member. */
+const recordsOfJson = 3;
+
+function* count(desc: DescMessage, length: number, counting: Counting): Work<void> {
+  const { reader, counts } = counting;
+  const isOfJson = desc.typeName.startsWith("google.protobuf.");
+  const fields = fieldsByNumber(desc);
+  const end = reader.pos + length;
+  if (++counting.depth > binaryOptions.recursionLimit) throw new Error("too deep to be read");
+  while (reader.pos < end) {
+    if (++counting.steps % stepsATurn === 0) yield;
+    const [number, type] = reader.tag();
+    const field = fields.get(number);
+    if (field?.fieldKind === "list" && !field.message) yield* countItems(field, type, counting);
+    else {
+      if (!isOfJson || ++counting.ofJson % recordsOfJson === 0) counts.part();
+      if (field?.fieldKind === "map") yield* countEntry(field, counting);
+      else if (field?.message) yield* count(field.message, reader.uint32(), counting);
+      else skip(reader, field ? typeOf(field) : type);
+    }
+  }
+  counting.depth--;
+}
+
+/** Numbers may stand behind one another in one record. */
+function* countItems(field: DescField, type: WireType, counting: Counting): Work<void> {
+  const { reader, counts } = counting;
+  const own = typeOf(field);
+  const end = isPacked(field, type) ? reader.uint32() + reader.pos : reader.pos + 1;
+  while (reader.pos < end) {
+    if (++counting.steps % stepsATurn === 0) yield;
+    counts.item();
+    skip(reader, own);
+  }
+}
+
+/** An entry of a map has its key in field 1 and its value in field 2. */
+function* countEntry(field: DescField & { fieldKind: "map" }, counting: Counting): Work<void> {
+  const { reader, counts } = counting;
+  const end = reader.uint32() + reader.pos;
+  while (reader.pos < end) {
+    const [number, type] = reader.tag();
+    counts.item();
+    if (number === 2 && field.message) yield* count(field.message, reader.uint32(), counting);
+    else if (number === 2) skip(reader, typeOf(field));
+    else skip(reader, number === 1 ? typeOfScalar(field.mapKey) : type);
+  }
+}

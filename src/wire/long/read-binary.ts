@@ -1,0 +1,112 @@
+/**
+ * Protobuf → message, in turns: what `fromBinary` makes of a long message, some of its records at a time. What a long record holds
+ * is read by itself.
+ */
+import { isAscii, isUtf8 } from "node:buffer";
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type JsonObject,
+  type Message,
+  mergeFromBinary,
+} from "@bufbuild/protobuf";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import type { Work } from "../../runtime/cooperative.ts";
+import { binaryOptions } from "../json.ts";
+import { heldBy, holdsJson, holdsMessages, holdsTexts, put } from "./nested.ts";
+import { readStruct } from "./read-struct.ts";
+import { fieldsByNumber, isPacked, skipField, typeOf } from "./records.ts";
+
+/** In bytes: so much is read before it may be interrupted. Two bytes may be a message of its own. */
+const pieceBytes = 8192;
+
+/** Throws an Error where it is no such message. */
+export function* readBinary(desc: DescMessage, bytes: Uint8Array): Work<Message> {
+  const message = create(desc);
+  yield* readInto(desc, message, bytes, binaryOptions.recursionLimit);
+  return message;
+}
+
+/** `room` is how much deeper it may be nested. */
+function* readInto(desc: DescMessage, message: Message, bytes: Uint8Array, room: number): Work<void> {
+  if (room <= 0) throw new Error("it is nested too deep");
+  const merge = (part: Uint8Array) => mergeFromBinary(desc, message, part, { ...binaryOptions, recursionLimit: room });
+  const fields = fieldsByNumber(desc);
+  const reader = new BinaryReader(bytes);
+  let from = 0;
+  while (reader.pos < bytes.length) {
+    const start = reader.pos;
+    const [number, type] = reader.tag();
+    const field = fields.get(number);
+    if (field && isByItself(field, type) && isLong(reader)) {
+      if (start > from) merge(bytes.subarray(from, start));
+      yield;
+      const inner = reader.bytes();
+      from = reader.pos;
+      if (isPacked(field, type) && !field.message) for (const part of packedParts(field, inner)) yield void merge(part);
+      else yield* readField(message, field, inner, room);
+    } else skipField(reader, field, type);
+    if (reader.pos - from < pieceBytes) continue;
+    merge(bytes.subarray(from, reader.pos));
+    from = reader.pos;
+    yield;
+  }
+  if (reader.pos > from) merge(bytes.subarray(from, reader.pos));
+}
+
+function isByItself(field: DescField, type: WireType): boolean {
+  if (holdsMessages(field) || holdsJson(field) || holdsTexts(field)) return true;
+  return field.fieldKind === "list" && isPacked(field, type) && typeOf(field) === WireType.Varint;
+}
+
+function isLong(reader: BinaryReader): boolean {
+  const { pos } = reader;
+  const length = reader.uint32();
+  reader.pos = pos;
+  return length >= pieceBytes;
+}
+
+function* readField(message: Message, field: DescField, bytes: Uint8Array, room: number): Work<void> {
+  if (holdsTexts(field)) put(message, field, yield* textOf(bytes));
+  else if (holdsJson(field)) {
+    const json = yield* readStruct(bytes, room - 1);
+    put(message, field, { ...(heldBy(message, field) as JsonObject | undefined), ...json });
+  } else if (holdsMessages(field)) {
+    const held = field.fieldKind === "list" ? undefined : (heldBy(message, field) as Message | undefined);
+    const inner = held ?? create(field.message);
+    if (!held) put(message, field, inner);
+    yield* readInto(field.message, inner, bytes, room - 1);
+  }
+}
+
+/** In bytes: of a long text so much is read at a time. */
+const textBytes = 2 ** 20;
+
+function* textOf(bytes: Uint8Array): Work<string> {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (isAscii(buffer)) {
+    yield;
+    return buffer.toString("latin1");
+  }
+  if (!isUtf8(buffer)) throw new Error("a text is not UTF-8");
+  let text = "";
+  for (let at = 0; at < buffer.length; ) {
+    yield;
+    let end = Math.min(buffer.length, at + textBytes);
+    while (end < buffer.length && ((buffer[end] as number) & 0xc0) === 0x80) end--;
+    text += buffer.toString("utf8", at, end);
+    at = end;
+  }
+  return text;
+}
+
+/** Yields records with some of the numbers each that stand behind one another. A number ends in a byte without its highest bit. */
+function* packedParts(field: DescField, bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; ) {
+    let end = Math.min(bytes.length, at + pieceBytes);
+    while (end < bytes.length && ((bytes[end - 1] as number) & 0x80) !== 0) end++;
+    yield new BinaryWriter().tag(field.number, WireType.LengthDelimited).bytes(bytes.subarray(at, end)).finish();
+    at = end;
+  }
+}

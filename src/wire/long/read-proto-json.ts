@@ -1,0 +1,85 @@
+/**
+ * Protobuf's own JSON, as Connect has it, → message, in turns: what `fromJson` makes of it, one message at a time. Those in lists
+ * and fields of others are read by themselves.
+ */
+import { type DescField, type DescMessage, fromJson, type JsonObject, type Message } from "@bufbuild/protobuf";
+import type { Work } from "../../runtime/cooperative.ts";
+import { deepest } from "../bounds.ts";
+import type { JsonValue } from "../json.ts";
+import { heldBy, holdsJson, holdsMessages, put } from "./nested.ts";
+
+const messagesATurn = 64;
+/** So many items that are no messages are read at a time. */
+const manyItems = 4096;
+
+interface Reading {
+  messages: number;
+}
+
+/** Throws an Error where it does not fit, in the words of `fromJson`. */
+export function* readProtoJson(desc: DescMessage, json: JsonValue): Work<Message> {
+  return yield* messageOf(desc, json, 0, { messages: 0 });
+}
+
+function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: Reading): Work<Message> {
+  if (++reading.messages % messagesATurn === 0) yield;
+  if (depth > deepest || typeof json !== "object" || json === null || Array.isArray(json)) return fromJson(desc, json);
+  const fields = fieldsByName(desc);
+  const rest: JsonObject = {};
+  const nested: Nested[] = [];
+  for (const [key, value] of Object.entries(json)) {
+    const field = fields.get(key);
+    if (field && isByItself(field, value)) {
+      nested.push({ field, value });
+      // It is there, and no other of its oneof may be.
+      rest[key] = Array.isArray(value) ? [] : {};
+    } else rest[key] = value;
+  }
+  const message = fromJson(desc, rest);
+  for (const { field, value } of nested) {
+    if (holdsJson(field)) put(message, field, value);
+    else if (!field.message) yield* putItems(message, desc, field, value as JsonValue[]);
+    else if (field.fieldKind !== "list") put(message, field, yield* inField(field, value, depth, reading));
+    else for (const item of value as JsonValue[]) put(message, field, yield* inField(field, item, depth, reading));
+  }
+  return message;
+}
+
+function* putItems(message: Message, desc: DescMessage, field: DescField, list: readonly JsonValue[]): Work<void> {
+  for (let at = 0; at < list.length; at += manyItems) {
+    const some = fromJson(desc, { [field.jsonName]: list.slice(at, at + manyItems) });
+    for (const item of heldBy(some, field) as unknown[]) put(message, field, item);
+    yield;
+  }
+}
+
+function inField(field: DescField, value: JsonValue, depth: number, reading: Reading): Work<Message> {
+  return messageOf(field.message as DescMessage, value, depth + 1, reading);
+}
+
+interface Nested {
+  readonly field: DescField;
+  readonly value: JsonValue;
+}
+
+/** Whether what a field holds is read by itself; JSON that no schema describes need not be read at all. */
+function isByItself(field: DescField, value: JsonValue): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (holdsJson(field)) return !Array.isArray(value);
+  if (field.fieldKind === "list" && !field.message) return Array.isArray(value) && value.length > manyItems;
+  return holdsMessages(field) && (field.fieldKind === "list") === Array.isArray(value);
+}
+
+const byName = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
+
+/** A field may be called by either of its names. */
+function fieldsByName(desc: DescMessage): ReadonlyMap<string, DescField> {
+  let fields = byName.get(desc);
+  if (!fields) {
+    fields = new Map(
+      desc.fields.flatMap((field) => [field.name, field.jsonName].map((name) => [name, field] as const)),
+    );
+    byName.set(desc, fields);
+  }
+  return fields;
+}

@@ -1,0 +1,99 @@
+/**
+ * A long google.protobuf.Struct → the JSON that it stands for, in turns. A member that is there twice is what was said last, and
+ * `__proto__` is left out.
+ */
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import type { Work } from "../../runtime/cooperative.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import { skip } from "./records.ts";
+
+const membersATurn = 512;
+
+type Kind =
+  | { readonly type: WireType; readonly is: "plain"; readonly read: (reader: BinaryReader) => JsonValue }
+  | { readonly type: WireType; readonly is: "object" | "list" };
+
+/** The fields of a Value. */
+const kinds: ReadonlyMap<number, Kind> = new Map<number, Kind>([
+  [1, { type: WireType.Varint, is: "plain", read: nothing }],
+  [2, { type: WireType.Bit64, is: "plain", read: (reader) => reader.double() }],
+  [3, { type: WireType.LengthDelimited, is: "plain", read: (reader) => reader.string() }],
+  [4, { type: WireType.Varint, is: "plain", read: (reader) => reader.bool() }],
+  [5, { type: WireType.LengthDelimited, is: "object" }],
+  [6, { type: WireType.LengthDelimited, is: "list" }],
+]);
+
+function nothing(reader: BinaryReader): null {
+  reader.int32();
+  return null;
+}
+
+/** Throws unless a record is of the type that its field has. */
+function expected(own: WireType, type: WireType, reader: BinaryReader): BinaryReader {
+  if (type !== own) throw new Error("a value is of another type");
+  return reader;
+}
+
+interface Reading {
+  members: number;
+  /** How much deeper it may be nested. */
+  room: number;
+}
+
+/** Throws an Error where it is none, or is nested too deep. */
+export function* readStruct(bytes: Uint8Array, room: number): Work<JsonObject> {
+  return yield* objectIn(bytes, { members: 0, room });
+}
+
+function* objectIn(bytes: Uint8Array, reading: Reading): Work<JsonObject> {
+  const object: JsonObject = {};
+  for (const entry of recordsIn(bytes, 1)) {
+    let key = "";
+    let value: JsonValue = null;
+    const reader = new BinaryReader(entry);
+    while (reader.pos < entry.length) {
+      const [number, type] = reader.tag();
+      if (number === 1) key = expected(WireType.LengthDelimited, type, reader).string();
+      else if (number === 2) value = yield* valueIn(expected(WireType.LengthDelimited, type, reader).bytes(), reading);
+      else skip(reader, type);
+    }
+    if (key !== "__proto__") object[key] = value;
+  }
+  return object;
+}
+
+function* listIn(bytes: Uint8Array, reading: Reading): Work<JsonValue[]> {
+  const list: JsonValue[] = [];
+  for (const item of recordsIn(bytes, 1)) list.push(yield* valueIn(item, reading));
+  return list;
+}
+
+function* valueIn(bytes: Uint8Array, reading: Reading): Work<JsonValue> {
+  if (++reading.members % membersATurn === 0) yield;
+  if (--reading.room <= 0) throw new Error("it is nested too deep");
+  let value: JsonValue = null;
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < bytes.length) {
+    const [number, type] = reader.tag();
+    const kind = kinds.get(number);
+    if (!kind) {
+      skip(reader, type);
+      continue;
+    }
+    expected(kind.type, type, reader);
+    if (kind.is === "plain") value = kind.read(reader);
+    else value = yield* kind.is === "object" ? objectIn(reader.bytes(), reading) : listIn(reader.bytes(), reading);
+  }
+  reading.room++;
+  return value;
+}
+
+/** Yields what stands in the records of a field. */
+function* recordsIn(bytes: Uint8Array, field: number): Generator<Uint8Array> {
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < bytes.length) {
+    const [number, type] = reader.tag();
+    if (number === field) yield expected(WireType.LengthDelimited, type, reader).bytes();
+    else skip(reader, type);
+  }
+}

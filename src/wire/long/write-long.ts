@@ -1,0 +1,68 @@
+/** Message → public JSON, in turns: what `writeMessage` makes of it, with the items of its long lists written some at a time. */
+import type { DescMessage, JsonObject, JsonValue, Message, MessageShape } from "@bufbuild/protobuf";
+import type { Work } from "../../runtime/cooperative.ts";
+import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "../plan.ts";
+import { writeItem, writeMessage } from "../write.ts";
+
+/** A list of fewer items is written at once. */
+const manyItems = 256;
+const itemsATurn = 64;
+
+type Source = Readonly<Record<string, unknown>>;
+
+/** A list of messages that is long. */
+interface LongList {
+  readonly key: string;
+  readonly list: readonly unknown[];
+  readonly item: ValuePlan;
+  /** The property of the message, and what it is with the first of its items alone. */
+  readonly name: string;
+  readonly withFirst: unknown;
+}
+
+export function* writeLongMessage(desc: DescMessage, message: Message): Work<JsonObject> {
+  const source = message as unknown as Source;
+  const lists = longListsOf(planOf(desc), source);
+  // The first item keeps the place of its list among the members.
+  const rest = { ...source, ...Object.fromEntries(lists.map(({ name, withFirst }) => [name, withFirst])) };
+  const json = writeMessage(desc, rest as MessageShape<DescMessage>) as JsonObject;
+  for (const { key, list, item } of lists) {
+    const items: JsonValue[] = [];
+    for (const value of list) {
+      items.push(writeItem(item, value));
+      if (items.length % itemsATurn === 0) yield;
+    }
+    json[key] = items;
+  }
+  return json;
+}
+
+function longListsOf({ members }: MessagePlan, source: Source): LongList[] {
+  return members.flatMap((member) => {
+    const found = member.kind === "field" ? inField(member, source) : inUnion(member, source);
+    if (found?.item.kind !== "message" || found.list.length < manyItems) return [];
+    return [{ ...found, key: member.key, name: member.name }];
+  });
+}
+
+type Found = Pick<LongList, "list" | "item" | "withFirst">;
+
+function inField({ shape, value, name }: FieldPlan, source: Source): Found | undefined {
+  const list = source[name];
+  return shape === "list" && Array.isArray(list) ? { list, item: value, withFirst: list.slice(0, 1) } : undefined;
+}
+
+/** A list in a union is a message that stands for it. */
+function inUnion({ name, byCase }: UnionPlan, source: Source): Found | undefined {
+  const chosen = source[name] as { readonly case: string | undefined; readonly value?: unknown };
+  const plan = chosen.case === undefined ? undefined : byCase.get(chosen.case)?.value;
+  const bare = plan?.kind === "message" ? plan.plan.bare : undefined;
+  if (bare?.kind !== "field" || bare.shape !== "list") return undefined;
+  const value = chosen.value as Source;
+  const list = value[bare.name] as readonly unknown[];
+  return {
+    list,
+    item: bare.value,
+    withFirst: { case: chosen.case, value: { ...value, [bare.name]: list.slice(0, 1) } },
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * Puts a value together from the pieces that a long JSON text was cut into, in turns. What comes of it is what `JSON.parse` makes
+ * of the whole.
+ */
+import type { Work } from "../../runtime/cooperative.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import { type Holder, type Name, nameIn, type Range, type Text } from "./pieces.ts";
+import { backslash } from "./signs.ts";
+import type { Steps } from "./steps.ts";
+import { filler, isPlain, parsed } from "./texts.ts";
+
+/** A long text is read in parts of so many bytes. */
+const partBytes = 256 * 1024;
+
+/** A long plain text that was left out of a value: where it stands, and what stands in its place. */
+export interface LeftOut {
+  readonly holder: JsonObject | JsonValue[];
+  readonly key: string | number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** `leftOut` takes up the long plain texts that are not read; without it all are. */
+export interface BuildOptions {
+  readonly bytes: Buffer;
+  readonly leftOut: LeftOut[] | undefined;
+  readonly steps?: Steps | undefined;
+}
+
+/** Makes the value. Throws a WireFault. */
+export function* build(piece: Holder, options: BuildOptions): Work<JsonObject | JsonValue[]> {
+  const made: JsonObject | JsonValue[] = piece.isObject ? {} : [];
+  for (const part of piece.pieces) {
+    if (part.kind === "range") addRange(made, options, part);
+    else {
+      const key = Array.isArray(made) ? made.length : nameOf(part, options.bytes);
+      const value = part.kind === "text" ? yield* textOf(part, key, made, options) : yield* build(part, options);
+      put(made as Record<string | number, JsonValue>, key, value);
+    }
+    yield;
+  }
+  return made;
+}
+
+function nameOf({ name }: Text | Holder, bytes: Buffer): string {
+  return nameIn(bytes, name as Name);
+}
+
+function addRange(made: JsonObject | JsonValue[], { bytes, steps }: BuildOptions, { from, to }: Range): void {
+  if (steps) steps.count += to - from;
+  const text = bytes.toString("utf8", from, to);
+  if (Array.isArray(made)) {
+    for (const item of parsed(`[${text}]`) as JsonValue[]) made.push(item);
+    return;
+  }
+  const members = parsed(`{${text}}`) as JsonObject;
+  for (const key of Object.keys(members)) put(made, key, members[key] as JsonValue);
+}
+
+/** As the parser does: what is only set under this name becomes the prototype. */
+function put(made: Record<string | number, JsonValue>, key: string | number, value: JsonValue): void {
+  if (key !== "__proto__") made[key] = value;
+  else Object.defineProperty(made, key, { value, configurable: true, enumerable: true, writable: true });
+}
+
+function* textOf(
+  { from, to }: Text,
+  key: string | number,
+  holder: JsonObject | JsonValue[],
+  { bytes, leftOut, steps = { count: 0 } }: BuildOptions,
+): Work<string> {
+  const text = bytes.subarray(from + 1, to - 1);
+  if (yield* isPlainText(text, steps)) {
+    if (!leftOut) return text.toString("latin1");
+    leftOut.push({ holder, key, from: from + 1, to: to - 1 });
+    return filler(text.length);
+  }
+  let read = "";
+  for (let at = 0; at < text.length; ) {
+    const end = endOfPart(text, at, steps);
+    steps.count += end - at;
+    read += parsed(`"${text.toString("utf8", at, end)}"`) as string;
+    at = end;
+    yield;
+  }
+  return read;
+}
+
+function* isPlainText(text: Buffer, steps: Steps): Work<boolean> {
+  for (let at = 0; at < text.length; at += partBytes) {
+    steps.count += Math.min(partBytes, text.length - at);
+    if (!isPlain(text.subarray(at, at + partBytes))) return false;
+    yield;
+  }
+  return true;
+}
+
+/** Returns where a part of a text ends that begins here: within no character and no escape. */
+function endOfPart(text: Buffer, from: number, steps: Steps): number {
+  let end = from + partBytes;
+  if (end >= text.length) return text.length;
+  while (((text[end] as number) & 0xc0) === 0x80) end--;
+  return behindEscape(text, from, end, steps);
+}
+
+/** Of an escape the longest has six bytes. */
+function behindEscape(text: Buffer, from: number, end: number, steps: Steps): number {
+  for (let at = Math.max(from, end - 6); at < end; at++) {
+    if (text[at] !== backslash) continue;
+    let slashes = 1;
+    while (at - slashes >= from && text[at - slashes] === backslash) slashes++;
+    steps.count += slashes;
+    // Whether this one begins an escape: those before it are pairs.
+    if (slashes % 2 === 0) continue;
+    const length = text[at + 1] === 0x75 ? 6 : 2;
+    if (at + length > end) return at > from ? at : Math.min(text.length, at + length);
+  }
+  return end;
+}
+
+/** Puts the texts into their places. */
+export function putIn(bytes: Buffer, leftOut: readonly LeftOut[]): void {
+  for (const { holder, key, from, to } of leftOut) {
+    (holder as Record<string | number, JsonValue>)[key] = bytes.toString("latin1", from, to);
+  }
+}

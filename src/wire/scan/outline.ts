@@ -1,0 +1,124 @@
+/**
+ * Reads JSON but for the numbers of its vectors, which stand as empty lists in what is read: what is said around them is
+ * seen at a fraction of the cost.
+ *
+ * A list is passed over only where it is sure to be one: it follows its key, which no text can hold with both its quotes and
+ * a colon behind, and nothing stands in it but numbers. Whether each is well written, and none is missing, is not looked at.
+ */
+import { isUtf8 } from "node:buffer";
+import type { Work } from "../../runtime/cooperative.ts";
+import { type JsonValue, readAnswer } from "../json.ts";
+import { skipSpace } from "../splice.ts";
+import type { Steps } from "./steps.ts";
+
+/** The key of a vector, as it is written. */
+const key = Buffer.from('"embedding"');
+
+const colon = 0x3a;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+
+/**
+ * What some other value has that may stand in a list: a text, a list, an object, and each of the words `null`, `true`, `false`,
+ * `NaN` and `Infinity`, in whatever case.
+ */
+const others = Array.from('"[}nauNAU', (character) => character.charCodeAt(0));
+const isOther = Uint8Array.from({ length: 256 }, (_, byte) => (others.includes(byte) ? 1 : 0));
+
+/**
+ * So far into a list each byte is looked at; then windows of it are searched for each of the others, the next always twice as
+ * long: to look at every byte would take as long as reading the numbers, and a search has its price at once. However a list
+ * goes on, little more of it is looked at than up to where it is seen to be none.
+ */
+const nearBytes = 256;
+const [firstWindow, largestWindow] = [1_024, 65_536];
+
+/** How many steps are done before the work may be interrupted: some tenths of a millisecond. */
+const stepsAtOnce = 200_000;
+const stepsOfSearch = 50;
+
+/** Returns the value with its vectors left empty; undefined where none can be passed over, or the text is no JSON. */
+export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): Work<JsonValue | undefined> {
+  let at = yield* nextKey(bytes, 0, steps);
+  if (at === -1 || !isUtf8(bytes)) return undefined;
+  const pieces: Buffer[] = [];
+  let kept = 0;
+  let until = steps.count + stepsAtOnce;
+  for (; at !== -1; at = yield* nextKey(bytes, at, steps)) {
+    at += key.length;
+    const from = listAt(bytes, at);
+    const to = from === undefined ? -1 : yield* endOfNumbers(bytes, from, steps);
+    if (from !== undefined && to !== -1) {
+      pieces.push(bytes.subarray(kept, from));
+      kept = at = to;
+    }
+    // A search that ends at once costs as much as many steps.
+    steps.count += stepsOfSearch;
+    if (steps.count < until) continue;
+    until = steps.count + stepsAtOnce;
+    yield;
+  }
+  if (kept === 0) return undefined;
+  pieces.push(bytes.subarray(kept));
+  return yield* parsed(Buffer.concat(pieces));
+}
+
+/** In bytes: how far a key is searched for at once. */
+const searchedAtOnce = 1_048_576;
+
+/** Returns where a key stands, from a place on, or -1. */
+function* nextKey(bytes: Buffer, from: number, steps: Steps): Work<number> {
+  for (let at = from; at < bytes.length; at += searchedAtOnce) {
+    // A key may lie across the end of what is searched.
+    const part = bytes.subarray(at, at + searchedAtOnce + key.length - 1);
+    const found = part.indexOf(key);
+    steps.count += found === -1 ? part.length : found + key.length;
+    if (found !== -1) return at + found;
+    yield;
+  }
+  return -1;
+}
+
+/** Returns where the list begins whose key ends here. */
+function listAt(bytes: Buffer, keyEnd: number): number | undefined {
+  const separator = skipSpace(bytes, keyEnd);
+  if (bytes[separator] !== colon) return undefined;
+  const opening = skipSpace(bytes, separator + 1);
+  return bytes[opening] === openBracket ? opening + 1 : undefined;
+}
+
+/** Returns where a list ends in which nothing stands but numbers; -1 where there is anything else before, or no end. */
+function* endOfNumbers(bytes: Buffer, from: number, steps: Steps): Work<number> {
+  const near = Math.min(bytes.length, from + nearBytes);
+  let at = from;
+  for (; at < near; at++) {
+    const byte = bytes[at] as number;
+    if (byte !== closeBracket && isOther[byte] === 0) continue;
+    steps.count += at - from + 1;
+    return byte === closeBracket ? at : -1;
+  }
+  steps.count += at - from;
+  for (let size = firstWindow; at < bytes.length; at += size, size = Math.min(2 * size, largestWindow)) {
+    const window = bytes.subarray(at, at + size);
+    const end = window.indexOf(closeBracket);
+    const numbers = end === -1 ? window : window.subarray(0, end);
+    steps.count += (others.length + 1) * window.length;
+    if (!isOfNumbers(numbers)) return -1;
+    if (end !== -1) return at + end;
+    if (size === largestWindow) yield;
+  }
+  return -1;
+}
+
+function isOfNumbers(list: Buffer): boolean {
+  for (const other of others) if (list.includes(other)) return false;
+  return true;
+}
+
+function* parsed(bytes: Buffer): Work<JsonValue | undefined> {
+  try {
+    return yield* readAnswer(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * Scans JSON text once, from its first byte to its last, before anything is made of it.
+ *
+ * Refused are a member that an object has twice, the name `__proto__`, more parts and items than are read, and a structure
+ * that is none. Names are compared after their escapes are read, so `"mod\u0065l"` is `"model"`. What stands in strings, numbers
+ * and words is not looked at: `JSON.parse` decides on that.
+ *
+ * A scan can be interrupted: `advance` does about as many steps as it is told. A step is a byte that is looked at.
+ */
+import { Counts, deepest, maxDepth, maxWordBytes } from "../bounds.ts";
+import { WireFault } from "../fault.ts";
+import { MemberNames } from "./member-names.ts";
+import type { Pieces } from "./pieces.ts";
+import { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from "./signs.ts";
+import { endOfText, TextEnds } from "./text-ends.ts";
+import { notJson } from "./texts.ts";
+
+/** What may come next. */
+const aValue = 0;
+const aValueOrEnd = 1;
+const aName = 2;
+const aNameOrEnd = 3;
+const aCommaOrEnd = 4;
+const theRestOfAText = 5;
+const aColon = 6;
+
+const nothing = new Uint8Array();
+
+export class Scan {
+  #bytes: Uint8Array = nothing;
+  #at = 0;
+  #expects = aValue;
+  #depth = 0;
+  #steps = 0;
+  /** How many of the steps were none over the bytes, since `advance` began. */
+  #more = 0;
+  #until = 0;
+  /** Where the text began whose end has not been reached. */
+  #textFrom = 0;
+  /** By depth: whether it is an object, and which item of a list is read. */
+  readonly #isObject = new Uint8Array(deepest + 1);
+  readonly #index = new Int32Array(deepest + 1);
+  readonly #names = new MemberNames(deepest);
+  readonly #counts: Counts;
+  readonly #ends = new TextEnds();
+  /** What a long text is cut into, to be made a value piece by piece. */
+  readonly #pieces: Pieces | undefined;
+  /** Whether it is what an upstream says: a member may be there twice, by any name, and parts and items are not counted. */
+  readonly #lenient: boolean;
+
+  constructor(pieces?: Pieces, lenient = false) {
+    this.#pieces = pieces;
+    this.#lenient = lenient;
+    this.#counts = lenient ? new Counts(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY) : new Counts();
+  }
+
+  /** How many steps were done. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /** How many bytes were searched besides, and not looked at one by one. */
+  get searched(): number {
+    return this.#ends.steps + this.#names.searched;
+  }
+
+  /** Begins with another text. */
+  begin(bytes: Uint8Array): this {
+    this.#bytes = bytes;
+    this.#ends.begin(bytes);
+    this.#at = this.#depth = this.#steps = this.#more = 0;
+    this.#names.clear();
+    this.#counts.clear();
+    this.#expects = aValue;
+    return this;
+  }
+
+  /** Does about as many steps. Returns whether the text is scanned to its end. Throws a WireFault. */
+  advance(steps: number): boolean {
+    const bytes = this.#bytes;
+    const { length } = bytes;
+    // A step is a byte, so that steps need not be counted: what costs more, or less, moves the end.
+    this.#until = this.#at + steps;
+    let at = this.#at;
+    while (at < this.#until) {
+      const byte = bytes[at];
+      if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) {
+        at++;
+        continue;
+      }
+      const expects = this.#expects;
+      if (at >= length || this.#depth === 0) {
+        if (at >= length && this.#depth === 0 && expects === aCommaOrEnd) return this.#end(at);
+        if (at >= length || expects === aCommaOrEnd) throw notJson();
+      }
+      if (expects === aCommaOrEnd) at = byte === comma ? this.#next(at) : this.#close(byte, at);
+      else if (expects === theRestOfAText) at = this.#text(at);
+      else if (expects === aColon) at = this.#colon(byte, at);
+      else if (expects >= aName)
+        at = byte === closeBrace && expects === aNameOrEnd ? this.#close(byte, at) : this.#name(at);
+      else if (byte === closeBracket && expects === aValueOrEnd) at = this.#close(byte, at);
+      else {
+        // An item that is the first of its list has not been counted by a comma.
+        if (expects === aValueOrEnd) this.#counts.item();
+        if (byte === quote) {
+          this.#textFrom = at;
+          at = this.#text(at + 1);
+        } else at = byte === openBrace || byte === openBracket ? this.#open(byte === openBrace, at) : this.#word(at);
+      }
+    }
+    this.#leave(at);
+    return false;
+  }
+
+  #end(at: number): true {
+    this.#leave(at);
+    this.#bytes = nothing;
+    this.#ends.begin(nothing);
+    return true;
+  }
+
+  #leave(at: number): void {
+    this.#steps += at - this.#at + this.#more;
+    this.#more = 0;
+    this.#at = at;
+  }
+
+  /** Counts what was done besides looking at each byte once. */
+  #spend(steps: number): void {
+    this.#more += steps;
+    this.#until -= steps;
+  }
+
+  #open(isObject: boolean, at: number): number {
+    this.#counts.part();
+    const depth = ++this.#depth;
+    if (depth > deepest) throw new WireFault("malformed", `it is nested deeper than ${maxDepth} levels`);
+    this.#isObject[depth] = isObject ? 1 : 0;
+    this.#index[depth] = 0;
+    this.#names.open(depth);
+    this.#expects = isObject ? aNameOrEnd : aValueOrEnd;
+    this.#pieces?.open(depth, isObject, at);
+    return at + 1;
+  }
+
+  #close(byte: number | undefined, at: number): number {
+    const depth = this.#depth;
+    const isObject = this.#isObject[depth] === 1;
+    if (byte !== (isObject ? closeBrace : closeBracket)) throw notJson();
+    this.#names.close(depth);
+    this.#depth = depth - 1;
+    this.#expects = aCommaOrEnd;
+    this.#pieces?.close(depth, at);
+    return at + 1;
+  }
+
+  /** Goes on behind a comma. */
+  #next(at: number): number {
+    const depth = this.#depth;
+    this.#pieces?.next(depth, at);
+    if (this.#isObject[depth] === 1) this.#expects = aName;
+    else {
+      this.#counts.item();
+      (this.#index[depth] as number)++;
+      this.#expects = aValue;
+    }
+    return at + 1;
+  }
+
+  /** A number or a word: whatever stands up to the next sign of structure. */
+  #word(from: number): number {
+    const bytes = this.#bytes;
+    let at = from;
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at] as number;
+      if (byte === comma || byte === closeBracket || byte === closeBrace || byte <= 0x20) break;
+      if (byte === quote || byte === openBracket || byte === openBrace || byte === colon) throw notJson();
+      if (at - from > maxWordBytes) throw new WireFault("malformed", `a number has more than ${maxWordBytes} digits`);
+    }
+    if (at === from) throw notJson();
+    this.#expects = aCommaOrEnd;
+    return at;
+  }
+
+  /** Goes on in a text, up to its end if that comes within the steps. */
+  #text(from: number): number {
+    const ends = this.#ends;
+    const end = ends.find(from, this.#until);
+    if (ends.spared !== 0) this.#spend(-ends.spared);
+    ends.spared = 0;
+    if (end > 0) {
+      this.#expects = aCommaOrEnd;
+      this.#pieces?.text(this.#depth, this.#textFrom, end);
+      return end;
+    }
+    if (-end >= this.#bytes.length) throw notJson();
+    this.#expects = theRestOfAText;
+    return -end;
+  }
+
+  #name(from: number): number {
+    const bytes = this.#bytes;
+    if (bytes[from] !== quote) throw notJson();
+    this.#counts.part();
+    const end = this.#lenient ? this.#endOfAnyName(from) : this.#endOfName(from);
+    this.#pieces?.name(this.#depth, from, end);
+    const isThere = bytes[end] === colon;
+    this.#expects = isThere ? aValue : aColon;
+    return isThere ? end + 1 : end;
+  }
+
+  #colon(byte: number | undefined, at: number): number {
+    if (byte !== colon) throw notJson();
+    this.#expects = aValue;
+    return at + 1;
+  }
+
+  #endOfAnyName(from: number): number {
+    const end = endOfText(this.#bytes, from, this.#ends);
+    if (end > this.#bytes.length) throw notJson();
+    return end;
+  }
+
+  #endOfName(from: number): number {
+    const names = this.#names;
+    try {
+      const end = names.take(this.#bytes, this.#depth, from);
+      if (names.again > 0) this.#spend(names.again);
+      return end;
+    } catch (fault) {
+      throw fault instanceof WireFault && fault.kind !== "malformed" ? this.#located(fault) : fault;
+    }
+  }
+
+  /** Says where the scan is: at which member or item of each object and list. */
+  #located(fault: WireFault): WireFault {
+    let below: number | undefined;
+    for (let depth = this.#depth; depth > 0; depth--) {
+      fault.under(this.#isObject[depth] === 1 ? this.#names.last(this.#bytes, below) : (this.#index[depth] as number));
+      below = depth;
+    }
+    return fault;
+  }
+}

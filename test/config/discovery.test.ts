@@ -1,0 +1,321 @@
+/** Which models are served follows what upstreams list, for as long as the gateway runs. */
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterAll, describe, expect, test } from "vitest";
+import { type Config, loadConfig, type ModelConfig, type UpstreamConfig } from "../../src/config/config.ts";
+import { createDiscovery } from "../../src/config/discover.ts";
+import { askForModels, type ListAnswer } from "../../src/config/model-list.ts";
+import { temporaryFolder } from "../support/command.ts";
+import { startTestGateway } from "../support/gateway.ts";
+import { hear } from "../support/hear.ts";
+
+/** Time that passes when the test says so: what is to be done later, and after how long. */
+class Waits {
+  readonly waiting: { readonly work: () => void; readonly ms: number }[] = [];
+  readonly later = (work: () => void, ms: number) => {
+    const wait = { work, ms };
+    this.waiting.push(wait);
+    return () => void this.waiting.splice(this.waiting.indexOf(wait), 1);
+  };
+
+  /** Does what waits longest, and returns how long it was to wait. */
+  async pass(): Promise<number | undefined> {
+    const next = this.waiting.shift();
+    next?.work();
+    await new Promise(setImmediate);
+    return next?.ms;
+  }
+}
+
+const down: ListAnswer = { kind: "down", cause: "ECONNREFUSED" };
+const untold: ListAnswer = { kind: "untold", cause: "it answered with status 404" };
+
+function listing(...ids: string[]): ListAnswer {
+  const nothing = { kind: undefined, contextWindow: undefined, maxOutputTokens: undefined };
+  return { kind: "list", list: new Map(ids.map((id) => [id, nothing])) };
+}
+
+/** Discovers by answers that are given one after another, the last again and again. */
+async function discovering(config: Config, ...answers: ListAnswer[]) {
+  const lines: string[] = [];
+  const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
+  const waits = new Waits();
+  const ask = async () => (answers.length > 1 ? answers.shift() : answers[0]) as ListAnswer;
+  const discovery = createDiscovery(config, { log, ask, later: waits.later });
+  const first = (await discovery.begin()).map(({ id }) => id);
+  const told: string[][] = [];
+  discovery.follow((models) => void told.push(models.map(({ id }) => id)));
+  const logged = () => lines.map((line) => JSON.parse(line) as { level: number; msg: string });
+  return { discovery, waits, first, told, logged };
+}
+
+const local = loadConfig(undefined, { OPENAI_BASE_URL: "http://127.0.0.1:1/v1" });
+
+describe("a server to be discovered", () => {
+  test("that is down at the start serves nothing, is asked again after longer and longer, and is served once it answers", async () => {
+    const answers = [down, down, down, down, down, down, down, listing("llama", "gpt-5.1")];
+    const { waits, first, told, logged } = await discovering(local, ...answers);
+    expect(first).toEqual([]);
+    const paused: unknown[] = [];
+    while (told.length === 0) paused.push(await waits.pass());
+    expect(paused).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+    expect(told).toEqual([["gpt-5.1", "llama"]]);
+    // One line that it is down, one that it is there.
+    expect(logged().map(({ level }) => level)).toEqual([40, 30]);
+    expect(logged()[0]?.msg).toMatch(/asked again/);
+  });
+
+  test("loses what it lists no more, and gains what it lists anew; the same list again changes nothing", async () => {
+    const { waits, first, told } = await discovering(local, listing("a", "b"), listing("b", "c"), listing("b", "c"));
+    expect(first).toEqual(["a", "b"]);
+    expect(await waits.pass()).toBe(60_000);
+    expect(told).toEqual([["b", "c"]]);
+    expect(await waits.pass()).toBe(60_000);
+    expect(told).toEqual([["b", "c"]]);
+  });
+
+  test("keeps what it told while it is down, or tells nothing, and is asked soon", async () => {
+    const { waits, told, logged } = await discovering(local, listing("a"), down, untold, listing("a"), listing());
+    expect(await waits.pass()).toBe(60_000);
+    expect(await waits.pass()).toBe(1000);
+    expect(await waits.pass()).toBe(2000);
+    expect(told).toEqual([]);
+    expect(await waits.pass()).toBe(60_000);
+    expect(told).toEqual([[]]);
+    expect(logged().map(({ level }) => level)).toEqual([30, 40, 30]);
+  });
+
+  test("that has no list keeps the catalogue's models of its name, as one that told nothing", async () => {
+    const { first, waits, told } = await discovering(local, untold, listing("a"));
+    expect(first).toContain("gpt-5.1");
+    expect(await waits.pass()).toBe(1000);
+    expect(told).toEqual([["a"]]);
+  });
+
+  test("is asked no more once it is closed", async () => {
+    const { discovery, waits, told } = await discovering(local, listing("a"), listing("b"));
+    discovery.close();
+    expect(waits.waiting).toEqual([]);
+    expect(told).toEqual([]);
+  });
+});
+
+describe("a vendor's own upstream", () => {
+  const xai = loadConfig(undefined, { XAI_API_KEY: "k" });
+
+  test("keeps of the catalogue's models those that it lists, and serves no other", async () => {
+    const { first, waits, told } = await discovering(
+      xai,
+      listing("grok-4.6", "grok-9"),
+      listing("grok-4.5", "grok-4.6"),
+    );
+    expect(first).toEqual(["grok-4.6"]);
+    expect(await waits.pass()).toBe(3_600_000);
+    expect(told).toEqual([["grok-4.5", "grok-4.6"]]);
+  });
+
+  test.for([
+    ["that it has no list", untold],
+    ["that it is down", down],
+    ["only names that nobody knows", listing("other", "names")],
+  ] as const)("keeps all of them where it tells %s", async ([, answer]) => {
+    const { first, logged } = await discovering(xai, answer);
+    expect(first).toEqual(["grok-4.5", "grok-4.6"]);
+    expect(logged().filter(({ level }) => level > 30)).toEqual([]);
+  });
+
+  test("does not keep the start waiting for long", async () => {
+    const log = pino({ level: "silent" });
+    const discovery = createDiscovery(xai, { log, ask: () => new Promise(() => {}) });
+    const begunAt = performance.now();
+    expect((await discovery.begin()).map(({ id }) => id)).toEqual(["grok-4.5", "grok-4.6"]);
+    expect(performance.now() - begunAt).toBeLessThan(2500);
+    discovery.close();
+  });
+
+  test("is known by the names with a folder that Google's list has, by snapshots of a day, and by aliases", async () => {
+    const google = loadConfig(undefined, { GEMINI_API_KEY: "k" });
+    const { first } = await discovering(google, listing("models/gemini-3.5-flash"));
+    expect(first).toEqual(["gemini-3.5-flash"]);
+    const dated = await discovering(xai, listing("grok-4.5-0708", "grok-4.6-fast"));
+    expect(dated.first).toEqual(["grok-4.5"]);
+    const anthropic = loadConfig(undefined, { ANTHROPIC_API_KEY: "k" });
+    expect((await discovering(anthropic, listing("claude-haiku-4-5-20251001"))).first).toEqual(["claude-haiku-4-5"]);
+  });
+
+  test("is not asked where gateway.yaml says `discover: false`", async () => {
+    const upstreams = xai.upstreams.map((upstream) => ({ ...upstream, discover: false }));
+    const { first, waits } = await discovering({ ...xai, upstreams }, listing("grok-4.6"));
+    expect(first).toEqual(["grok-4.5", "grok-4.6"]);
+    expect(waits.waiting).toEqual([]);
+  });
+});
+
+test.each([
+  ["xai", "https://api.x.ai/v1", "", undefined],
+  ["xai", "http://127.0.0.1:1/v1", "", false],
+  ["mine", "https://api.x.ai/v1", "", false],
+  ["xai", "http://127.0.0.1:1/v1", "    discover: true", true],
+  ["xai", "https://api.x.ai/v1", "    discover: false", false],
+])("an upstream %s at %s of gateway.yaml is asked as that says%s: %s", async (name, base_url, more, discover) => {
+  const folder = await temporaryFolder();
+  const file = join(folder.path, "gateway.yaml");
+  await writeFile(file, `upstreams:\n  - name: ${name}\n    kind: openai\n    base_url: ${base_url}\n${more}`);
+  expect(loadConfig(file, {}).upstreams[0]?.discover).toBe(discover);
+  await folder.remove();
+});
+
+describe("a list", () => {
+  const servers: Server[] = [];
+  afterAll(() => {
+    for (const server of servers) server.close().closeAllConnections();
+  });
+
+  async function asked(answer: unknown, more: Partial<UpstreamConfig> = {}) {
+    const seen: { url: string | undefined; headers: Record<string, unknown> }[] = [];
+    const server = createServer((req, res) => {
+      seen.push({ url: req.url, headers: req.headers });
+      res.end(JSON.stringify(answer));
+    }).listen(0, "127.0.0.1");
+    servers.push(server);
+    await once(server, "listening");
+    const base_url = `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`;
+    const upstream = { name: "local", kind: "openai", base_url, api_key: "k", ...more } as UpstreamConfig;
+    const told = await askForModels(upstream, new AbortController().signal);
+    return { told: told.kind === "list" ? Object.fromEntries(told.list) : told, seen };
+  }
+
+  test.for<[string, unknown, object]>([
+    [
+      "vLLM's and SGLang's",
+      { object: "list", data: [{ id: "Qwen/Qwen3-8B", object: "model", owned_by: "vllm", max_model_len: 32768 }] },
+      { "Qwen/Qwen3-8B": { contextWindow: 32768 } },
+    ],
+    [
+      "llama.cpp's",
+      {
+        object: "list",
+        models: [{ name: "q.gguf", model: "q.gguf", capabilities: ["completion"] }],
+        data: [{ id: "q.gguf", object: "model", owned_by: "llamacpp", meta: { n_ctx_train: 131072 } }],
+      },
+      { "q.gguf": {} },
+    ],
+    [
+      "Ollama's",
+      { object: "list", data: [{ id: "llama3.2:3b", owned_by: "library" }, { id: "nomic-embed-text:latest" }] },
+      { "llama3.2:3b": {}, "nomic-embed-text:latest": { kind: "embedding" } },
+    ],
+    ["Ollama's where it has no model", { object: "list", data: null }, {}],
+    [
+      "LM Studio's",
+      {
+        data: [
+          { id: "gemma", type: "vlm", max_context_length: 8192 },
+          { id: "text-embedding-nomic", type: "embeddings" },
+        ],
+      },
+      { gemma: { kind: "chat", contextWindow: 8192 }, "text-embedding-nomic": { kind: "embedding" } },
+    ],
+    [
+      "Together's, which is a bare list of more than the gateway serves",
+      [
+        { id: "some/chat", type: "chat", context_length: 4096 },
+        { id: "some/flux", type: "image" },
+      ],
+      { "some/chat": { kind: "chat", contextWindow: 4096 } },
+    ],
+    [
+      "Groq's",
+      { data: [{ id: "gpt-oss", context_window: 131072, max_completion_tokens: 65536 }] },
+      { "gpt-oss": { contextWindow: 131072, maxOutputTokens: 65536 } },
+    ],
+    [
+      "one with nonsense in it",
+      { data: [null, 5, { id: 5 }, { id: "a b" }, { id: "m", max_model_len: "x" }] },
+      { m: {} },
+    ],
+  ])("of %s form is read", async ([, answer, expected]) => {
+    const { told } = await asked(answer);
+    expect(JSON.parse(JSON.stringify(told))).toEqual(expected);
+  });
+
+  test("is asked of Anthropic's servers in their own way, whole", async () => {
+    const { told, seen } = await asked(
+      { data: [{ id: "claude", type: "model" }], has_more: false },
+      { kind: "anthropic" },
+    );
+    expect(told).toHaveProperty("claude");
+    expect(seen[0]?.url).toBe("/v1/models?limit=1000");
+    expect(seen[0]?.headers).toMatchObject({ "x-api-key": "k", "anthropic-version": "2023-06-01" });
+    expect(seen[0]?.headers.authorization).toBeUndefined();
+  });
+
+  test.for([
+    [500, "down"],
+    [503, "down"],
+    [429, "down"],
+    [404, "untold"],
+    [401, "refused"],
+    [403, "refused"],
+    [501, "untold"],
+  ] as const)("that is answered with %s is %s", async ([status, kind]) => {
+    const server = createServer((_, res) => void res.writeHead(status).end()).listen(0, "127.0.0.1");
+    servers.push(server);
+    await once(server, "listening");
+    const base_url = `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`;
+    const told = await askForModels({ name: "n", kind: "openai", base_url }, new AbortController().signal);
+    expect(told).toEqual({ kind, cause: `it answered with status ${status}` });
+  });
+});
+
+test("a list of more models than can be looked through at once is none", async () => {
+  const server = createServer((_, res) => {
+    res.end(JSON.stringify({ data: Array.from({ length: 10_001 }, (_, i) => ({ id: `m${i}` })) }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const base_url = `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`;
+  const told = await askForModels({ name: "n", kind: "openai", base_url }, new AbortController().signal);
+  server.close();
+  expect(told).toEqual({ kind: "untold", cause: "its list has more than 10000 models" });
+});
+
+test("a local server is not spoken to as OpenAI is, but for OpenAI's own models; one at a known address as that vendor is", () => {
+  const [upstream] = local.upstreams;
+  expect(upstream?.profile).not.toHaveProperty("output_bound");
+  expect(upstream?.profile).not.toHaveProperty("refuses");
+  const [own] = upstream?.profile?.models ?? [];
+  expect(own).toMatchObject({ output_bound: "max_completion_tokens", developer: "kept" });
+  expect(own?.match).toContain("gpt-5.*");
+  const env = { OPENAI_BASE_URL: "https://openrouter.ai/api/v1", OPENAI_API_KEY: "k" };
+  expect(loadConfig(undefined, env).upstreams[0]?.profile).toMatchObject({ thoughts: "reasoning", developer: "kept" });
+});
+
+test("models that are served anew take calls at once, and those that are gone are not found; what stays keeps how it fares", async () => {
+  const targets = (model: string) => [{ upstream: "embedded", model, priority: 0, weight: 1 }];
+  const model = (id: string): ModelConfig => {
+    const price = { input: 0, output: 0 };
+    return { id, aliases: [], family: "f", kind: "chat", price, targets: targets("embedded-chat") };
+  };
+  const gateway = await startTestGateway({ models: [model("stays"), model("goes")] });
+  try {
+    const say = async (id: string) => {
+      const body = { model: id, max_tokens: 2, messages: [{ role: "user", content: "Hi" }] };
+      return (await hear(gateway, { path: "/v1/chat/completions", apiKey: gateway.apiKey, body }).answer).status;
+    };
+    const listed = async () => {
+      const answer = await fetch(`${gateway.baseUrl}/models`, {
+        headers: { authorization: `Bearer ${gateway.apiKey}` },
+      });
+      return ((await answer.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
+    };
+    expect([await say("goes"), await say("comes")]).toEqual([200, 404]);
+    gateway.serveModels([model("stays"), model("comes")]);
+    expect([await say("stays"), await say("goes"), await say("comes")]).toEqual([200, 404, 200]);
+    expect((await listed()).slice(0, 2)).toEqual(["stays", "comes"]);
+  } finally {
+    await gateway.close();
+  }
+});

@@ -1,0 +1,146 @@
+/**
+ * What the dashboard shows of upstreams that fail, to whose calls they were and to the operator: the attempts of a call,
+ * what the cache answered, upstreams that are busy or left alone, and the settings that bound it all.
+ */
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { newId } from "../../src/runtime/ids.ts";
+import { chromiumPath, launchBrowser, phone, type Visitor, visit } from "../support/browser.ts";
+import { type Furnished, pricedModels, startFurnished } from "../support/furnished.ts";
+import { paidModel } from "../support/paid-models.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { answerAsOpenAi } from "../support/vendors.ts";
+
+describe.skipIf(chromiumPath === undefined)("pages about upstreams, in Chromium", { timeout: 120_000 }, () => {
+  let upstream: ScriptedUpstream;
+  let gateway: Furnished;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream();
+    const queue = { max_concurrent: 1, max_queued: 9, max_wait_seconds: 60 };
+    gateway = await startFurnished({
+      upstreams: [{ name: "local", kind: "openai", base_url: upstream.baseUrl, queue }],
+      models: [...pricedModels, paidModel("busy-chat", "local"), paidModel("broken-chat", "local")],
+      breaker: { failures: 1, openMs: 600_000 },
+      retries: { attempts: 3, share: 0.25 },
+      hedging: { afterMs: 90_000, share: 0.05 },
+      cache: { maxBytes: 256 * 1024 ** 2, keepMs: 3_600_000, priceShare: 0.1 },
+      retention: { requestsMs: 90 * 86_400_000, auditMs: undefined },
+    });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await gateway?.close();
+    await upstream?.close();
+  });
+
+  async function at(path: string, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Visitor> {
+    const visitor = await visit(browser, options);
+    const { rootUrl: url, token: value } = gateway;
+    await visitor.context.addCookies([{ name: "gateway_session", value, url, httpOnly: true, sameSite: "Strict" }]);
+    await visitor.page.goto(`${url}/dashboard${path}`);
+    await visitor.page.getByRole("heading", { level: 1 }).first().waitFor();
+    await visitor.page.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
+    return visitor;
+  }
+
+  async function leave({ page, context, complaints }: Visitor): Promise<void> {
+    const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
+    expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" "))}`)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  }
+
+  function ask(model: string): Promise<Response> {
+    return fetch(`${gateway.baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model, max_tokens: 9, messages: [{ role: "user", content: "Hello" }] }),
+    });
+  }
+
+  /** Writes a call down, as the gateway does. */
+  function write(more: object): string {
+    const id = newId("req");
+    const names = { account_id: gateway.accountId, key_id: gateway.keyId, operation: "chat", model: "busy-chat" };
+    const used = { input: 9, cache_read: 0, cache_write: 0, output: 3, reasoning: 0, characters: 0, estimated: 0 };
+    const times = { created_at: Date.now(), duration_ms: 900, first_byte_ms: 300 };
+    const call = { id, ...names, upstream: "local", outcome: 1, ...used, cost: 60, ...times, ...more };
+    gateway.storage.ledger.settle(call);
+    return id;
+  }
+
+  test("a call tells of each attempt, its model, and what one that was overtaken may cost the gateway", async () => {
+    const tried = JSON.stringify([
+      { upstream: "far", model: "other-chat", at: Date.now(), ms: 412, failure: "it answered with status 500" },
+      { upstream: "near", at: Date.now(), ms: 5210, failure: "another attempt was quicker", lost: 1830 },
+    ]);
+    const id = write({ tried });
+    for (const path of [`/usage/${id}`, `/operator/requests/${id}`]) {
+      const visitor = await at(path);
+      const rows = visitor.page.getByRole("region", { name: "Upstreams that were asked" }).getByRole("row");
+      await rows.nth(3).waitFor();
+      const cells = await Promise.all([1, 2, 3].map((row) => rows.nth(row).getByRole("cell").allTextContents()));
+      expect(cells[0]).toEqual(["farother-chat", "Failedit answered with status 500", "–", "412 ms"]);
+      expect(cells[1]?.[0]).toBe("nearbusy-chat");
+      expect(cells[1]?.[1]).toMatch(/^OvertakenAnother attempt was quicker\..*¥0\.00183.*Not charged/);
+      expect(cells[2]?.slice(0, 2)).toEqual(["localbusy-chat", "Answered"]);
+      await leave(visitor);
+    }
+    const chinese = await at(`/usage/${id}`, { locale: "zh-CN", viewport: phone, colorScheme: "dark" });
+    await chinese.page.getByText("另一次尝试更快返回。").waitFor();
+    expect(await chinese.page.locator("main").textContent()).not.toContain("another attempt was quicker");
+    await leave(chinese);
+  });
+
+  test("a call that the cache answered says so, and tells of no attempt", async () => {
+    const id = write({ cached: 1, upstream: "", input: 0, output: 0 });
+    const visitor = await at(`/usage/${id}`);
+    await visitor.page.getByText("Answered from the cache. No upstream was asked.").waitFor();
+    expect(await visitor.page.getByRole("heading", { name: "Attempts" }).count()).toBe(0);
+    await visitor.page.goto(`${gateway.rootUrl}/dashboard/usage`);
+    await visitor.page.getByRole("cell", { name: "Cached" }).first().waitFor();
+    await leave(visitor);
+  });
+
+  test("an upstream tells how many calls run and wait there, and what is left alone", async () => {
+    upstream.script = (exchange) => exchange.json(500, {});
+    await ask("broken-chat");
+    upstream.script = undefined;
+    const calls = [ask("busy-chat"), ask("busy-chat"), ask("busy-chat")];
+    const exchange = await upstream.next();
+    const visitor = await at("/operator/upstreams");
+    const card = visitor.page.getByRole("region", { name: "local" });
+    await vi.waitFor(async () => {
+      const text = await card.textContent();
+      expect(text).toContain("Running now1 of 1");
+      expect(text).toContain("Waiting for a place2");
+      expect(text).toContain("Left alone for now, because they kept failingv-broken-chat");
+    });
+    upstream.script = answerAsOpenAi;
+    answerAsOpenAi(exchange);
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    await leave(visitor);
+  });
+
+  test("the limits say what bounds failing over, the cache, and how long calls are kept", async () => {
+    const visitor = await at("/operator/limits");
+    const text = await visitor.page.locator("main").textContent();
+    for (const told of [
+      "Retries among what one target is sent, at most25%",
+      "A target is left alone for10 minutes",
+      "A call that is not streamed is made once moreAfter 90 seconds, for 5% of such calls at most",
+      "Memory for cached answers256 MiB",
+      "How long an answer is cached at most1 hour",
+      "A cached answer costs10% of what it cost at first",
+      "How long single calls are kept90 days",
+      "How long the audit log is keptFor good",
+    ]) {
+      expect(text).toContain(told);
+    }
+    await leave(visitor);
+  });
+});

@@ -1,0 +1,208 @@
+/**
+ * Keys on the dashboard after they were made, in a real browser; and what holds on every page: it can be used by the keyboard
+ * alone, and names are text, whatever is written in them.
+ */
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newId } from "../../src/runtime/ids.ts";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
+import { chromiumPath, launchBrowser } from "../support/browser.ts";
+import { pricedModels } from "../support/furnished.ts";
+import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { bearer, type SignedIn, signIn } from "../support/session.ts";
+import { type SignedInWindow, signedInWindow, unexpected } from "../support/signed-in-window.ts";
+
+describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { timeout: 60_000 }, () => {
+  let gateway: TestGateway;
+  let ada: SignedIn;
+  let browser: Browser;
+  let window: SignedInWindow;
+  let page: Page;
+
+  beforeAll(async () => {
+    gateway = await startTestGateway({ models: [...pricedModels] }, { clock: Date.now });
+    ada = signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await gateway?.close();
+  });
+  beforeEach(async () => enter(ada));
+  afterEach(async () => {
+    expect(unexpected(window)).toEqual([]);
+    await window.context.close();
+  });
+
+  async function enter(person: SignedIn): Promise<void> {
+    await window?.context.close();
+    window = await signedInWindow(browser, gateway, person);
+    page = window.page;
+  }
+  const newKey = (name: string, more: object = {}) =>
+    issueKey(gateway.storage.keys, { accountId: gateway.accountId, name, now: Date.now(), admin: false, ...more });
+  const keyRow = (id: string) => gateway.storage.keys.find(gateway.accountId, id);
+  const status = async (secret: string) => {
+    const answer = await fetch(`${gateway.baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: { ...bearer(secret), "content-type": "application/json" },
+      body: JSON.stringify({ model: "embedded-chat", messages: [{ role: "user", content: "Hello" }] }),
+    });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  const focused = (what = "textContent") => page.evaluate<string>(`document.activeElement.${what}`);
+
+  describe("keys", () => {
+    const act = async (name: string, action: string) => {
+      await page.getByRole("button", { name: `Actions for ${name}` }).click();
+      await page.getByRole("menuitem", { name: action }).click();
+    };
+    const edit = async (name: string, change: (dialog: Locator) => Promise<void>) => {
+      await act(name, "Edit");
+      const dialog = page.getByRole("dialog");
+      await change(dialog);
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+
+    test("are rotated: the new secret is told, and the one before works beside it for as long as was chosen", async () => {
+      const { secret } = newKey("Rotated");
+      await window.open("/keys");
+      await act("Rotated", "Rotate");
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("radio", { name: "In an hour" }).click();
+      await dialog.getByRole("button", { name: "Rotate" }).click();
+      const fresh = await dialog.getByRole("textbox", { name: "Secret" }).inputValue();
+      expect(fresh).not.toBe(secret);
+      expect([await status(fresh), await status(secret)]).toEqual([200, 200]);
+      await dialog.getByRole("button", { name: "I have copied it" }).click();
+      await page.getByText(/^The previous secret works until/).waitFor();
+    });
+
+    test("are bounded anew by a lower limit, from the next call on", async () => {
+      const { key, secret } = newKey("Bounded", { creditLimit: 5_000_000 });
+      expect(await status(secret)).toBe(200);
+      const { spent } = keyRow(key.id) ?? { spent: 0 };
+      await window.open("/keys");
+      await edit("Bounded", (dialog) => dialog.getByLabel("Credit limit").fill(String(spent / 1_000_000)));
+      expect(keyRow(key.id)?.credit_limit).toBe(spent);
+      expect(await status(secret)).toBe(402);
+    });
+
+    test("no longer manage keys once the administrator's switch is off again", async () => {
+      const { secret } = newKey("Steward", { admin: true });
+      const url = `${gateway.rootUrl}/api/v1/user/admin/get-api-tokens`;
+      const manage = async () => (await fetch(url, { method: "POST", headers: bearer(secret) })).status;
+      expect(await manage()).toBe(200);
+      await window.open("/keys");
+      await edit("Steward", (dialog) => dialog.getByRole("switch", { name: "Administrator" }).click());
+      expect(await manage()).toBe(403);
+      expect(await status(secret)).toBe(200);
+    });
+
+    test("are found by a part of their name or id, and by how they stand", async () => {
+      const { key } = newKey("Needle in hay");
+      gateway.storage.keys.update(gateway.accountId, newKey("Sleeping needle").key.id, { disabled: 1 });
+      await window.open("/keys");
+      const buttons = () => page.getByRole("button", { name: /^Actions for/ }).all();
+      const found = async () => Promise.all((await buttons()).map((button) => button.getAttribute("aria-label")));
+      const search = page.getByRole("textbox", { name: "Search by name, secret or id" });
+      await search.fill("NEEDLE");
+      await expect.poll(found).toEqual(["Actions for Needle in hay", "Actions for Sleeping needle"]);
+      await page.getByRole("combobox", { name: "Status" }).click();
+      await page.getByRole("option", { name: "Disabled", exact: true }).click();
+      await expect.poll(found).toEqual(["Actions for Sleeping needle"]);
+      await search.fill(key.id);
+      await page.getByText("No keys match").waitFor();
+      await page.getByRole("button", { name: "Clear filters" }).click();
+      await search.fill(key.id);
+      await expect.poll(found).toEqual(["Actions for Needle in hay"]);
+    });
+  });
+
+  test("an account with nothing is led to its first key, and from there to its first call", async () => {
+    const accountId = newId("acc");
+    gateway.storage.accounts.insert({ id: accountId, name: "Newcomer", created_at: Date.now(), postpaid: 1 });
+    await enter(signIn(gateway, Date.now(), { accountId, email: "new@example.com" }));
+    await window.open("/");
+    await page.getByRole("heading", { name: "First steps" }).waitFor();
+    await page.getByRole("link", { name: "Create a key" }).click();
+    await page.getByRole("heading", { name: "No API keys yet" }).waitFor();
+    const { secret } = newKey("First", { accountId });
+    await window.open("/");
+    // It is postpaid, so that it needs no credit beforehand.
+    await expect.poll(() => page.getByLabel("Done").count()).toBe(2);
+    expect(await page.getByRole("link", { name: "Create a key" }).count()).toBe(0);
+    expect(await status(secret)).toBe(200);
+    await window.open("/");
+    await page.getByRole("heading", { name: "Top models" }).waitFor();
+    expect(await page.getByRole("heading", { name: "First steps" }).count()).toBe(0);
+  });
+
+  test("the keyboard alone skips to the content, opens the dialog, and comes back from it", async () => {
+    await window.open("/keys");
+    await page.keyboard.press("Tab");
+    expect(await focused()).toBe("Skip to the content");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => focused("id")).toBe("content");
+    await page.keyboard.press("Tab");
+    expect(await focused()).toBe("Create key");
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog");
+    await expect.poll(() => focused("tagName")).toBe("INPUT");
+    await page.keyboard.type("Typed");
+    expect(await dialog.getByLabel("Name").inputValue()).toBe("Typed");
+    // Around within the dialog, and never out of it.
+    for (let i = 0; i < 12; i++) {
+      await page.keyboard.press("Tab");
+      expect(await page.evaluate("document.querySelector('[role=dialog]').contains(document.activeElement)")).toBe(
+        true,
+      );
+    }
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await expect.poll(() => focused()).toBe("Create key");
+  });
+
+  test("a script in a name is shown as it is written, and is nowhere an element", async () => {
+    const script = `<img src=x onerror=alert(1)><script>alert(2)</script>`;
+    const named = (what: string) => `${what} ${script}`;
+    const { storage, accountId } = gateway;
+    storage.accounts.update(accountId, { name: named("Account") });
+    const { secret } = newKey(named("Key"));
+    expect(await status(secret)).toBe(200);
+    const entry = { id: newId("led"), accountId, kind: 3 as const, amount: 1_000_000, now: Date.now() };
+    storage.entries.record({ ...entry, note: named("Note") });
+    storage.sessions.insert({
+      ...{
+        id: newId("ses"),
+        user_id: ada.userId,
+        token_hash: "none",
+        address: "127.0.0.1",
+        user_agent: named("Agent"),
+      },
+      ...{ created_at: Date.now(), last_seen_at: Date.now(), expires_at: Date.now() + 86_400_000 },
+    });
+    for (const [path, shown] of [
+      ["/", "Key"],
+      ["/keys", "Key"],
+      ["/usage", "Key"],
+      ["/recharge", "Note"],
+      ["/playground", undefined],
+      ["/settings", "Account"],
+      ["/operator/accounts", "Account"],
+      [`/operator/accounts/${accountId}`, "Note"],
+      ["/operator/users", "Account"],
+      ["/operator/requests", undefined],
+      ["/operator/audit", undefined],
+    ] as const) {
+      await window.open(path);
+      if (shown) await page.getByText(named(shown)).first().waitFor();
+      if (path === "/settings") expect(await page.getByTitle(named("Agent")).count()).toBe(1);
+      const injected = "document.querySelectorAll('img[src=x], [onerror], script:not([src]):not([nonce])').length";
+      expect(await page.evaluate(injected), path).toBe(0);
+    }
+    expect(window.dialogs).toEqual([]);
+  });
+});

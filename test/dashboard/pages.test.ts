@@ -1,0 +1,197 @@
+/**
+ * Every page of the dashboard, light and dark, on a wide screen and on a phone: accessible by axe's rules, not wider than
+ * the window, in both languages, and without a complaint of the browser's, whose policy lets nothing foreign in.
+ */
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
+import { chromiumPath, desktop, launchBrowser, phone, type Visitor, visit } from "../support/browser.ts";
+import { type Furnished, startFurnished } from "../support/furnished.ts";
+
+/** Where each page is, and a heading that it has. */
+const signedInPages = (gateway: Furnished, requestId: string) =>
+  [
+    ["/", "Overview"],
+    ["/keys", "API keys"],
+    ["/usage", "Usage"],
+    [`/usage/${requestId}`, "Request"],
+    ["/recharge", "Recharge"],
+    ["/models", "Models"],
+    ["/playground", "Playground"],
+    ["/settings", "Settings"],
+    ["/operator/accounts", "Accounts"],
+    [`/operator/accounts/${gateway.otherAccountId}`, "Globex"],
+    ["/operator/users", "Users"],
+    ["/operator/codes", "Redeem codes"],
+    ["/operator/upstreams", "Upstreams"],
+    ["/operator/requests", "All requests"],
+    [`/operator/requests/${requestId}`, "Request"],
+    ["/operator/limits", "Limits"],
+    ["/operator/audit", "Audit log"],
+    ["/nowhere", "There is no such page"],
+  ] as const;
+
+const openPages = ["/sign-in", "/set-up", "/register", "/reset-password"] as const;
+
+/** Opens a page, and waits until all that it asks for is there. */
+async function open(page: Page, gateway: Furnished, path: string): Promise<void> {
+  await page.goto(`${gateway.rootUrl}/dashboard${path}`);
+  await page.getByRole("heading", { level: 1 }).first().waitFor();
+  await page.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
+}
+
+/** After a change of the window's size charts follow the page a little later: it is looked at until it fits, for a while. */
+const widths = `new Promise((resolve) => {
+  const until = performance.now() + 5_000;
+  const look = () => {
+    const { scrollWidth } = document.documentElement;
+    if (scrollWidth <= innerWidth || performance.now() > until) resolve([scrollWidth, innerWidth]);
+    else requestAnimationFrame(look);
+  };
+  look();
+})`;
+
+async function faults(page: Page): Promise<string[]> {
+  const [scrollWidth = 0, innerWidth = 0] = await page.evaluate<number[]>(widths);
+  // There are no frames, which axe would open a page of its own for; and nobody asks what passes.
+  const { violations } = await new AxeBuilder({ page })
+    .setLegacyMode()
+    .options({ resultTypes: ["violations"] })
+    .analyze();
+  const found = violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
+  if (scrollWidth > innerWidth) found.push(`wider than the window: ${scrollWidth} of ${innerWidth}`);
+  return found;
+}
+
+/** Where a box ends on its right, in pixels. */
+const ends = (box: { readonly x: number; readonly width: number } | null) => (box ? box.x + box.width : Number.NaN);
+
+describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
+  let gateway: Furnished;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    gateway = await startFurnished();
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await gateway?.close();
+  });
+
+  const latestRequest = async () => {
+    const [request] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
+    return request?.id ?? "";
+  };
+
+  async function signedIn(options: Parameters<Browser["newContext"]>[0] = {}): Promise<Visitor> {
+    const visitor = await visit(browser, options);
+    const { rootUrl: url, token: value } = gateway;
+    await visitor.context.addCookies([{ name: "gateway_session", value, url, httpOnly: true, sameSite: "Strict" }]);
+    return visitor;
+  }
+
+  /** Looks at the page that is open in every combination of theme and size. */
+  async function inEveryLook(page: Page): Promise<string[]> {
+    const found: string[] = [];
+    for (const colorScheme of ["light", "dark"] as const) {
+      for (const viewport of [desktop, phone]) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize(viewport);
+        const look = `${colorScheme}, ${viewport.width} wide`;
+        found.push(...(await faults(page)).map((fault) => `${look}: ${fault}`));
+      }
+    }
+    return found;
+  }
+
+  test("are accessible behind the sign-in, light and dark, wide and on a phone", { timeout: 240_000 }, async () => {
+    const { page, complaints, context } = await signedIn();
+    const found: Record<string, string[]> = {};
+    for (const [path, heading] of signedInPages(gateway, await latestRequest())) {
+      await open(page, gateway, path);
+      expect(await page.getByRole("heading").allTextContents(), path).toContain(heading);
+      found[path] = await inEveryLook(page);
+    }
+    expect(Object.fromEntries(Object.entries(found).filter(([, faults]) => faults.length > 0))).toEqual({});
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test("tell all that a model costs beyond its ordinary rates", async () => {
+    const { page, context } = await signedIn();
+    await open(page, gateway, "/models");
+    const prices = page.getByRole("list", { name: "Further prices" });
+    expect(await prices.getByRole("listitem").allTextContents()).toEqual([
+      "Above 100,000 prompt tokens: input ¥1.00, output ¥3.00",
+      "Priority: input ¥1.25, output ¥5.00",
+      "In a region × 1.1",
+      "Web search ¥0.01 each",
+    ]);
+    await context.close();
+  });
+
+  test("are accessible before it, too", { timeout: 120_000 }, async () => {
+    const { page, complaints, context } = await visit(browser);
+    for (const path of openPages) {
+      await open(page, gateway, path);
+      expect(await inEveryLook(page), path).toEqual([]);
+    }
+    // Asking who is signed in is no fault where nobody is.
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test("have room for every column of the calls on a wide screen, however long a key's name is", async () => {
+    const { storage, accountId, baseUrl } = gateway;
+    const named = { accountId, name: "the nightly evaluation of all models", admin: false, now: Date.now() };
+    const { secret } = issueKey(storage.keys, named);
+    const model = "embedded-embedding";
+    const call = { method: "POST", headers: { authorization: `Bearer ${secret}` } };
+    await (await fetch(`${baseUrl}/embeddings`, { ...call, body: JSON.stringify({ model, input: "Hello" }) })).text();
+    const { page, context } = await signedIn();
+    await open(page, gateway, "/usage");
+    await page.getByRole("cell", { name: named.name }).first().waitFor();
+    const around = await page.getByRole("region", { name: "Requests" }).boundingBox();
+    const last = await page.getByRole("columnheader", { name: "Duration" }).boundingBox();
+    expect(ends(last)).toBeLessThanOrEqual(ends(around));
+    await context.close();
+  });
+
+  test("speak Chinese to whom prefers it, and English again when asked to", { timeout: 120_000 }, async () => {
+    const { page, complaints, context } = await signedIn({ locale: "zh-CN" });
+    for (const [path] of signedInPages(gateway, await latestRequest())) {
+      await open(page, gateway, path);
+      expect(await page.locator("html").getAttribute("lang")).toBe("zh-CN");
+      // Names, numbers and code aside, what the page itself says is Chinese.
+      expect(await page.locator("main").textContent(), path).toMatch(/\p{Script=Han}/u);
+    }
+    await open(page, gateway, "/keys");
+    await page.getByRole("button", { name: "English" }).click();
+    await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test("are small: the first one needs less than 250 kB, compressed by gzip", async () => {
+    const { page, context } = await visit(browser);
+    await open(page, gateway, "/sign-in");
+    const urls = await page.evaluate<string[]>(
+      "[location.href, ...performance.getEntriesByType('resource').map(({ name }) => name)]",
+    );
+    const files = urls.filter((url) => url.includes("/dashboard/"));
+    let bytes = 0;
+    for (const url of files) {
+      const answer = await fetch(url, { headers: { "accept-encoding": "gzip" } });
+      // fetch decodes the body; what came over the wire is told by the header.
+      bytes += Number(answer.headers.get("content-length"));
+      await answer.arrayBuffer();
+    }
+    expect(files.length).toBeGreaterThan(3);
+    expect(bytes).toBeLessThan(250_000);
+    await context.close();
+  });
+});

@@ -1,0 +1,138 @@
+/** Gemini's signatures of calls come back to it, whichever family its caller speaks, and reach no other model. */
+import Anthropic from "@anthropic-ai/sdk";
+import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
+import OpenAI from "openai";
+import type { ResponseInputItem, ResponseOutputItem } from "openai/resources/responses/responses";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ownId, signatureBeside, signedId } from "../../src/families/call-signature.ts";
+import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+
+const signature = "c2ln+bmF0/dXJl==";
+const signed = (id: string, more: object = {}) => ({
+  id,
+  type: "function",
+  function: { name: "weather", arguments: '{"city":"Oslo"}' },
+  ...more,
+});
+const extra = { extra_content: { google: { thought_signature: signature } } };
+const calls = [signed("fc-1", extra), signed("fc-2")];
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream((exchange) => {
+    const { stream, messages } = JSON.parse(exchange.body.toString());
+    const head = { id: "c", created: 1, model: "m" };
+    const isAnswered = messages.at(-1).role === "tool";
+    const message = isAnswered
+      ? { role: "assistant", content: "Rain." }
+      : { role: "assistant", content: null, tool_calls: calls };
+    if (!stream)
+      exchange.json(200, {
+        ...head,
+        object: "chat.completion",
+        choices: [{ index: 0, message, finish_reason: "stop" }],
+      });
+    else {
+      const chunk = (delta: object, finish_reason: string | null) => ({
+        ...head,
+        object: "chat.completion.chunk",
+        choices: [{ index: 0, delta, finish_reason }],
+      });
+      exchange.stream(...calls.map((call) => chunk({ tool_calls: [call] }, null)), chunk({}, "stop"));
+    }
+  });
+  const config = upstreamAt(upstream.baseUrl, "upstream-key", "gemini-3-pro");
+  const [model] = config.models ?? [];
+  if (!model) throw new Error("no model");
+  const other = { ...model, id: "other", targets: [{ upstream: "far", model: "qwen", priority: 0, weight: 1 }] };
+  gateway = await startTestGateway({ ...config, models: [model, other] });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+function callsSent(): object[] {
+  const { messages } = JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}");
+  const results = messages
+    .filter(({ role }: { role: string }) => role === "tool")
+    .map(({ tool_call_id: id }: { tool_call_id: string }) => id);
+  expect(results).toEqual(["fc-1", "fc-2"]);
+  return messages.find(({ tool_calls }: { tool_calls?: object[] }) => tool_calls).tool_calls;
+}
+
+describe.each([false, true])("a Messages caller, streamed: %s", (isStream) => {
+  test("gives them back with the ids of its calls; another model is told the ids alone", async () => {
+    const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+    const tools = [{ name: "weather", input_schema: { type: "object" as const } }];
+    const first: MessageParam = { role: "user", content: "?" };
+    const asked = { model: "embedded-chat", max_tokens: 99, tools };
+    const one = isStream
+      ? await client.messages.stream({ ...asked, messages: [first] }).finalMessage()
+      : await client.messages.create({ ...asked, messages: [first] });
+    const uses = one.content.filter(({ type }) => type === "tool_use") as { id: string }[];
+    for (const { id } of uses) expect(id).toMatch(/^[a-zA-Z0-9_-]+$/);
+    const results = uses.map(({ id }) => ({ type: "tool_result" as const, tool_use_id: id, content: "rain" }));
+    const messages: MessageParam[] = [
+      first,
+      { role: "assistant", content: one.content },
+      { role: "user", content: results },
+    ];
+    await client.messages.create({ ...asked, messages });
+    expect(callsSent()).toEqual(calls);
+    await client.messages.create({ ...asked, model: "other", messages });
+    expect(callsSent()).toEqual([signed("fc-1"), signed("fc-2")]);
+  });
+});
+
+describe.each([false, true])("a caller of responses, streamed: %s", (isStream) => {
+  test("gives them back with its items, and by the response that it goes on from", async () => {
+    const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+    const tools = [{ type: "function" as const, name: "weather", parameters: {}, strict: null }];
+    const asked = { model: "embedded-chat", tools };
+    const one = isStream
+      ? await client.responses.stream({ ...asked, input: "?" }).finalResponse()
+      : await client.responses.create({ ...asked, input: "?" });
+    const output: readonly ResponseOutputItem[] = one.output;
+    const made = output.filter((item) => item.type === "function_call");
+    const outputs: ResponseInputItem[] = made.map(({ call_id }) => ({
+      type: "function_call_output",
+      call_id,
+      output: "rain",
+    }));
+    await client.responses.create({ ...asked, input: [{ role: "user", content: "?" }, ...made, ...outputs] });
+    expect(callsSent()).toEqual(calls);
+    await client.responses.create({ ...asked, previous_response_id: one.id, input: outputs });
+    expect(callsSent()).toEqual(calls);
+    await client.responses.create({ ...asked, model: "other", previous_response_id: one.id, input: outputs });
+    expect(callsSent()).toEqual([signed("fc-1"), signed("fc-2")]);
+  });
+});
+
+test.for(["c2lnbmF0dXJl", "a+/=", "a+/b", "YQ==", "already_url-safe", "with spaces.", "ab.c", "é", "a".repeat(5000)])(
+  "a signature comes back as it was: %s",
+  (text) => {
+    const id = signedId("call_1", text, "m");
+    expect(id).toMatch(/^[A-Za-z0-9_-]+$/);
+    expect(ownId(id)).toBe("call_1");
+    expect(signatureBeside(id, true, "m")).toEqual({ extra_content: { google: { thought_signature: text } } });
+    expect(signatureBeside(id, true, "n")).toEqual({});
+  },
+);
+
+test.for(["call_1", "a-sig-b", "a-sig-bzzzzzzzz-x", "-sig-", ""])("an id that only looks signed stays: %s", (id) => {
+  expect(ownId(id)).toBe(id);
+  expect(signatureBeside(id, true, "m")).toEqual({});
+});
+
+test("Gemini is told to look away from the first of the calls that another model made", () => {
+  const word = { extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } };
+  expect(signatureBeside("toolu_1", true, "google/gemini-3-flash")).toEqual(word);
+  expect(signatureBeside(signedId("c", "x", "gemini-4"), true, "gemini-3-pro")).toEqual(word);
+  expect(signatureBeside("toolu_1", false, "gemini-3-flash")).toEqual({});
+  expect(signatureBeside("toolu_1", true, "gemini-2.5-pro")).toEqual({});
+});

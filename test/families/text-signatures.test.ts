@@ -1,0 +1,144 @@
+/** Gemini's signatures of texts come back to it, whichever family its caller speaks, and reach no other model. */
+import Anthropic from "@anthropic-ai/sdk";
+import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
+import OpenAI from "openai";
+import type { ResponseInputItem } from "openai/resources/responses/responses";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sealedSignature, signatureBesideText } from "../../src/families/call-signature.ts";
+import { isSealedSignature } from "../../src/providers/profile/sealed-signature.ts";
+import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+
+const extra_content = { google: { thought_signature: "c2ln+bmF0/dXJl==" } };
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+/** Where the signature stands: beside the message, in its last piece, or on a part of its content. */
+let place: "message" | "part" = "message";
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream((exchange) => {
+    if (exchange.path.endsWith("/messages")) {
+      const content = [{ type: "text", text: "Hi." }];
+      const usage = { input_tokens: 1, output_tokens: 1 };
+      exchange.json(200, {
+        id: "m",
+        type: "message",
+        role: "assistant",
+        model: "c",
+        content,
+        stop_reason: "end_turn",
+        usage,
+      });
+      return;
+    }
+    const { stream } = JSON.parse(exchange.body.toString());
+    const head = { id: "c", created: 1, model: "m" };
+    const content = place === "part" ? [{ type: "text", text: "Rain.", extra_content }] : "Rain.";
+    const message = { role: "assistant", content, ...(place === "message" && { extra_content }) };
+    if (!stream) {
+      const choices = [{ index: 0, message, finish_reason: "stop" }];
+      exchange.json(200, { ...head, object: "chat.completion", choices });
+      return;
+    }
+    const chunk = (delta: object, finish_reason: string | null = null) => ({
+      ...head,
+      object: "chat.completion.chunk",
+      choices: [{ index: 0, delta, finish_reason }],
+    });
+    exchange.stream(chunk({ content: "Ra" }), chunk({ content: "in." }), chunk({ content: "", extra_content }, "stop"));
+  });
+  const config = upstreamAt(upstream.baseUrl, "upstream-key", "gemini-3-pro");
+  const [model] = config.models ?? [];
+  if (!model) throw new Error("no model");
+  const at = (name: string, to: string) => ({
+    ...model,
+    id: name,
+    targets: [{ upstream: to, model: name, priority: 0, weight: 1 }],
+  });
+  const claude = { name: "claude", kind: "anthropic", base_url: upstream.baseUrl, api_key: "k" } as const;
+  gateway = await startTestGateway({
+    ...config,
+    upstreams: [...(config.upstreams ?? []), claude],
+    models: [model, at("qwen", "far"), at("claude-opus-5", "claude")],
+  });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+const lastSent = () =>
+  JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}") as { messages: object[]; model: string };
+const spoken = () => lastSent().messages.find((message) => (message as { role: string }).role === "assistant");
+
+describe.each([
+  [false, "message"],
+  [false, "part"],
+  [true, "message"],
+] as const)("a Messages caller, streamed: %s, beside the %s", (isStream, where) => {
+  test("gives it back as redacted thinking; another model, and Claude, do not get it", async () => {
+    place = where;
+    const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+    const asked = { model: "embedded-chat", max_tokens: 99 };
+    const first: MessageParam = { role: "user", content: "?" };
+    const one = isStream
+      ? await client.messages.stream({ ...asked, messages: [first] }).finalMessage()
+      : await client.messages.create({ ...asked, messages: [first] });
+    expect(one.content.map(({ type }) => type)).toEqual(["text", "redacted_thinking"]);
+    expect(one.content[0]).toMatchObject({ text: "Rain." });
+    const messages: MessageParam[] = [
+      first,
+      { role: "assistant", content: one.content },
+      { role: "user", content: "And?" },
+    ];
+    const strict = { headers: { "x-gateway-strict": "true" } };
+    await client.messages.create({ ...asked, messages }, strict);
+    expect(spoken()).toEqual({ role: "assistant", content: "Rain.", extra_content });
+    await client.messages.create({ ...asked, model: "qwen", messages }, strict);
+    expect(spoken()).toEqual({ role: "assistant", content: "Rain." });
+    const told = await client.messages.create({ ...asked, model: "claude-opus-5", messages }, strict).withResponse();
+    expect(told.response.headers.get("x-gateway-dropped")).toBeNull();
+    expect(spoken()).toMatchObject({ content: [{ type: "text", text: "Rain." }] });
+    expect(JSON.stringify(lastSent())).not.toContain("redacted");
+  });
+});
+
+describe.each([false, true])("a caller of responses, streamed: %s", (isStream) => {
+  test("gives it back with its items, and by the response that it goes on from", async () => {
+    place = "message";
+    const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+    const asked = { model: "embedded-chat" };
+    const one = isStream
+      ? await client.responses.stream({ ...asked, input: "?" }).finalResponse()
+      : await client.responses.create({ ...asked, input: "?" });
+    expect(one.output_text).toBe("Rain.");
+    const made = one.output as ResponseInputItem[];
+    const next: ResponseInputItem = { role: "user", content: "And?" };
+    await client.responses.create({ ...asked, input: [{ role: "user", content: "?" }, ...made, next] });
+    expect(spoken()).toEqual({ role: "assistant", content: "Rain.", extra_content });
+    await client.responses.create({ ...asked, previous_response_id: one.id, input: [next] });
+    expect(spoken()).toEqual({ role: "assistant", content: "Rain.", extra_content });
+    await client.responses.create({ ...asked, model: "qwen", previous_response_id: one.id, input: [next] });
+    expect(spoken()).toEqual({ role: "assistant", content: "Rain." });
+  });
+});
+
+test.for(["c2lnbmF0dXJl", "a+/=", "YQ==", "with spaces.", "é", "a".repeat(5000)])(
+  "comes back as it was: %s",
+  (text) => {
+    const sealed = sealedSignature(text, "m");
+    expect(isSealedSignature(sealed)).toBe(true);
+    expect(signatureBesideText(sealed, "m")).toEqual({ extra_content: { google: { thought_signature: text } } });
+    expect(signatureBesideText(sealed, "n")).toEqual({});
+  },
+);
+
+test.for(["", "sig-", "sig-bzz-x", "EqQBCkYIChgCKkB"])(
+  "what Claude's vendor, or anybody else, has sealed is none: %s",
+  (text) => {
+    expect(isSealedSignature(text)).toBe(false);
+    expect(signatureBesideText(text, "m")).toEqual({});
+  },
+);

@@ -1,0 +1,101 @@
+/**
+ * One table of misbehaviours, played to the gateway's own client and to undici: nobody gets another's answer from ours, nobody
+ * waits for ever, no connection is left, and in no row is it worse than undici.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test, vi } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import {
+  type ClientRequest,
+  type CreateClient,
+  type HttpClient,
+  type Outcome,
+  ownClient,
+  undiciClient,
+} from "../support/http-clients.ts";
+import { another, type MisbehavingServer, startMisbehavingServer } from "../support/misbehaving-server.ts";
+import type { Row } from "../support/misbehaviour.ts";
+import { rows } from "../support/misbehaviours.ts";
+
+// Most rows are quick; the others wait for time-outs.
+vi.setConfig({ maxConcurrency: 24 });
+
+/** Much longer than an answer over loopback takes while other tests run; each row that hangs waits for it. */
+const partMs = 2_000;
+/** Who has not told the end of a call by then does not keep its own bounds. */
+const hungMs = 3 * partMs;
+
+interface Seen {
+  /** Calls that got another's answer. */
+  wrong: number;
+  late: number;
+  /** Calls whose end was not told. */
+  hung: number;
+  /** Honest answers that did not arrive. */
+  lost: number;
+  /** What became of the calls that were answered badly. */
+  readonly bad: { readonly id: string; readonly outcome: Outcome }[];
+}
+
+async function playRow(row: Row, create: CreateClient): Promise<Seen> {
+  const server = await startMisbehavingServer(row);
+  const client = create(server.origin, partMs);
+  const seen: Seen = { wrong: 0, late: 0, hung: 0, lost: 0, bad: [] };
+  try {
+    // Two at a time, so that a connection which one has left in doubt may be taken by the other.
+    await Promise.all(["a", "b"].map((lane) => playLane(row, server, client, lane, seen)));
+    await client.close();
+    await eventually(() => expect(server.open()).toBe(0));
+  } finally {
+    await server.close();
+  }
+  return seen;
+}
+
+async function playLane(row: Row, server: MisbehavingServer, client: HttpClient, lane: string, seen: Seen) {
+  for (let i = 0; i < (row.rounds ?? 6); i++) {
+    const ask = async (path: string, body?: Buffer) => {
+      const id = `${lane}-${i}-${path.slice(1)}`;
+      const outcome = await callWithin(client, { path, headers: { "x-call": id }, body });
+      if (outcome === hung) seen.hung++;
+      if (isWrong(outcome, id)) seen.wrong++;
+      if (outcome.end === "late") seen.late++;
+      return { id, outcome };
+    };
+    seen.bad.push(await ask("/bad", row.body));
+    if (row.isSettled) await eventually(() => expect(server.isPlaying()).toBe(false));
+    for (const path of ["/one", "/two"]) {
+      const { id, outcome } = await ask(path);
+      if (outcome.end !== "ended" || outcome.body !== id) seen.lost++;
+    }
+  }
+}
+
+const hung: Outcome = { status: undefined, headers: {}, body: "", end: "late" };
+
+async function callWithin(client: HttpClient, request: ClientRequest): Promise<Outcome> {
+  const isOver = new AbortController();
+  const late = delay(hungMs, hung, { signal: isOver.signal }).catch(() => hung);
+  const outcome = await Promise.race([client.call(request), late]);
+  isOver.abort();
+  return outcome;
+}
+
+function isWrong({ status, headers, body }: Outcome, id: string): boolean {
+  const told = headers["x-call"];
+  return body.includes(another) || (status !== undefined && told !== undefined && told !== id);
+}
+
+for (const row of rows) {
+  test.concurrent(`an upstream that ${row.name} does no harm, or no more than to undici`, async () => {
+    const own = await playRow(row, ownClient);
+    const theirs = await playRow(row, undiciClient);
+    if (!row.isUndecidable) expect(own).toMatchObject({ wrong: 0, lost: 0 });
+    expect(own.hung).toBe(0);
+    for (const harm of ["wrong", "late", "lost"] as const) expect(own[harm]).toBeLessThanOrEqual(theirs[harm]);
+    for (const { id, outcome } of own.bad) {
+      if (row.own === "answer") expect(outcome).toMatchObject({ status: 200, body: id, end: "ended" });
+      if (row.own === "fail") expect(outcome.end).not.toBe("ended");
+    }
+  });
+}

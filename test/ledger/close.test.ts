@@ -1,0 +1,64 @@
+/**
+ * Money when the gateway ends while it counts what calls used: closing waits for counts a while, and then charges what it
+ * guesses. It leaves nothing for anybody to charge later.
+ */
+import { join } from "node:path";
+import { pino } from "pino";
+import { expect, test, vi } from "vitest";
+import { startGateway } from "../../src/composition/gateway.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { noteFiles } from "../../src/storage/journal/segments.ts";
+import { openStorage } from "../../src/storage/storage.ts";
+import { temporaryFolder } from "../support/command.ts";
+import { hear } from "../support/hear.ts";
+import { paidModels } from "../support/paid-models.ts";
+import { openAccount, openBooks } from "../support/payer.ts";
+import { type ScriptedExchange, startScriptedUpstream } from "../support/scripted-upstream.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/** Each takes the tokenizer half a second or more: all of them take far longer than closing waits. */
+const calls = 40;
+const long = "鑫".repeat(262_144);
+
+test("a gateway that is asked to stop charges what it has no time to count", async () => {
+  const folder = await temporaryFolder();
+  const upstream = await startScriptedUpstream();
+  const path = join(folder.path, "gateway.db");
+  const storage = await openStorage(path);
+  // Time enough to read the answers that have come, and not to count them.
+  const config = { ...loadConfig(undefined, {}), ...paidModels(upstream.baseUrl), port: 0, drainMs: 2_000 };
+  const gateway = await startGateway({ config, storage, log: pino({ level: "silent" }) });
+  const payer = openAccount({ storage }, { recharge: 1_000_000_000_000 });
+  upstream.script = answerAtLength;
+  for (let i = 0; i < calls; i++) {
+    const body = { model: "gpt", messages: [{ role: "user", content: "Go on." }], stream: i % 2 === 0 };
+    hear(gateway, { path: "/v1/chat/completions", body, apiKey: payer.apiKey });
+  }
+  await expect.poll(() => upstream.received.length, { timeout: 10_000 }).toBe(calls);
+  await expect.poll(() => upstream.openRequests, { timeout: 10_000 }).toBe(0);
+
+  const begun = performance.now();
+  await gateway.close();
+  expect(performance.now() - begun).toBeLessThan(11_000);
+  const books = openBooks(path);
+  const { requests, holds, held, keyHeld } = books.of(payer);
+  expect(requests.map(({ cost }) => cost > 0)).toEqual(Array(calls).fill(true));
+  expect({ holds, held, keyHeld }).toEqual({ holds: 0, held: 0, keyHeld: 0 });
+  expect(noteFiles(`${path}.notes`, false).nodes()).toEqual([]);
+  expect((await storage.reconcile()).differences).toEqual([]);
+
+  books.close();
+  await storage.close();
+  await upstream.close();
+  await folder.remove();
+});
+
+function answerAtLength(exchange: ScriptedExchange): void {
+  const named = { id: "c", created: 1, model: "m" };
+  const choice = { index: 0, finish_reason: "stop" };
+  const said = { role: "assistant", content: long };
+  if (JSON.parse(String(exchange.body)).stream)
+    exchange.stream({ ...named, object: "chat.completion.chunk", choices: [{ ...choice, delta: said }] });
+  else exchange.json(200, { ...named, object: "chat.completion", choices: [{ ...choice, message: said }] });
+}

@@ -1,0 +1,73 @@
+/**
+ * Money over random interleavings of all that moves it, in two processes on one database: after every step it is as a
+ * model of a few lines has it, and the proof of the sums is clean.
+ */
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { whenThere } from "../../src/runtime/maybe-promise.ts";
+import { ledgerStore } from "../../src/storage/money/ledger.ts";
+import { openLedger, over, wish } from "../support/ledger.ts";
+import { createLedger } from "../support/ledger-by-ids.ts";
+import { moneyCommands } from "../support/money-commands.ts";
+import { newMoneyModel } from "../support/money-model.ts";
+import { openMoney, seedMoney } from "../support/real-money.ts";
+
+// Thousands of transactions take seconds, and more on a busy machine.
+vi.setConfig({ testTimeout: 120_000 });
+
+const begin = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+let seed: Awaited<ReturnType<typeof seedMoney>>;
+
+beforeAll(async () => {
+  seed = await seedMoney();
+});
+
+afterAll(() => seed.remove());
+
+test("whatever comes, in whatever order, an account is never overdrawn, nothing is charged twice, and the sums hold", async () => {
+  await fc.assert(
+    fc.asyncProperty(moneyCommands, async (commands) => {
+      const real = await openMoney(seed.file, begin);
+      try {
+        await fc.asyncModelRun(() => ({ model: newMoneyModel(begin), real }), commands);
+      } finally {
+        await real.close();
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("while the database is another's, a turn waits for it once, and not once for each of its steps", async () => {
+  const t = await openLedger({ balance: 100 });
+  let waits = 0;
+  const busy = <T>(): T => {
+    waits++;
+    throw new Error("busy");
+  };
+  const ledger = createLedger({ store: { ...ledgerStore(t.engine), transact: busy }, clock: t.now, onError: () => {} });
+  const holds = [1, 2, 3].map((i) => ledger.hold(wish(`r${i}`, 1, 1, t.now())));
+  for (const hold of holds) await expect(hold).rejects.toThrow("busy");
+  expect(waits).toBe(1);
+  await ledger.close();
+  await t.close();
+});
+
+test("who closes waits for the calls that run, and for a settlement that has to be tried again", async () => {
+  const t = await openLedger({ balance: 100 });
+  let isBusy = true;
+  const transact = <T>(work: () => T): T => {
+    if (!isBusy) return t.engine.transact(work);
+    isBusy = false;
+    throw new Error("busy");
+  };
+  const ledger = createLedger({ store: { ...ledgerStore(t.engine), transact }, clock: t.now, onError: () => {} });
+  await t.ledger.hold(wish("r1", 10, 10, t.now()));
+  const settled = ledger.begin();
+  const closed = ledger.close();
+  void whenThere(ledger.settle(over("r1", 5, t.now())), settled);
+  await closed;
+  expect(t.account()).toEqual({ balance: 95, held: 0 });
+  await t.close();
+});

@@ -1,0 +1,165 @@
+/**
+ * Credit that covers exactly 100 calls answers exactly 100, however many ask at once and of however many processes: it is
+ * never overdrawn, and nothing of it is left over.
+ */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { openStorage } from "../../src/storage/storage.ts";
+import { Running, root, temporaryFolder } from "../support/command.ts";
+import { type AccountInit, startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { hear } from "../support/hear.ts";
+import { paidModel, paidModels } from "../support/paid-models.ts";
+import { type Books, openAccount, openBooks, type Payer } from "../support/payer.ts";
+import { type ScriptedExchange, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { chatAnswer, chatChunk } from "../support/vendors.ts";
+
+const calls = 500;
+const covered = 100;
+/** What every call is reserved and charged: output alone has a price, and the upstream uses up the bound of it. */
+const tokens = 50;
+const each = tokens * 10;
+const price = { input: 0, output: 10_000_000 };
+
+let upstream: ScriptedUpstream;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+});
+
+afterAll(() => upstream.close());
+
+afterEach(() => {
+  upstream.script = undefined;
+});
+
+function answer(exchange: ScriptedExchange): void {
+  const usage = { prompt_tokens: 5, completion_tokens: tokens, total_tokens: tokens + 5 };
+  const { stream } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+  if (!stream) exchange.json(200, chatAnswer({ content: "Hello" }, "stop", { usage }));
+  else exchange.stream(chatChunk({ content: "Hello" }, "stop"), { ...chatChunk({}), choices: [], usage });
+}
+
+/** Answers none before all that there is credit for are with it. */
+function answerTogether(): void {
+  const waiting: ScriptedExchange[] = [];
+  upstream.script = (exchange) => {
+    if (waiting.push(exchange) === covered) for (const one of waiting) answer(one);
+  };
+}
+
+/** Asks as often as there are calls, all at once, now of one port and now of another, both families, whole and streamed. */
+async function race(ports: readonly number[], { apiKey }: Payer): Promise<Record<string, number>> {
+  const statuses = await Promise.all(
+    Array.from({ length: calls }, async (_, i) => {
+      const port = ports[i % ports.length] as number;
+      const path = i % 3 === 0 ? "/v1/messages" : "/v1/chat/completions";
+      const messages = [{ role: "user", content: "Hello" }];
+      const body = { model: "gpt", messages, max_tokens: tokens, ...(i % 4 < 2 ? { stream: true } : {}) };
+      const { status, text } = await hear({ port }, { path, apiKey, body }).answer;
+      const isComplete = status !== 200 || /\[DONE\]|message_stop|"finish_reason":"stop"|"end_turn"/.test(text);
+      return isComplete ? String(status) : "cut off";
+    }),
+  );
+  return Object.fromEntries(
+    Map.groupBy(statuses, (status) => status)
+      .entries()
+      .map(([s, { length }]) => [s, length]),
+  );
+}
+
+function expectSpent(books: Books, payer: Payer): void {
+  const { requests, hours, ...sums } = books.of(payer);
+  const spent = covered * each;
+  expect(sums).toEqual({ balance: payer.begunWith - spent, spent, held: 0, keyHeld: 0, holds: 0 });
+  expect(requests).toHaveLength(covered);
+  expect(new Set(requests.map(({ cost, waived, estimated }) => `${cost} ${waived} ${estimated}`))).toEqual(
+    new Set([`${each} 0 0`]),
+  );
+  expect(hours.reduce((sum, { requests }) => sum + requests, 0)).toBe(covered);
+}
+
+describe("of one process", () => {
+  let gateway: TestGateway;
+  let books: Books;
+
+  beforeAll(async () => {
+    const tiers = [{ name: "Fast", recharge: 0, requestsPerMinute: 100_000, tokensPerMinute: undefined }];
+    const models = [paidModel("gpt", "openai", { price })];
+    gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), models, tiers });
+    books = openBooks(gateway.databasePath, gateway.storage);
+  });
+
+  afterAll(async () => {
+    books.close();
+    await gateway.close();
+  });
+
+  const credits: readonly [string, AccountInit][] = [
+    ["a key's limit", { recharge: 300_000_000, creditLimit: covered * each }],
+    ["a key's limit, of an account that is billed afterwards", { postpaid: true, creditLimit: covered * each }],
+    ["an account's balance", { recharge: covered * each }],
+  ];
+  for (const [credit, init] of credits) {
+    for (const [how, script] of [
+      ["at once", () => (upstream.script = answer)],
+      ["only when all that may go have gone", answerTogether],
+    ] as const) {
+      test(`500 calls at once on ${credit} that covers 100, answered ${how}: 100 are answered, 400 refused`, async () => {
+        script();
+        const payer = openAccount(gateway, init);
+        const before = upstream.received.length;
+        expect(await race([gateway.port], payer)).toEqual({ 200: covered, 402: calls - covered });
+        expect(upstream.received.length - before).toBe(covered);
+        expectSpent(books, payer);
+        expect((await gateway.storage.reconcile()).differences).toEqual([]);
+      });
+    }
+  }
+});
+
+describe("of two processes on one database", () => {
+  test("500 calls at once on a key's limit that covers 100: 100 are answered, 400 refused", async () => {
+    const folder = await temporaryFolder();
+    const storage = await openStorage(join(folder.path, "gateway.db"));
+    const books = openBooks(join(folder.path, "gateway.db"));
+    const config = join(folder.path, "gateway.yaml");
+    await writeFile(config, configText());
+    const start = () => {
+      const args = [join(root, "src/main.ts"), "serve", "--config", config];
+      return new Running(process.execPath, args, { PORT: "0", DATA_DIR: folder.path });
+    };
+    const processes = [start(), start()];
+    try {
+      const shown = await Promise.all(processes.map((one) => one.shows(/serves at (\S+)/)));
+      const ports = shown.map(([, url = ""]) => Number(new URL(url).port));
+      for (const script of [() => (upstream.script = answer), answerTogether]) {
+        script();
+        const payer = openAccount({ storage }, { recharge: 300_000_000, creditLimit: covered * each });
+        expect(await race(ports, payer)).toEqual({ 200: covered, 402: calls - covered });
+        expectSpent(books, payer);
+      }
+      expect((await storage.reconcile()).differences).toEqual([]);
+      const ended = await Promise.all(processes.map((one) => one.stop()));
+      expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    } finally {
+      await Promise.all(processes.map((one) => one.stop()));
+      books.close();
+      await storage.close();
+      await folder.remove();
+    }
+  }, 60_000);
+});
+
+function configText(): string {
+  return `
+upstreams:
+  - { name: openai, kind: openai, base_url: "${upstream.baseUrl}", api_key: k }
+models:
+  - id: gpt
+    family: gpt
+    kind: chat
+    price: { input: "0", output: "10" }
+    targets: [{ upstream: openai, model: v-gpt }]
+`;
+}

@@ -1,0 +1,199 @@
+/**
+ * What is long is worked on in turns: between two of them no more is done than a bound, however long it is. What is counted is
+ * what is looked at, and not time.
+ */
+import { ok, strictEqual } from "node:assert";
+import type { DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { describe, test } from "vitest";
+import {
+  ChatMessageSchema,
+  CreateChatCompletionRequestSchema as chat,
+  Role,
+} from "../../gen/modelgateway/v1/chat_pb.ts";
+import { CreateEmbeddingsRequestSchema as embeddings } from "../../gen/modelgateway/v1/embeddings_pb.ts";
+import { CreateMessageRequestSchema as messages } from "../../gen/modelgateway/v1/messages_pb.ts";
+import { CreateResponseRequestSchema as responses } from "../../gen/modelgateway/v1/responses_pb.ts";
+import { chatToMessages } from "../../src/families/chat-to-messages/index.ts";
+import { chatToResponses } from "../../src/families/chat-to-responses/index.ts";
+import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
+import { responsesToChat } from "../../src/families/responses-to-chat/index.ts";
+import { relayResponses } from "../../src/families/responses-to-responses/index.ts";
+import type { Translation } from "../../src/families/translation.ts";
+import type { Work } from "../../src/runtime/cooperative.ts";
+import { isSureOfLong } from "../../src/wire/check/long-check.ts";
+import { checkRawInTurns, readLong } from "../../src/wire/json.ts";
+import { join } from "../../src/wire/long/join.ts";
+import { readBinary } from "../../src/wire/long/read-binary.ts";
+import { readLongMessage } from "../../src/wire/long/read-long.ts";
+import { readProtoJson } from "../../src/wire/long/read-proto-json.ts";
+import { writeJson } from "../../src/wire/long/write-json.ts";
+import { writeLongMessage } from "../../src/wire/long/write-long.ts";
+import { Wire } from "../../src/wire/wire.ts";
+
+/** Returns the most that was counted between two turns, and all that was. */
+function longestTurn(work: Work<unknown>, counted: () => number): { readonly most: number; readonly all: number } {
+  let most = 0;
+  for (let before = counted(); ; before = counted()) {
+    const { done } = work.next();
+    most = Math.max(most, counted() - before);
+    if (done) return { most, all: counted() };
+  }
+}
+
+/** Counts how often an item of the list is taken out of it. */
+function watched<T>(list: T[]): { readonly list: T[]; readonly taken: () => number } {
+  let taken = 0;
+  const get = (target: T[], key: string | symbol, receiver: unknown) => {
+    if (typeof key === "string" && /^\d+$/.test(key)) taken++;
+    return Reflect.get(target, key, receiver);
+  };
+  return { list: new Proxy(list, { get }), taken: () => taken };
+}
+
+const count = 6_000;
+const many = <T>(make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+const role = (i: number) => (i % 2 === 0 ? "user" : "assistant");
+const called = (i: number) => ({ id: `c${i % 7}`, type: "function", function: { name: "f", arguments: "{}" } });
+
+interface Case {
+  readonly translation: Translation;
+  readonly desc: DescMessage;
+  readonly json: JsonObject;
+  /** Returns the list that is long, and puts another in its place. */
+  readonly place: (message: never) => { readonly holder: object; readonly key: string };
+}
+
+const of = { model: "m", max_tokens: 5 };
+// biome-ignore format: a row each
+const translations: Readonly<Record<string, Case>> = {
+  "messages of a chat": { translation: chatToMessages as never, desc: chat, json: { ...of, messages: many((i) => ({ role: role(i), content: "a", name: "n" })) }, place: (message) => ({ holder: message, key: "messages" }) },
+  "parts of a chat's message": { translation: chatToMessages as never, desc: chat, json: { ...of, messages: [{ role: "user", content: many(() => ({ type: "text", text: "a" })) }] }, place: (message: { messages: { content: { value: object } }[] }) => ({ holder: message.messages[0]?.content.value as object, key: "parts" }) },
+  "calls of a chat's message": { translation: chatToMessages as never, desc: chat, json: { ...of, messages: [{ role: "assistant", tool_calls: many(called) }] }, place: (message: { messages: object[] }) => ({ holder: message.messages[0] as object, key: "toolCalls" }) },
+  "messages of the Messages API": { translation: messagesToChat as never, desc: messages, json: { ...of, messages: many((i) => ({ role: role(i), content: "a" })) }, place: (message) => ({ holder: message, key: "messages" }) },
+  "items of a response": { translation: responsesToChat as never, desc: responses, json: { model: "m", input: many((i) => ({ role: role(i), content: "a" })) }, place: (message: { input: { value: object } }) => ({ holder: message.input.value, key: "items" }) },
+};
+
+const context = { form: "whole", maxOutputTokens: 9, answerId: "1", now: 1, estimateTokens: () => 1 } as const;
+
+/** As many as are worked on in a turn, and one that begins the next. */
+const mostItems = 65;
+
+describe("translated in turns are", () => {
+  test.each(Object.entries(translations))("%s", (_, { translation, desc, json, place }) => {
+    const request = Wire.ofJson(desc, json);
+    const { holder, key } = place(request.message() as never);
+    const members = holder as Record<string, unknown[]>;
+    const { list, taken } = watched(members[key] as unknown[]);
+    strictEqual(list.length, count);
+    Object.assign(members, { [key]: list });
+    const { most, all } = longestTurn(translation.translate(request as never, context), taken);
+    ok(all >= count, `${all} of ${count} were looked at`);
+    ok(most <= mostItems, `${most} in a turn`);
+  });
+});
+
+/** Those that read JSON, and no message: each with the list that is long. */
+// biome-ignore format: a row each
+const ofJson: Readonly<Record<string, readonly [Translation, DescMessage, (list: unknown[]) => unknown, unknown[]]>> = {
+  "messages of a chat, for responses": [chatToResponses as never, chat, (list) => ({ ...of, messages: list }), many((i) => ({ role: role(i), content: "a", name: "n" }))],
+  "parts of a chat's message, for responses": [chatToResponses as never, chat, (list) => ({ ...of, messages: [{ role: "user", content: list }] }), many(() => ({ type: "text", text: "a" }))],
+  "calls of a chat's message, for responses": [chatToResponses as never, chat, (list) => ({ ...of, messages: [{ role: "assistant", tool_calls: list }] }), many(() => ({ id: "c", type: "function", function: { name: "f", arguments: "{}" } }))],
+  "items of a response, relayed": [relayResponses as never, responses, (list) => ({ model: "m", input: list }), many((i) => ({ role: role(i), content: "a", id: `msg_0abc_${i}` }))],
+};
+
+describe("translated in turns, too, are", () => {
+  test.each(Object.entries(ofJson))("%s", (_, [translation, desc, place, items]) => {
+    const { list, taken } = watched(items);
+    const request = Wire.ofJson(desc, place(list) as JsonObject);
+    const { most, all } = longestTurn(translation.translate(request as never, context), taken);
+    ok(all >= count, `${all} of ${count} were looked at`);
+    ok(most <= mostItems, `${most} in a turn`);
+  });
+});
+
+const rows: JsonObject = {
+  model: "m",
+  messages: many((i) => ({ role: role(i), content: "a" })),
+  more: many((i) => ({ [`k${i}`]: [i, { b: "c" }] })),
+};
+
+describe("checked in turns are", () => {
+  /** Some tenths of a millisecond: what `valuesATurn` says. */
+  const mostValues = 4_096;
+  test.each([
+    ["messages, and what nobody knows", chat, rows],
+    ["numbers", embeddings, { model: "m", input: Array.from({ length: 300_000 }, (_, i) => i) }],
+    ["texts", embeddings, { model: "m", input: many((i) => `${i}`) }],
+  ])("%s", (_, desc, json) => {
+    const walked = { values: 0 };
+    const { most, all } = longestTurn(isSureOfLong(desc, json, walked), () => walked.values);
+    ok(all >= count && most <= mostValues, `${most} of ${all} in a turn`);
+  });
+
+  test("what no schema describes", () => {
+    const walked = { values: 0 };
+    const { most, all } = longestTurn(checkRawInTurns(rows, 1, walked), () => walked.values);
+    ok(all >= 3 * count && most <= mostValues, `${most} of ${all} in a turn`);
+  });
+});
+
+describe("read and written in turns are", () => {
+  const text = Buffer.from(JSON.stringify({ ...rows, tail: "x".repeat(2_000_000) }));
+
+  test("the bytes of JSON that are put together", () => {
+    const steps = { count: 0 };
+    const { most, all } = longestTurn(readLong(text, undefined, steps), () => steps.count);
+    ok(all >= text.length / 2 && most <= 600_000, `${most} of ${all} in a turn`);
+  });
+
+  test("the messages of JSON", () => {
+    const { list, taken } = watched(rows.messages as JsonObject[]);
+    const { most, all } = longestTurn(readLongMessage(chat, { ...rows, messages: list }), taken);
+    ok(all >= count && most <= mostItems + 1, `${most} of ${all} in a turn`);
+  });
+
+  test("characters that are written", () => {
+    let written = 0;
+    const writing = writeJson(JSON.parse(text.toString()), (part) => {
+      written += part.length;
+    });
+    const { most, all } = longestTurn(writing, () => written);
+    ok(all === text.length && most <= 2 * 65_536, `${most} of ${all} in a turn`);
+  });
+
+  test("bytes that are joined", () => {
+    const { list, taken } = watched(Array.from({ length: 4_000 }, () => Buffer.alloc(16_384)));
+    const { most } = longestTurn(join(list), taken);
+    // All of them are looked at once for their lengths; 64 of them are a megabyte.
+    ok(most <= 4_000 + mostItems, `${most} in a turn`);
+  });
+
+  const message = create(chat, {
+    model: "m",
+    messages: many((i) => create(ChatMessageSchema, { role: Role.USER, content: { case: "text", value: `${i}` } })),
+  });
+
+  test("the messages of protobuf's own JSON", () => {
+    const { list, taken } = watched(many((i) => ({ role: "ROLE_USER", text: `${i}` })));
+    const { most, all } = longestTurn(readProtoJson(chat, { model: "m", messages: list }), taken);
+    ok(all >= count && most <= mostItems, `${most} of ${all} in a turn`);
+  });
+
+  test("the messages that become JSON", () => {
+    const { list, taken } = watched(message.messages);
+    const { most, all } = longestTurn(writeLongMessage(chat, { ...message, messages: list } as Message), taken);
+    ok(all >= count && most <= mostItems + 1, `${most} of ${all} in a turn`);
+  });
+
+  test("the records of protobuf", () => {
+    const bytes = toBinary(chat, message);
+    const turns = [...turnsOf(readBinary(chat, bytes))].length;
+    // Of less than 8 KiB and one record each.
+    ok(turns >= Math.floor(bytes.length / 8_300), `${turns} turns for ${bytes.length} bytes`);
+  });
+});
+
+function* turnsOf(work: Work<unknown>): Generator<number> {
+  for (let turn = 0; !work.next().done; turn++) yield turn;
+}

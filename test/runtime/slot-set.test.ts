@@ -1,0 +1,61 @@
+/** Those that are there: who was added and has not left; and nobody is kept who has. */
+import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Placed, Present } from "../../src/runtime/slot-set.ts";
+
+interface Member extends Placed {
+  readonly name: number;
+}
+
+test("are those who were added and have not left, whatever others did", () => {
+  fc.assert(
+    fc.property(fc.array(fc.record({ name: fc.nat(9), isAdded: fc.boolean() }), { maxLength: 60 }), (steps) => {
+      const present = new Present<Member>();
+      const expected = new Set<Member>();
+      const members = Array.from({ length: 10 }, (_, name): Member => ({ name }));
+      for (const { name, isAdded } of steps) {
+        const member = members[name] as Member;
+        if (isAdded && !expected.has(member)) {
+          present.add(member);
+          expected.add(member);
+        } else if (!isAdded) expect(present.delete(member)).toBe(expected.delete(member));
+        for (const one of members) expect(present.has(one)).toBe(expected.has(one));
+        expect(new Set(present.all())).toEqual(expected);
+      }
+    }),
+  );
+});
+
+test("one who was never added is not there, nor where another is", () => {
+  const present = new Present<Member>();
+  present.add({ name: 1 });
+  const stranger: Member = { name: 2, place: 0 };
+  expect([present.has(stranger), present.delete(stranger), present.delete({ name: 3 })]).toEqual([false, false, false]);
+  expect(present.all()).toEqual([{ name: 1, place: 0 }]);
+});
+
+test("those who have left are no burden to the collector, whenever they came", () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const oldBytes = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === "old_space")?.space_used_size;
+  const present = new Present<Member & { readonly load: number[] }>();
+  const few = 32;
+  const there = Array.from({ length: few }, () => ({ name: 0, load: [0] }));
+  for (const one of there) present.add(one);
+  // What is there already is as old as it gets.
+  for (let i = 0; i < 3; i++) collect();
+  const before = oldBytes() ?? 0;
+  let most = 0;
+  for (let name = 0; name < 100_000; name++) {
+    const at = name % few;
+    present.delete(there[at] as (typeof there)[number]);
+    const next = { name, load: new Array<number>(100).fill(name) };
+    there[at] = next;
+    present.add(next);
+    if (name % 5_000 === 0) most = Math.max(most, (oldBytes() ?? 0) - before);
+  }
+  // With a Set it is tens of megabytes.
+  expect(most).toBeLessThan(2_000_000);
+});

@@ -1,0 +1,281 @@
+/**
+ * Keys in the database: what its conditions hold to, also where several processes write, and what is done but once.
+ */
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { NewKey } from "../../src/storage/keys.ts";
+import { openStorage, type Storage } from "../../src/storage/storage.ts";
+import { Running, root, temporaryFolder } from "../support/command.ts";
+
+const dayMs = 86_400_000;
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let count = 0;
+let path: string;
+let storage: Storage;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+
+beforeEach(async () => {
+  path = join(folder.path, `${++count}.db`);
+  storage = await openStorage(path);
+  for (const id of ["acc_1", "acc_2"]) storage.accounts.insert({ id, name: id, created_at: 1, suspended_at: null });
+  return () => storage.close();
+});
+
+afterAll(() => folder.remove());
+
+function aKey(id: string, more: Partial<NewKey> = {}): NewKey {
+  const names = { name: id, secret_hash: `hash of ${id}`, secret_mask: "sk-a…b" };
+  return { id, account_id: "acc_1", ...names, created_at: 1, ...more };
+}
+
+/** Runs the work in several processes at once, with `storage`, `me` and `print` at hand. Returns what each printed. */
+async function inProcesses(works: readonly string[]): Promise<string[][]> {
+  const processes = works.map((work, me) => {
+    const code = `
+      const { openStorage } = await import(process.env.STORAGE);
+      const storage = await openStorage(process.env.FILE);
+      const me = ${me};
+      const print = (text) => process.stdout.write(text + "\\n");
+      print("ready");
+      await new Promise((resolve) => process.stdin.once("data", resolve));
+      process.stdin.destroy();
+      ${work}
+      await storage.close();`;
+    const env = { STORAGE: join(root, "src/storage/storage.ts"), FILE: path };
+    return new Running(process.execPath, ["--input-type=module", "--eval", code], env, { stdio: "pipe" });
+  });
+  await Promise.all(processes.map((one) => one.shows(/ready/)));
+  for (const { child } of processes) child.stdin?.write("go\n");
+  const ends = await Promise.all(processes.map(({ ended }) => ended));
+  return ends.map(({ code, stdout, stderr }) => {
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    return stdout.trim().split("\n").slice(1);
+  });
+}
+
+function withSqlite<T>(work: (sqlite: Sqlite.Database) => T): T {
+  const sqlite = new Sqlite(path);
+  try {
+    return work(sqlite);
+  } finally {
+    sqlite.close();
+  }
+}
+
+describe("an account", () => {
+  test("has as many keys as it may have, revoked ones aside", () => {
+    const { keys } = storage;
+    expect(["key_1", "key_2", "key_3"].map((id) => keys.insert(aKey(id), 3))).toEqual([true, true, true]);
+    expect(keys.insert(aKey("key_4"), 3)).toBe(false);
+    expect(keys.insert(aKey("key_4", { account_id: "acc_2" }), 3)).toBe(true);
+    expect(keys.revoke("key_2", 2)).toBe(true);
+    expect(keys.insert(aKey("key_5"), 3)).toBe(true);
+    expect(keys.insert(aKey("key_6"), 3)).toBe(false);
+    expect(keys.page("acc_1", "", 1000).map(({ id }) => id)).toEqual(["key_1", "key_3", "key_5"]);
+  });
+
+  test("has no more of them when several processes make keys at once", async () => {
+    const work = `
+      for (let i = 0; i < 60; i++) {
+        const id = "key_" + me + "_" + i;
+        const names = { name: id, secret_hash: id, secret_mask: "m" };
+        print(String(storage.keys.insert({ id, account_id: "acc_1", ...names, created_at: i }, 100)));
+      }`;
+    const printed = (await inProcesses([work, work, work])).flat();
+    expect(printed).toHaveLength(180);
+    expect(printed.filter((made) => made === "true")).toHaveLength(100);
+    expect(storage.keys.page("acc_1", "", 1000)).toHaveLength(100);
+  });
+});
+
+describe("a secret", () => {
+  test("finds its key with all that the account lends it", () => {
+    storage.keys.insert(aKey("key_1", { credit_limit: 7, models: '["m"]', expires_at: 9, is_admin: 1 }));
+    storage.entries.record({ id: "led_1", accountId: "acc_1", kind: 1, amount: 50, note: null, now: 2 });
+    storage.accounts.update("acc_1", { postpaid: 1, suspended_at: 8 });
+    const found = storage.keys.findBySecretHash("hash of key_1", 100);
+    expect(found).toEqual({
+      ...{ id: "key_1", account_id: "acc_1", name: "key_1", secret_hash: "hash of key_1", secret_mask: "sk-a…b" },
+      ...{ is_admin: 1, created_at: 1, revoked_at: null, spent: 0, held: 0, credit_limit: 7, models: '["m"]' },
+      ...{ disabled: 0, expires_at: 9, last_used_at: null, previous_hash: null, previous_expires_at: null },
+      ...{ account_name: "acc_1", account_balance: 50, account_held: 0, account_recharged: 50 },
+      ...{ account_postpaid: 1, account_suspended_at: 8 },
+    });
+    expect(storage.keys.findStanding("key_1")).toEqual(found);
+    for (const other of ["", "hash of key_2", "HASH OF KEY_1", "' OR 1=1 --"]) {
+      expect(storage.keys.findBySecretHash(other, 100), other).toBeUndefined();
+    }
+  });
+
+  test("that was rotated finds its key until its time, and the one before it no longer", () => {
+    const { keys } = storage;
+    keys.insert(aKey("key_1"));
+    keys.insert(aKey("key_2"));
+    const finds = (hash: string, now: number) => keys.findBySecretHash(hash, now)?.id;
+    expect(keys.rotate("acc_1", "key_1", { hash: "second", mask: "2", previousUntil: 100 })).toMatchObject({
+      ...{ id: "key_1", secret_hash: "second", secret_mask: "2", previous_hash: "hash of key_1" },
+      previous_expires_at: 100,
+    });
+    expect([finds("second", 99), finds("hash of key_1", 99), finds("hash of key_1", 100)]).toEqual([
+      ...["key_1", "key_1", undefined],
+    ]);
+    keys.rotate("acc_1", "key_1", { hash: "third", mask: "3", previousUntil: 200 });
+    expect([finds("third", 50), finds("second", 50), finds("hash of key_1", 50)]).toEqual([
+      ...["key_1", "key_1", undefined],
+    ]);
+    keys.rotate("acc_1", "key_1", { hash: "fourth", mask: "4", previousUntil: null });
+    expect([finds("fourth", 50), finds("third", 50)]).toEqual(["key_1", undefined]);
+    expect(keys.find("acc_1", "key_1")).toMatchObject({ previous_hash: null, previous_expires_at: null });
+    expect(finds("hash of key_2", 50)).toBe("key_2");
+  });
+
+  test("of a revoked key says so, the one before its rotation too", () => {
+    const { keys } = storage;
+    keys.insert(aKey("key_1"));
+    keys.rotate("acc_1", "key_1", { hash: "second", mask: "2", previousUntil: 100 });
+    keys.revoke("key_1", 50);
+    for (const hash of ["second", "hash of key_1"]) expect(keys.findBySecretHash(hash, 60)?.revoked_at).toBe(50);
+  });
+});
+
+describe("a change", () => {
+  const all = { name: "n", credit_limit: 5, models: '["m"]', expires_at: 9, disabled: 1 };
+
+  test("changes what it names and leaves the rest", () => {
+    storage.keys.insert(aKey("key_1"));
+    const before = storage.keys.find("acc_1", "key_1");
+    const updated = storage.keys.update("acc_1", "key_1", all);
+    expect(updated).toEqual({ kind: "updated", key: { ...before, ...all } });
+    for (const unchanged of [{}, { name: undefined, credit_limit: undefined }]) {
+      expect(storage.keys.update("acc_1", "key_1", unchanged)).toEqual(updated);
+    }
+    const cleared = { credit_limit: null, models: null, expires_at: null };
+    storage.keys.update("acc_1", "key_1", cleared);
+    expect(storage.keys.find("acc_1", "key_1")).toEqual({ ...before, ...all, ...cleared });
+  });
+
+  test("of a key that is revoked or another account's finds none", () => {
+    const { keys } = storage;
+    keys.insert(aKey("key_1"));
+    keys.insert(aKey("key_2"));
+    keys.revoke("key_2", 2);
+    const before = keys.list();
+    for (const [accountId, id] of [
+      ["acc_2", "key_1"],
+      ["acc_1", "key_2"],
+      ["acc_1", "key_9"],
+    ] as const) {
+      expect(keys.find(accountId, id)).toBeUndefined();
+      for (const change of [{}, { name: "n" }, { credit_limit: 0 }]) {
+        expect(keys.update(accountId, id, change)).toEqual({ kind: "absent" });
+      }
+      expect(keys.rotate(accountId, id, { hash: "x", mask: "x", previousUntil: null })).toBeUndefined();
+      expect(keys.revoke(id, 3, accountId)).toBe(false);
+    }
+    expect(keys.list()).toEqual(before);
+  });
+
+  test("of the limit to less than is spent and reserved changes nothing, not even the name", () => {
+    storage.keys.insert(aKey("key_1", { credit_limit: 100 }));
+    withSqlite((sqlite) => sqlite.exec("UPDATE api_keys SET spent = 30, held = 12"));
+    const key = storage.keys.find("acc_1", "key_1");
+    expect(storage.keys.update("acc_1", "key_1", { name: "n", credit_limit: 41 })).toEqual({ kind: "below", key });
+    expect(storage.keys.find("acc_1", "key_1")).toEqual(key);
+    expect(storage.keys.update("acc_1", "key_1", { credit_limit: 42 })).toMatchObject({ kind: "updated" });
+  });
+
+  test("of the limit never passes what another process reserves at the same time", async () => {
+    storage.keys.insert(aKey("key_1", { credit_limit: 1000 }));
+    storage.accounts.update("acc_1", { postpaid: 1 });
+    const holds = `
+      const call = { node: "n", accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
+      const amounts = { wanted: 1, least: 1, now: 1, expiresAt: 2 };
+      const hold = (requestId) => storage.ledger.transact(() => storage.ledger.hold({ requestId, ...call, ...amounts }));
+      let held = 0;
+      while (hold("req_" + held).kind === "held") held++;
+      print(String(held));`;
+    const lowers = `
+      let limit = 1000;
+      while (storage.keys.update("acc_1", "key_1", { credit_limit: limit - 1 }).kind === "updated") limit--;
+      print(String(limit));`;
+    const [[held], [limit]] = (await inProcesses([holds, lowers])) as [[string], [string]];
+    // Each went on until the other stood in its way: they met, and neither went beyond.
+    expect(held).toBe(limit);
+    expect(storage.keys.find("acc_1", "key_1")).toMatchObject({ credit_limit: Number(limit), held: Number(held) });
+  });
+});
+
+describe("a page", () => {
+  test("goes on after a key, whether it still works or not", () => {
+    const { keys } = storage;
+    for (const id of ["key_3", "key_1", "key_2", "key_4"]) keys.insert(aKey(id));
+    keys.insert(aKey("key_0", { account_id: "acc_2" }));
+    const ids = (after: string, limit = 1000) => keys.page("acc_1", after, limit).map(({ id }) => id);
+    expect(ids("", 2)).toEqual(["key_1", "key_2"]);
+    keys.revoke("key_2", 2);
+    expect(ids("key_2", 1)).toEqual(["key_3"]);
+    expect(ids("key_3")).toEqual(["key_4"]);
+    expect(ids("key_4")).toEqual([]);
+  });
+});
+
+describe("what is done under an idempotency key", () => {
+  const occasion = { scope: "acc_1 X", key: "once", fingerprint: "f" };
+
+  test("is done once, and told again for a day", () => {
+    const { once } = storage.idempotency;
+    let made = 0;
+    const make = () => `res_${++made}`;
+    expect(once(occasion, 1000, make)).toEqual({ kind: "done", resultId: "res_1" });
+    expect(once(occasion, 1000 + dayMs - 1, make)).toEqual({ kind: "replayed", resultId: "res_1" });
+    expect(once({ ...occasion, fingerprint: "g" }, 2000, make)).toEqual({ kind: "conflict" });
+    expect(once({ ...occasion, scope: "acc_2 X" }, 2000, make)).toEqual({ kind: "done", resultId: "res_2" });
+    expect(once({ ...occasion, key: "twice" }, 2000, make)).toEqual({ kind: "done", resultId: "res_3" });
+    expect(once({ ...occasion, fingerprint: "g" }, 1000 + dayMs, make)).toEqual({ kind: "done", resultId: "res_4" });
+    expect(once(occasion, 1000 + dayMs, make)).toEqual({ kind: "conflict" });
+  });
+
+  test("is undone where it fails, and may be tried again", () => {
+    const { once } = storage.idempotency;
+    const fail = () => {
+      storage.keys.insert(aKey("key_1"));
+      throw new Error("no");
+    };
+    expect(() => once(occasion, 1, fail)).toThrow("no");
+    expect(storage.keys.list()).toEqual([]);
+    expect(once({ ...occasion, fingerprint: "g" }, 2, () => "res_1")).toEqual({ kind: "done", resultId: "res_1" });
+  });
+
+  test("is done once by several processes", async () => {
+    const work = `
+      for (let i = 0; i < 50; i++) {
+        const outcome = storage.idempotency.once({ scope: "s", key: "k" + i, fingerprint: "f" }, 1, () => {
+          const id = "key_" + me + "_" + i;
+          storage.keys.insert({ id, account_id: "acc_1", name: id, secret_hash: id, secret_mask: "m", created_at: 1 });
+          return id;
+        });
+        print(outcome.resultId);
+      }`;
+    const [first, ...others] = await inProcesses([work, work, work]);
+    for (const other of others) expect(other).toEqual(first);
+    const made = storage.keys.list().map(({ id }) => id);
+    expect(made.sort()).toEqual([...(first as string[])].sort());
+  });
+
+  test("is forgotten after a day, some at a time", () => {
+    const { once } = storage.idempotency;
+    for (let i = 0; i < 150; i++) once({ ...occasion, key: `k${i}` }, i, () => "r");
+    const kept = () =>
+      withSqlite((sqlite) => sqlite.prepare("SELECT count(*) FROM idempotency_keys").pluck().get()) as number;
+    expect(kept()).toBe(150);
+    once({ ...occasion, key: "one" }, dayMs + 149, () => "r");
+    expect(kept()).toBe(51);
+    once({ ...occasion, key: "two" }, dayMs + 149, () => "r");
+    expect(kept()).toBe(2);
+  });
+});

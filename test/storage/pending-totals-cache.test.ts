@@ -1,0 +1,174 @@
+/** What is due is merged from memory where this process knows all of it, and comes to what the tables say whoever writes. */
+import fc from "fast-check";
+import { expect, test, vi } from "vitest";
+import { reconcile } from "../../src/storage/money/reconcile.ts";
+import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "../support/ledger.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const open = ledgersOfTests();
+/** More than are written at once. */
+const count = 20;
+const keyOf = (i: number) => `key_due${i.toString().padStart(2, "0")}`;
+
+async function withKeys(): Promise<TestLedger> {
+  const t = await open({ balance: 1_000_000_000 });
+  addKeys(
+    t,
+    Array.from({ length: count }, (_, i) => keyOf(i)),
+  );
+  return t;
+}
+
+let calls = 0;
+
+/** A call of each key that is over, for so many times its number and one. */
+function batch(t: TestLedger, times: number) {
+  return Array.from({ length: count }, (_, i) => {
+    const call = over(`req_${++calls}`, times * (i + 1), t.now(), { key_id: keyOf(i) });
+    return { kind: "settle", call, isHeld: false, isLimited: false } as const;
+  });
+}
+
+const post = (t: TestLedger, times = 1) =>
+  t.store.transact(() => t.store.post(batch(t, times), "nod_1", t.now() + 90_000, true));
+const merge = (t: TestLedger, part: number) => t.store.transact(() => t.store.due.merge(part));
+
+/** How often each key was charged its number and one, by what its own row says; expects that all of them were as often. */
+function timesCharged(t: TestLedger): number {
+  const rows = t.engine.books
+    .prepare<[], { spent: number; held: number }>("SELECT spent, held FROM api_keys WHERE id <> 'key_1' ORDER BY id")
+    .all();
+  const times = rows[0]?.spent ?? 0;
+  expect(rows).toEqual(Array.from({ length: count }, (_, i) => ({ spent: times * (i + 1), held: 0 })));
+  return times;
+}
+
+function forgetTables(t: TestLedger): void {
+  t.engine.books.prepare("DELETE FROM due_sums").run();
+}
+
+test("what this process has written since it last merged is not read again", async () => {
+  const t = await withKeys();
+  mergeAll(t);
+  for (let i = 0; i < 3; i++) post(t);
+  forgetTables(t);
+  mergeAll(t);
+  expect(timesCharged(t)).toBe(3);
+});
+
+test("what it has found when it began is read, and what comes then is not", async () => {
+  const t = await withKeys();
+  post(t);
+  const next = await open({}, t.path);
+  post(next);
+  mergeAll(next);
+  expect(timesCharged(next)).toBe(2);
+  post(next);
+  forgetTables(next);
+  mergeAll(next);
+  expect(timesCharged(next)).toBe(3);
+});
+
+test.each(["before", "after"])("what another process has written %s is merged with it", async (when) => {
+  const t = await withKeys();
+  const other = await open({}, t.path);
+  for (const one of [t, other]) mergeAll(one);
+  for (const one of when === "before" ? [other, t] : [t, other]) post(one);
+  mergeAll(t);
+  expect(timesCharged(t)).toBe(2);
+  expect(t.store.due.isAny()).toBe(false);
+});
+
+test("what another process has merged meanwhile is not merged again, though as much is due", async () => {
+  const t = await withKeys();
+  const other = await open({}, t.path);
+  mergeAll(t);
+  post(t);
+  mergeAll(other);
+  post(other, 10);
+  mergeAll(t);
+  expect(timesCharged(t)).toBe(11);
+  expect(reconcile(t.engine).differences).toEqual([]);
+});
+
+test("what was undone is not known: a batch, a part of one, and a merge", async () => {
+  const t = await withKeys();
+  mergeAll(t);
+  const undone = (work: () => void) =>
+    expect(() =>
+      t.store.transact(() => {
+        work();
+        throw new Error("undone");
+      }),
+    ).toThrow("undone");
+  undone(() => post(t));
+  post(t);
+  t.store.transact(() => {
+    undone(() => post(t));
+    post(t);
+  });
+  undone(() => mergeAll(t));
+  expect(timesCharged(t)).toBe(0);
+  forgetTables(t);
+  mergeAll(t);
+  expect(timesCharged(t)).toBe(2);
+});
+
+test("what waits for a commit is done after the outermost, in its order, and not where its part is undone", async () => {
+  const { books } = (await withKeys()).engine;
+  const done: number[] = [];
+  const noted = (number: number) => books.whenCommitted(() => done.push(number));
+  books.transact(() => {
+    noted(1);
+    books.transact(() => noted(2));
+    expect(() =>
+      books.transact(() => {
+        noted(3);
+        throw new Error("undone");
+      }),
+    ).toThrow("undone");
+    noted(4);
+    expect(done).toEqual([]);
+  });
+  expect(done).toEqual([1, 2, 4]);
+  expect(() =>
+    books.transact(() => {
+      books.transact(() => noted(5));
+      throw new Error("undone");
+    }),
+  ).toThrow("undone");
+  books.transact(() => {});
+  expect(done).toEqual([1, 2, 4]);
+  expect(() => noted(6)).toThrow("no transaction");
+});
+
+test("whoever writes, merges and fails in whatever order, each call counts once", async () => {
+  const parts = fc.array(fc.nat(63), { minLength: 1, maxLength: 64 });
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant("post" as const), who: fc.nat(1), isUndone: fc.boolean() }),
+    fc.record({ kind: fc.constant("merge" as const), who: fc.nat(1), isUndone: fc.boolean(), parts }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
+      const t = await withKeys();
+      const both = [t, await open({}, t.path)];
+      let posted = 0;
+      for (const [i, asked] of steps.entries()) {
+        const one = both[asked.who] as TestLedger;
+        const work = () => {
+          if (asked.kind === "post") post(one, 2 ** i);
+          else for (const part of asked.parts) merge(one, part);
+          if (asked.isUndone) throw new Error("undone");
+        };
+        if (asked.isUndone) expect(() => one.store.transact(work)).toThrow("undone");
+        else one.store.transact(work);
+        if (asked.kind === "post" && !asked.isUndone) posted += 2 ** i;
+        expect(reconcile(t.engine).differences).toEqual([]);
+      }
+      mergeAll(both[1] as TestLedger);
+      expect(timesCharged(t)).toBe(posted);
+    }),
+    { numRuns: 40 },
+  );
+});

@@ -1,0 +1,147 @@
+/**
+ * Lines of notes that have another shape than any note: each is set aside where somebody finds it, and keeps no other line of its
+ * file from being charged. The proof of the sums tells of them, and of what is noted and not written.
+ */
+import { appendFileSync, readFileSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { expect, test, vi } from "vitest";
+import type { Entry, Note } from "../../src/storage/journal/journal.ts";
+import { lineOf, readLine } from "../../src/storage/journal/records.ts";
+import { noteFiles } from "../../src/storage/journal/segments.ts";
+import { reconcileNotes } from "../../src/storage/money/reconcile-journal.ts";
+import { modelGateway } from "../support/command.ts";
+import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "../support/ledger.ts";
+
+const ledgerOf = ledgersOfTests();
+const ample = 1_000_000;
+
+/** A process that has told charges of 4 and of 7, and is killed. */
+async function dead(): Promise<TestLedger & { readonly node: string; readonly file: string }> {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  const t = await ledgerOf({ balance: ample });
+  for (const [id, cost] of [["r1", 4] as const, ["r2", 7] as const]) {
+    await t.ledger.hold(unlimited(id, 10, t.now()));
+    await t.ledger.settle(over(id, cost, t.now()));
+  }
+  vi.useRealTimers();
+  const [node = ""] = noteFiles(`${t.path}.notes`, false).nodes();
+  return { ...t, node, file: `${t.path}.notes/${node}.jsonl` };
+}
+
+const settled = (id: string, at: number): Entry => ({ kind: "settle", call: over(id, 5, at), isHeld: false });
+
+/** Notes with every kind of entry, in the form of this version and of older ones. */
+function examples(at: number): object[] {
+  const taken = { leaseId: "nod_x acc_1", isOfKey: false };
+  const hold = { kind: "hold", requestId: "h1", taken, accountId: "acc_1", keyId: "key_1" } as const;
+  const entries: Entry[] = [
+    { ...settled("c1", at), taken } as Entry,
+    { ...hold, operation: "chat", model: "m", amount: 3, createdAt: at },
+    { kind: "free", requestId: "f1" },
+  ];
+  return [JSON.parse(lineOf({ seq: 1, at, entries })), { seq: 1, at, entries: JSON.parse(JSON.stringify(entries)) }];
+}
+
+const odd: readonly unknown[] = [null, -1, 1.5, 1e300, "x", true, [], {}, [[]], [null], { constructor: 1 }];
+
+/** Returns the value with another in the place of each of its parts in turn, or without it. */
+function* bent(value: unknown): Generator<unknown> {
+  yield* odd;
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, part] of Object.entries(value)) {
+    for (const other of bent(part)) {
+      yield Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other };
+    }
+    const { [name]: _, ...rest } = value as Record<string, unknown>;
+    yield Array.isArray(value) ? value.toSpliced(Number(name), 1) : rest;
+  }
+}
+
+test("whatever is wrong with a line, the others of its file are charged", async () => {
+  const t = await dead();
+  const lines: string[] = [];
+  let seq = 10;
+  for (const example of examples(t.now())) {
+    for (const value of bent(example)) {
+      const isNumbered = typeof value === "object" && value !== null && Reflect.get(value, "seq") === 1;
+      lines.push(JSON.stringify(isNumbered ? { ...value, seq: ++seq } : value));
+    }
+  }
+  expect(lines.length).toBeGreaterThan(800);
+  const good: Note = { seq: ++seq, at: t.now(), entries: [settled("good", t.now())] };
+  appendFileSync(t.file, `\n${lines.join("\n")}\n${lineOf(good)}`);
+  const other = await sweptByAnother(ledgerOf({}, t.path));
+  const rows = other.engine
+    .prepare<[], { id: string }>("SELECT id FROM requests WHERE id IN ('r1', 'r2', 'good')")
+    .all();
+  expect(rows.map(({ id }) => id).sort()).toEqual(["good", "r1", "r2"]);
+  expect(other.store.journal.posted(t.node)).toBe(seq);
+  expect(Number.isSafeInteger(other.account().balance)).toBe(true);
+  const others = lines.filter((line) => readLine(line).kind === "other");
+  expect(others.length).toBeGreaterThan(400);
+  expect(other.store.journal.rejectedLines()).toBe(others.length);
+});
+
+test("a line of another shape is set aside once, with its number and the reason, and the log repeats nothing of it", async () => {
+  const t = await dead();
+  const line = JSON.stringify({ seq: 3, at: t.now(), settled: [["a secret"]] });
+  const good: Note = { seq: 4, at: t.now(), entries: [settled("good", t.now())] };
+  appendFileSync(t.file, `\n${line}\n${lineOf(good)}`);
+  const other = await sweptByAnother(ledgerOf({}, t.path));
+  await other.ledger.sweep();
+  expect(other.account().balance).toBe(ample - 16);
+  const aside = readFileSync(`${t.file}.rejected`, "utf8");
+  expect(JSON.parse(aside)).toEqual({ line: 4, reason: "its calls are no lists", text: line });
+  expect(other.store.journal.rejectedLines()).toBe(1);
+  expect(other.errors.map(String)).toEqual([expect.stringContaining(`1 lines of the notes of ${t.node} are no notes`)]);
+  expect(other.errors.map(String).join()).not.toContain("secret");
+});
+
+test("the command tells of charges that are not written, and of lines that were set aside, until there are none", async () => {
+  const t = await dead();
+  const reconcile = () => modelGateway(["reconcile"], { DATA_DIR: dirname(t.path) });
+  const dying = await reconcile();
+  expect(dying.stdout).toBe(
+    `calls that are noted by ${t.node} and not written: 2: 0.00 is written, 0.000011 follows\n`,
+  );
+  expect([dying.code, dying.stderr]).toEqual([1, expect.stringContaining("1 differences")]);
+  appendFileSync(t.file, `\n{"seq":3}\n${lineOf({ seq: 4, at: t.now(), entries: [] })}`);
+  const told = `line 4 of the notes of ${t.node}, which is no note: it tells of no calls: nobody knows what that comes to\n`;
+  expect((await reconcile()).stdout).toContain(told);
+  await sweptByAnother(ledgerOf({}, t.path));
+  const swept = await reconcile();
+  expect([swept.code, swept.stdout]).toEqual([1, told]);
+  rmSync(`${t.file}.rejected`);
+  const clean = await reconcile();
+  expect([clean.code, clean.stdout]).toEqual([0, expect.stringContaining("The sums hold")]);
+});
+
+test("what a process that lives has noted a moment ago is waited for, and told where it stays", async () => {
+  let [now, posted] = [1_000, 0];
+  const note: Note = { seq: 1, at: 900, entries: [settled("c1", 900)] };
+  const journal = {
+    ...{ nodes: () => ["nod_1"], notesOf: () => ({ notes: [note], rejected: [] }), rejected: () => [] },
+    posted: () => posted,
+  };
+  const pauses: number[] = [];
+  const proofAfter = (onPause: () => void) =>
+    reconcileNotes({
+      journal,
+      clock: () => now,
+      async pause(ms) {
+        pauses.push(ms);
+        now += ms;
+        onPause();
+      },
+    });
+  const afterThree = () => {
+    if (pauses.length === 3) posted = 1;
+  };
+  expect(await proofAfter(afterThree)).toEqual([]);
+  expect(pauses).toHaveLength(3);
+  [now, posted] = [1_000, 0];
+  expect(await proofAfter(() => {})).toEqual([
+    { what: "calls that are noted by nod_1 and not written: 1", written: 0, derived: 5 },
+  ]);
+  expect(now).toBe(5_900);
+});

@@ -1,0 +1,395 @@
+/**
+ * The database: a real SQLite file, also in the hands of several processes.
+ */
+import { once } from "node:events";
+import { mkdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { Kysely, SqliteDialect } from "kysely";
+import { Migrator } from "kysely/migration";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newId } from "../../src/runtime/ids.ts";
+import { StorageError } from "../../src/storage/engines/sqlite/database.ts";
+import { migrations } from "../../src/storage/engines/sqlite/migrations/all.ts";
+import { openStorage, type Storage } from "../../src/storage/storage.ts";
+import { Running, root, temporaryFolder } from "../support/command.ts";
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let count = 0;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+
+afterAll(() => folder.remove());
+
+function freshPath(): string {
+  return join(folder.path, String(++count), "gateway.db");
+}
+
+const account = { id: "acc_1", name: "one", created_at: 1 };
+const nothing = { balance: 0, held: 0, recharged: 0, postpaid: 0, suspended_at: null };
+const user = { id: "usr_1", account_id: "acc_1", email: "a@example.com", password_hash: "x", created_at: 1 };
+/** What the storage says of it besides. */
+const asMade = {
+  ...{ is_operator: 0, totp_secret: null, totp_pending: null, totp_step: 0, recovery_hashes: null },
+  ...{ account_name: "one", last_seen_at: null },
+};
+const key = {
+  id: "key_1",
+  account_id: "acc_1",
+  name: "k",
+  secret_hash: "h1",
+  secret_mask: "sk-a…b",
+  is_admin: 0,
+  created_at: 1,
+  revoked_at: null,
+};
+
+async function withStorage(path: string, work: (storage: Storage) => Promise<void>): Promise<void> {
+  const storage = await openStorage(path);
+  try {
+    await work(storage);
+  } finally {
+    await storage.close();
+  }
+}
+
+function withSqlite<T>(path: string, work: (sqlite: Sqlite.Database) => T): T {
+  const sqlite = new Sqlite(path);
+  try {
+    return work(sqlite);
+  } finally {
+    sqlite.close();
+  }
+}
+
+/** Makes a file as an older version of the gateway would have. */
+async function migrateTo(path: string, name: string): Promise<void> {
+  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Sqlite(path) }) });
+  const { error } = await new Migrator({ db, provider: migrations }).migrateTo(name);
+  if (error) throw error;
+  await db.destroy();
+}
+
+/** Everything that the file says of its own shape, and of how it came to it. */
+function shapeOf(path: string): unknown {
+  return withSqlite(path, (sqlite) => ({
+    schema: sqlite.prepare("SELECT type, name, sql FROM sqlite_master ORDER BY name").all(),
+    migrations: sqlite.prepare("SELECT * FROM kysely_migration").all(),
+  }));
+}
+
+describe("opening", () => {
+  test("makes a file that is not there, its folders and its tables", async () => {
+    const path = freshPath();
+    await withStorage(path, async ({ accounts, users, keys }) => {
+      expect(accounts.list()).toEqual([]);
+      expect(users.findByEmail("a@example.com")).toBeUndefined();
+      expect(keys.list()).toEqual([]);
+    });
+  });
+
+  test("makes the tables in an empty file", async () => {
+    const path = freshPath();
+    await mkdir(join(path, ".."));
+    await writeFile(path, "");
+    await withStorage(path, async ({ accounts }) => expect(accounts.list()).toEqual([]));
+  });
+
+  test("a second time changes nothing", async () => {
+    const path = freshPath();
+    await withStorage(path, async ({ accounts }) => void accounts.insert(account));
+    const before = shapeOf(path);
+    await withStorage(path, async ({ accounts }) => expect(accounts.list()).toEqual([{ ...account, ...nothing }]));
+    expect(shapeOf(path)).toEqual(before);
+  });
+
+  test("keeps file and folder to their owner, and so with what SQLite lays beside", async () => {
+    const path = freshPath();
+    await withStorage(path, async ({ accounts }) => {
+      accounts.insert(account);
+      const mode = async (file: string) => (await stat(file)).mode & 0o777;
+      expect(await mode(join(path, ".."))).toBe(0o700);
+      for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(await mode(file), file).toBe(0o600);
+    });
+  });
+
+  test("turns on the write-ahead log", async () => {
+    const path = freshPath();
+    await withStorage(path, async () => {});
+    expect(withSqlite(path, (sqlite) => sqlite.pragma("journal_mode", { simple: true }))).toBe("wal");
+  });
+
+  test("leaves nothing half done when a migration fails", async () => {
+    const path = freshPath();
+    await mkdir(join(path, ".."));
+    withSqlite(path, (sqlite) => sqlite.exec("CREATE TABLE users (something TEXT)"));
+    await expect(openStorage(path)).rejects.toThrow(/cannot be opened: .*users.* already exists/);
+    const tables = withSqlite(path, (sqlite) => sqlite.prepare("SELECT name FROM sqlite_master").pluck().all());
+    expect(tables).toEqual(["users"]);
+  });
+
+  test("takes the charges of calls that are kept out of the ledger of an older version", async () => {
+    const path = freshPath();
+    const [forgotten, kept, lost] = [1, 2, 3].map((hours) => newId("req", hours * 3_600_000));
+    await mkdir(join(path, ".."));
+    await migrateTo(path, "0008-journal");
+    const call = "(id, account_id, key_id, operation, model, upstream, outcome, cost, created_at, duration_ms)";
+    const entry = "(id, account_id, kind, amount, request_id, key_id, created_at)";
+    withSqlite(path, (sqlite) =>
+      sqlite.exec(`INSERT INTO accounts (id, name, created_at, balance, recharged) VALUES ('acc_1', 'one', 1, 60, 100);
+        INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at, spent)
+          VALUES ('key_1', 'acc_1', 'k', 'h', 'm', 1, 40);
+        INSERT INTO requests ${call} VALUES ('${kept}', 'acc_1', 'key_1', 'chat', 'm', 'u', 1, 30, 7200000, 5),
+          ('${lost}', 'acc_1', 'key_1', 'chat', 'n', 'u', 5, 0, 10800000, 5);
+        INSERT INTO ledger_entries ${entry} VALUES ('led_a', 'acc_1', 1, 100, NULL, NULL, 1),
+          ('led_b', 'acc_1', 4, -10, '${forgotten}', 'key_1', 2), ('led_c', 'acc_1', 4, -30, '${kept}', 'key_1', 7200005);
+        INSERT INTO usage_hours (account_id, hour, key_id, model, requests, cost)
+          VALUES ('acc_1', 0, 'key_1', 'm', 1, 10), ('acc_1', 7200000, 'key_1', 'm', 1, 30);
+        INSERT INTO kept_from VALUES ('requests', 3600000, '${kept}');`),
+    );
+    await withStorage(path, async ({ entries, requests, reconcile }) => {
+      const listed = await entries.page("acc_1", { kinds: [], limit: 10 });
+      expect(listed.map(({ id, amount, created_at }) => [id, amount, created_at])).toEqual([
+        ["led_b", -10, 2],
+        ["led_a", 100, 1],
+        [kept?.replace("req", "led"), -30, 7200005],
+      ]);
+      expect(await requests.page({ accountId: "acc_1", model: "n" }, undefined, 5)).toMatchObject([{ id: lost }]);
+      expect(await reconcile()).toMatchObject({ entries: 3, differences: [] });
+    });
+    expect(
+      withSqlite(path, (sqlite) => sqlite.prepare("SELECT id FROM ledger_entries ORDER BY id").pluck().all()),
+    ).toEqual(["led_a", "led_b"]);
+  });
+
+  test("refuses a file that a newer version has written, and leaves it as it is", async () => {
+    const path = freshPath();
+    await withStorage(path, async () => {});
+    withSqlite(path, (sqlite) =>
+      sqlite.exec("INSERT INTO kysely_migration VALUES ('9999-from-the-future', '2030-01-01T00:00:00.000Z')"),
+    );
+    const before = shapeOf(path);
+    const opening = openStorage(path);
+    await expect(opening).rejects.toThrow(StorageError);
+    await expect(opening).rejects.toThrow(
+      `the database ${path} was written by a newer model-gateway (it has 9999-from-the-future); use that version, or another data folder`,
+    );
+    expect(shapeOf(path)).toEqual(before);
+  });
+
+  test("refuses what is no database", async () => {
+    const path = freshPath();
+    await mkdir(join(path, ".."));
+    await writeFile(path, "no database ".repeat(1000));
+    await expect(openStorage(path)).rejects.toThrow(`the database ${path} cannot be opened: file is not a database`);
+    await expect(openStorage(join(path, "within", "gateway.db"))).rejects.toThrow(StorageError);
+  });
+});
+
+/** A process that says "ready", waits for a line, and then does the work with `openStorage` and `path` at hand. */
+function worker(path: string, work: string): Running {
+  const code = `
+    const { openStorage } = await import(process.env.STORAGE);
+    const path = process.env.FILE;
+    console.log("ready");
+    await new Promise((resolve) => process.stdin.once("data", resolve));
+    process.stdin.destroy();
+    ${work}`;
+  const env = { STORAGE: join(root, "src/storage/storage.ts"), FILE: path };
+  return new Running(process.execPath, ["--input-type=module", "--eval", code], env, {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+}
+
+describe("several processes", () => {
+  test("may open a new file at the same moment", async () => {
+    const open = "const storage = await openStorage(path); await storage.accounts.list(); await storage.close();";
+    for (let round = 0; round < 3; round++) {
+      const path = freshPath();
+      const workers = Array.from({ length: 5 }, () => worker(path, open));
+      await Promise.all(workers.map((one) => one.shows(/ready/)));
+      for (const { child } of workers) child.stdin?.write("go\n");
+      for (const { code, stderr } of await Promise.all(workers.map(({ ended }) => ended))) {
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      }
+    }
+  });
+
+  test("may write to one file at the same time, and lose nothing", async () => {
+    const path = freshPath();
+    await withStorage(path, async () => {});
+    const insert = `
+      const storage = await openStorage(path);
+      for (let i = 0; i < 50; i++) {
+        const name = process.pid + "-" + i;
+        storage.accounts.insert({ id: "acc_" + name, name, created_at: i });
+      }
+      await storage.close();`;
+    const workers = Array.from({ length: 4 }, () => worker(path, insert));
+    await Promise.all(workers.map((one) => one.shows(/ready/)));
+    for (const { child } of workers) child.stdin?.write("go\n");
+    for (const { code, stderr } of await Promise.all(workers.map(({ ended }) => ended))) {
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    }
+    await withStorage(path, async ({ accounts }) => expect(accounts.list()).toHaveLength(200));
+  });
+
+  test("may die without warning: what was written stays", async () => {
+    const path = freshPath();
+    const work = `
+      const storage = await openStorage(path);
+      storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
+      console.log("written");
+      setInterval(() => {}, 1000);`;
+    const victim = worker(path, work);
+    await victim.shows(/ready/);
+    victim.child.stdin?.write("go\n");
+    await victim.shows(/written/);
+    victim.child.kill("SIGKILL");
+    await once(victim.child, "exit");
+    await withStorage(path, async ({ accounts }) => expect(accounts.find("one")).toEqual({ ...account, ...nothing }));
+  });
+});
+
+describe("the tables", () => {
+  let storage: Storage;
+
+  beforeAll(async () => {
+    storage = await openStorage(freshPath());
+    storage.accounts.insert(account);
+    storage.users.insert(user);
+    storage.keys.insert(key);
+  });
+
+  afterAll(() => storage.close());
+
+  test("hold one account of a name, one user of an address, one key of a secret", async () => {
+    expect(storage.accounts.insert({ ...account, id: "acc_2" })).toBe(false);
+    expect(storage.accounts.find("acc_2")).toBeUndefined();
+    expect(() => storage.accounts.insert({ ...account, name: "two" })).toThrow(/UNIQUE.*accounts.id/);
+    expect(storage.users.insert({ ...user, id: "usr_2" })).toBe(false);
+    expect(storage.users.insert({ ...user, id: "usr_2", email: "A@Example.COM" })).toBe(false);
+    expect(storage.users.find("usr_2")).toBeUndefined();
+    expect(() => storage.keys.insert({ ...key, id: "key_2" })).toThrow(/UNIQUE.*api_keys.secret_hash/);
+  });
+
+  test("hold no key and no user of an account that is not there", async () => {
+    expect(() => storage.keys.insert({ ...key, id: "key_2", secret_hash: "h2", account_id: "acc_9" })).toThrow(
+      /FOREIGN KEY/,
+    );
+    expect(() => storage.users.insert({ ...user, id: "usr_2", email: "b@x", account_id: "acc_9" })).toThrow(
+      /FOREIGN KEY/,
+    );
+  });
+
+  test("find an account by its id and by its name", async () => {
+    expect(storage.accounts.find("acc_1")).toEqual({ ...account, ...nothing });
+    expect(storage.accounts.find("one")).toEqual({ ...account, ...nothing });
+    for (const other of ["ONE", "", "' OR 1=1 --", "%"]) expect(storage.accounts.find(other)).toBeUndefined();
+  });
+
+  test("find an account by its id also where another has that for a name", async () => {
+    storage.accounts.insert({ id: "acc_0", name: "acc_1", created_at: 0 });
+    expect(storage.accounts.find("acc_1")?.id).toBe("acc_1");
+    expect(storage.accounts.update("acc_0", { name: "zero" })).toMatchObject({ name: "zero" });
+  });
+
+  test("find a user by the address in any case, and change the password", async () => {
+    storage.users.setPassword("usr_1", "y");
+    expect(storage.users.findByEmail("A@EXAMPLE.com")).toEqual({ ...user, ...asMade, password_hash: "y" });
+    expect(storage.users.findByEmail("a@example.co")).toBeUndefined();
+  });
+
+  test("tell of a user when one of its sessions was last used", async () => {
+    const { users, sessions } = storage;
+    const session = { user_id: "usr_1", address: "", user_agent: "", created_at: 1, expires_at: 99 };
+    sessions.insert({ ...session, id: "ses_1", token_hash: "t1", last_seen_at: 7 });
+    sessions.insert({ ...session, id: "ses_2", token_hash: "t2", last_seen_at: 5 });
+    expect(users.find("usr_1")?.last_seen_at).toBe(7);
+    sessions.revokeAll("usr_1");
+    expect(users.find("usr_1")?.last_seen_at).toBeNull();
+  });
+
+  test("list users oldest first, and find them by a part of the address or by an id", async () => {
+    const { users } = storage;
+    users.insert({ ...user, id: "usr_3", email: "c_d@x.example" });
+    users.insert({ ...user, id: "usr_2", email: "B@x.example" });
+    const ids = (filter: { search?: string; after?: string; limit?: number }) =>
+      users.page({ limit: 10, ...filter }).map(({ id }) => id);
+    expect(ids({})).toEqual(["usr_1", "usr_2", "usr_3"]);
+    expect(ids({ limit: 1, after: "usr_1" })).toEqual(["usr_2"]);
+    expect(ids({ search: "X.EXAMPLE" })).toEqual(["usr_2", "usr_3"]);
+    expect(ids({ search: "c_d" })).toEqual(["usr_3"]);
+    expect(ids({ search: "_" })).toEqual(["usr_3"]);
+    expect(ids({ search: "usr_2" })).toEqual(["usr_2"]);
+    expect(ids({ search: "acc_1" })).toHaveLength(3);
+    expect(ids({ search: "%" })).toEqual([]);
+    for (const id of ["usr_2", "usr_3"]) expect(users.remove(id)).toBe("removed");
+  });
+
+  test("enable a second factor once, by the secret that is pending, and none in the place of another", () => {
+    const { users } = storage;
+    const factor = { secret: "NEW", step: 5, recoveryHashes: ["r1", "r2"] };
+    expect(users.enableFactor("usr_1", factor)).toBe(false);
+    users.setPendingFactor("usr_1", "OLD");
+    users.setPendingFactor("usr_1", "NEW");
+    expect(users.enableFactor("usr_1", { ...factor, secret: "OLD" })).toBe(false);
+    expect([users.enableFactor("usr_1", factor), users.enableFactor("usr_1", factor)]).toEqual([true, false]);
+    expect(users.setPendingFactor("usr_1", "OTHER")).toBe(false);
+    expect(users.find("usr_1")).toMatchObject({ totp_secret: "NEW", totp_pending: null, totp_step: 5 });
+    expect([users.useStep("usr_1", 5), users.useStep("usr_1", 6), users.useStep("usr_1", 6)]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(["r2", "r2", "r1", "r3"].map((hash) => users.useRecoveryCode("usr_1", hash))).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    users.disableFactor("usr_1");
+    expect(users.find("usr_1")).toMatchObject({ totp_secret: null, totp_pending: null, recovery_hashes: null });
+  });
+
+  test("keep the last user who operates the gateway, whatever is asked", async () => {
+    const { users } = storage;
+    expect(users.setOperator("usr_1", true)).toBe("changed");
+    expect(users.setOperator("usr_1", true)).toBe("changed");
+    expect([users.setOperator("usr_1", false), users.remove("usr_1")]).toEqual(["last", "last"]);
+    users.insert({ ...user, id: "usr_2", email: "b@x", is_operator: 1 });
+    expect(users.countOperators()).toBe(2);
+    expect(users.remove("usr_2")).toBe("removed");
+    expect(users.countOperators()).toBe(1);
+    users.insert({ ...user, id: "usr_2", email: "b@x" });
+    expect([users.setOperator("usr_2", false), users.setOperator("usr_2", true)]).toEqual(["changed", "changed"]);
+    expect(users.setOperator("usr_1", false)).toBe("changed");
+    expect([users.setOperator("usr_9", true), users.setOperator("usr_9", false), users.remove("usr_9")]).toEqual(
+      Array(3).fill("absent"),
+    );
+    users.setOperator("usr_1", true);
+    users.remove("usr_2");
+  });
+
+  test("list an account's keys oldest first, revoked ones among them", async () => {
+    storage.accounts.insert({ id: "acc_3", name: "three", created_at: 3 });
+    const of3 = { ...key, account_id: "acc_3" };
+    storage.keys.insert({ ...of3, id: "key_8", secret_hash: "h8" });
+    storage.keys.insert({ ...of3, id: "key_7", secret_hash: "h7" });
+    expect(storage.keys.revoke("key_7", 77)).toBe(true);
+    expect(storage.keys.list("acc_3").map(({ id, revoked_at }) => [id, revoked_at])).toEqual([
+      ["key_7", 77],
+      ["key_8", null],
+    ]);
+    expect(storage.keys.list().map(({ id }) => id)).toEqual(["key_1", "key_7", "key_8"]);
+  });
+
+  test("revoke a key once, and keep the first time", async () => {
+    expect(storage.keys.revoke("key_1", 100)).toBe(true);
+    expect(storage.keys.revoke("key_1", 200)).toBe(false);
+    expect(storage.keys.revoke("key_none", 100)).toBe(false);
+    expect(storage.keys.findBySecretHash("h1", 300)?.revoked_at).toBe(100);
+  });
+});

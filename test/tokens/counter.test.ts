@@ -1,0 +1,90 @@
+/** Texts are counted in a thread of their own, which keeps nobody waiting, neither for an answer nor for the end. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Worker } from "node:worker_threads";
+import { expect, test } from "vitest";
+import { Leaving } from "../../src/runtime/caller-abort.ts";
+import { createCounter, startThread } from "../../src/tokens/counter.ts";
+import { loadTokenizer } from "../../src/tokens/tokenizer.ts";
+
+const never = new AbortController().signal;
+const words = "It rains in Oslo, and nobody has an umbrella. ";
+
+/** A counter, with the threads that it started; they end with the test. */
+function countersThreads(first: () => Worker = startThread) {
+  const threads: Worker[] = [];
+  const counter = createCounter(() => {
+    const thread = threads.length === 0 ? first() : startThread();
+    threads.push(thread);
+    return thread;
+  });
+  return {
+    ...{ counter, threads },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(threads.map((thread) => thread.terminate()));
+    },
+  };
+}
+
+test("counts what the tokenizer does, many at a time, in one thread", async () => {
+  await using counting = countersThreads();
+  const lists = [[], [""], ["one"], ["one two", "three", "奥斯陆"], [words.repeat(5000), "x"]];
+  const counts = await Promise.all(lists.map((texts) => counting.counter.countAll(texts, never)));
+  const { count } = await loadTokenizer();
+  expect(counts).toEqual(lists.map((texts) => texts.reduce((total, text) => total + count(text), 0)));
+  expect(counting.threads).toHaveLength(1);
+});
+
+test("leaves the thread that asks to its own work", async () => {
+  await using counting = countersThreads();
+  const before = performance.eventLoopUtilization();
+  expect(await counting.counter.countAll([words.repeat(20_000)], never)).toBe(220_001);
+  const { active, idle } = performance.eventLoopUtilization(before);
+  expect(active).toBeLessThan(idle);
+});
+
+test("counts no further for a caller that leaves", async () => {
+  await using counting = countersThreads();
+  const { counter, threads } = counting;
+  await counter.countAll(["is there"], never);
+  const caller = new Leaving();
+  const counted = counter.countAll(["鑫".repeat(10_000_000)], caller);
+  caller.abort();
+  await expect(counted).rejects.toMatchObject({ status: 499 });
+  await expect(counter.countAll(["gone before"], caller)).rejects.toMatchObject({ status: 499 });
+  // What was asked takes half a minute.
+  const [thread] = threads;
+  await expect.poll(() => idlesSince(thread as Worker), { timeout: 5000, interval: 200 }).toBe(true);
+});
+
+/** Whether a thread has done next to nothing since it was asked about before. */
+function idlesSince(thread: Worker): boolean {
+  const before = seen.get(thread);
+  const now = thread.performance.eventLoopUtilization();
+  seen.set(thread, now);
+  return before !== undefined && thread.performance.eventLoopUtilization(now, before).utilization < 0.2;
+}
+const seen = new WeakMap<Worker, ReturnType<typeof performance.eventLoopUtilization>>();
+
+test("refuses what a thread dies with, and has the next counted by another", async () => {
+  const dying = 'require("node:worker_threads").parentPort.once("message", () => process.exit(3))';
+  await using counting = countersThreads(() => new Worker(dying, { eval: true }));
+  const { counter, threads } = counting;
+  const both = await Promise.allSettled([counter.countAll(["a"], never), counter.countAll(["b"], never)]);
+  expect(both.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(await counter.countAll(["one two"], never)).toBe(2);
+  expect(threads).toHaveLength(2);
+});
+
+test("keeps the process alive while it counts, and no longer", async () => {
+  const counter = join(import.meta.dirname, "../../src/tokens/counter.ts");
+  const program = `
+    const { counter } = await import(${JSON.stringify(counter)});
+    const { signal } = new AbortController();
+    counter.countAll(["one"], signal).then(() => counter.countAll(["one two three"], signal)).then(console.log);`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], {
+    timeout: 30_000,
+  });
+  expect(stdout).toBe("3\n");
+});
