@@ -63,13 +63,13 @@ function paidCall(ledger: Ledger, accountId: string, keyId: string): () => Promi
     const now = Date.now();
     const id = newId("req", now);
     const names = { accountId, keyId, isLimited: false, operation: "chat", model: "chat" };
-    const held = await ledger.hold({ requestId: id, ...names, wanted: 2000, least: 2000, now });
+    const held = await ledger.hold({ requestId: id, ...names, max: 2000, min: 2000, now });
     if (held.kind === "short") throw new Error("the account has run out of credit");
     const settlement = {
       ...{ id, account_id: accountId, key_id: keyId, operation: "chat", model: "chat", upstream: "whole", outcome: 1 },
       ...{ input: 210, cache_read: 0, cache_write: 0, output: 170, reasoning: 0, characters: 0, estimated: 0 },
       ...{ cost: 979, created_at: now, duration_ms: 5, first_byte_ms: 4, tried: null },
     };
-    await ledger.settle(settlement, held);
+    await ledger.capture(settlement, held);
   };
 }

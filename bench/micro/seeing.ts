@@ -7,7 +7,7 @@ import { Registry } from "prom-client";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { here, nobody } from "../../src/call/call.ts";
 import { collectLines } from "../../src/commands/log-lines.ts";
-import type { Ended } from "../../src/pipeline/observe.ts";
+import type { EndedCall } from "../../src/pipeline/observe.ts";
 import { createCallLog } from "../../src/telemetry/log.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { measure } from "./measure.ts";
@@ -23,7 +23,7 @@ const attempt = {
   waitedMs: 4.2,
   firstByteMs: 4.2,
 };
-const call: Ended = {
+const call: EndedCall = {
   arrival: {
     id: "req_1m7zxm3hq0qgfcfs9agyf1k30",
     method: InferenceService.method.createChatCompletion,
@@ -31,7 +31,7 @@ const call: Ended = {
     peer: here,
   },
   caller: { ...nobody, accountId: "acc_1m7zxm3hq0qgfcfs9agyf1k30", keyId: "key_1m7zxm3hq0qgfcfs9agyf1k30" },
-  facts: {
+  record: {
     ...{ operation: "chat", form: "whole", model: "near", attempts: [attempt], firstByteMs: 4.6, ownMs: 0.412_345 },
     ...{
       cost: 1234,

@@ -3,7 +3,7 @@ import type { Answer, Frames } from "../../src/call/call.ts";
 import { operations } from "../../src/call/operations.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
 import { type AlikeChunk, createAlikeReader } from "../../src/providers/openai/delta-template.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { dataFrame, SseReader } from "../../src/wire/sse.ts";
 import { Wire } from "../../src/wire/wire.ts";
@@ -37,7 +37,7 @@ async function translateStream(isAlike: boolean): Promise<number> {
     now: 1,
     estimateTokens: () => 1,
   } as const;
-  const { answer } = doNow(messagesToChat.translate(request, context));
+  const { answer } = runNow(messagesToChat.translate(request, context));
   const translated = answer({ kind: "stream", frames: chunks(isAlike) } as Answer<typeof stream>);
   if (translated.kind !== "stream") throw new Error("a whole answer");
   let bytes = 0;

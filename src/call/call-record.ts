@@ -3,18 +3,18 @@
  * tell of it when it has ended. Never what was asked or answered, and never a credential.
  */
 import type { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
-import type { Placed } from "../runtime/slot-set.ts";
+import type { Slotted } from "../runtime/slot-set.ts";
 import type { CallUsage } from "./usage.ts";
 
 /** Everything here is of the call as far as it came. Durations are in milliseconds, moments in milliseconds since 1970. */
-export interface Facts extends Placed {
+export interface CallRecord extends Slotted {
   /** What was asked of a model: an operation of `call/operations.ts`. Unset: the call is about no model. */
   operation?: string;
   form?: "whole" | "stream";
   /** The catalogue's id of the model that answered, or was asked last. */
   model?: string;
   /** In the order in which they began. */
-  attempts: readonly AttemptFacts[];
+  attempts: readonly AttemptRecord[];
   /** How long it paused before it was tried again. */
   pausedMs?: number;
   /** The most that each answer may put out where credit bounds it, in tokens; undefined where it does not. */
@@ -41,7 +41,7 @@ export interface Facts extends Placed {
 }
 
 /** One request to an upstream. */
-export interface AttemptFacts {
+export interface AttemptRecord {
   readonly upstream: string;
   /** The API that is spoken there: openai, anthropic, embedded. */
   readonly kind: string;
@@ -71,9 +71,9 @@ export interface AttemptFacts {
 /** A call's place among traces (W3C Trace Context). */
 export interface CallTrace {
   /** Notes that an attempt begins, and returns the headers that tell its upstream where it belongs. */
-  began(attempt: AttemptFacts): Readonly<Record<string, string>>;
+  began(attempt: AttemptRecord): Readonly<Record<string, string>>;
 }
 
-export function newFacts(): Facts {
+export function newCallRecord(): CallRecord {
   return { attempts: [] };
 }

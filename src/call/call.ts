@@ -3,9 +3,9 @@
  */
 import type { DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Signal } from "../runtime/caller-abort.ts";
-import type { Soon } from "../runtime/maybe-promise.ts";
+import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import type { Wire } from "../wire/wire.ts";
-import type { Facts } from "./call-record.ts";
+import type { CallRecord } from "./call-record.ts";
 import type { Tier } from "./tiers.ts";
 
 /**
@@ -136,7 +136,7 @@ export interface Asked<I extends DescMessage = DescMessage> extends Arrival {
 
 export interface Call<I extends DescMessage = DescMessage> extends Asked<I> {
   /** What is found out about it on its way. */
-  readonly facts: Facts;
+  readonly record: CallRecord;
   /** Told when what it may cost is reserved, and before its model is asked. */
   readonly onReserved?: (() => void) | undefined;
 }
@@ -161,19 +161,21 @@ export type Answer<O extends DescMessage = DescMessage> =
     };
 
 /** Throws a Refusal, now or later. */
-export type Handler = (call: Call) => Soon<Answer>;
+export type Handler = (call: Call) => MaybePromise<Answer>;
 
 /** A proto service's implementation: one function an RPC. */
 export type ServiceImplementation<S extends DescService> = {
-  readonly [M in keyof S["method"]]: (call: Call<S["method"][M]["input"]>) => Soon<Answer<S["method"][M]["output"]>>;
+  readonly [M in keyof S["method"]]: (
+    call: Call<S["method"][M]["input"]>,
+  ) => MaybePromise<Answer<S["method"][M]["output"]>>;
 };
 
 /** What a door needs of the gateway behind it. */
 export interface Way {
   /** Says who calls, and that it may, by headers alone, before the body is read. Throws a Refusal, now or later. */
-  admit(arrival: Arrival): Soon<Admission>;
+  admit(arrival: Arrival): MaybePromise<Admission>;
   /** Answers the call. Throws a Refusal, now or later, and so may its frames. */
-  handle(asked: Asked): Soon<Answer>;
+  handle(asked: Asked): MaybePromise<Answer>;
   /** Tells of a call that was admitted and never came to be: its body could not be read. */
   abandon(arrival: Arrival, caller: Caller, error: unknown): void;
   /** Tells of an internal error that its caller sees, unless it was told of before: one of the door's own, in writing the answer. */

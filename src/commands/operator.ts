@@ -11,7 +11,7 @@ import {
 } from "@bufbuild/protobuf";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { anyRoom, here, operatorCaller } from "../call/call.ts";
-import { newFacts } from "../call/call-record.ts";
+import { newCallRecord } from "../call/call-record.ts";
 import type { Config } from "../config/config.ts";
 import { audit } from "../pipeline/check/audit.ts";
 import { createHandle, serve } from "../pipeline/handle.ts";
@@ -64,7 +64,7 @@ export function askerOf(storage: Storage, config: Config): Ask {
       method,
       header: (name) => (name === "idempotency-key" ? once?.key : undefined),
       caller: operatorCaller,
-      facts: newFacts(),
+      record: newCallRecord(),
       peer: here,
       request: request as unknown as Wire,
       body: anyRoom,

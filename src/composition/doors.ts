@@ -25,7 +25,7 @@ import { audit } from "../pipeline/check/audit.ts";
 import { createHandle } from "../pipeline/handle.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
 import { newId } from "../runtime/ids.ts";
-import type { NewAct } from "../storage/people/audit-events.ts";
+import type { NewAuditEvent } from "../storage/people/audit-events.ts";
 import type { SessionStore } from "../storage/people/sessions.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { createServices } from "./services.ts";
@@ -46,7 +46,7 @@ export function createDoors(
     log.error({ err }, "the audit log, or when a session was used, could not be written");
   /** Writes once no other process holds the database. No caller waits for it. */
   const later = (write: () => void) => void storage.whenFree(write).catch(onError);
-  const acts = { insert: (act: NewAct) => later(() => storage.acts.insert(act)) };
+  const acts = { insert: (act: NewAuditEvent) => later(() => storage.acts.insert(act)) };
   const guessed = createGuessed({
     guesses: createGuesses({ limiter: createMemoryLimiter(clock, mostGuessing), ...config.failedCredentials }),
     onFailed: (failed) => {

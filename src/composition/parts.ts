@@ -12,7 +12,7 @@ import { type AnswerCache, createAnswerCache } from "../pipeline/replay/answer-c
 import type { Provider } from "../providers/contract.ts";
 import { createHealth, type Health } from "../providers/upstream/health.ts";
 import { createQueues, type Queues } from "../providers/upstream/queue.ts";
-import { Leaving } from "../runtime/caller-abort.ts";
+import { CallerAbort } from "../runtime/caller-abort.ts";
 import { newId } from "../runtime/ids.ts";
 import { Background } from "../services/responses/background.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -51,7 +51,7 @@ export interface Shared {
   /** The responses that are made in the background. */
   readonly background: Background;
   /** To be fired when nobody can wait for counts any more. */
-  readonly hurry: Leaving;
+  readonly hurry: CallerAbort;
   readonly limit: Limit;
   /** The bytes of requests' bodies that are held. */
   readonly bodies: BodyBudget;
@@ -67,7 +67,7 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
   const onError = (error: unknown) => log.error({ err: error }, "usage could not be written");
   const onUncounted = (error: unknown) =>
     log.error({ err: error }, "what a call used could not be counted, and is guessed");
-  const hurry = new Leaving();
+  const hurry = new CallerAbort();
   const health = createHealth(clock);
   const queues = createQueues(config.upstreams);
   const providers = [...createProviders(config.upstreams, clock)];

@@ -9,9 +9,9 @@ import type { Caller } from "../call/call.ts";
 import { priorityOf } from "../call/tiers.ts";
 import { embeddedUpstream } from "../config/references.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
-import { createSettle, type SettleOptions } from "../pipeline/charge/capture.ts";
+import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
 import { createValidate } from "../pipeline/check/validate.ts";
-import { createLeadsOf } from "../pipeline/complete/candidates.ts";
+import { createCandidatesFor } from "../pipeline/complete/candidates.ts";
 import { type Complete, createComplete } from "../pipeline/complete/complete.ts";
 import { createExplain, type Explain } from "../pipeline/complete/explain.ts";
 import { createHedge } from "../pipeline/complete/hedge.ts";
@@ -68,13 +68,13 @@ interface ModelCalls {
 /** The way of a model call: where it may go, sending it, and charging it; and what tells of it without going it. */
 function createModelCalls({ config, storage, log, clock, random }: Parts, shared: Shared): ModelCalls {
   const { catalog, providers, targets, ledger, counting, drains, limit, cache, onError } = shared;
-  const onUsed: SettleOptions["onUsed"] = (caller, tokens) => void limit.used(caller, tokens).catch(onError);
-  const onWaived: SettleOptions["onWaived"] = ({ id, facts: { model, attempts } }, waived) =>
+  const onUsed: CaptureOptions["onUsed"] = (caller, tokens) => void limit.used(caller, tokens).catch(onError);
+  const onWaived: CaptureOptions["onWaived"] = ({ id, record: { model, attempts } }, waived) =>
     log.warn({ request_id: id, model, upstream: attempts.at(-1)?.upstream, waived_millionths: waived }, lossWords);
-  const settle = createSettle({ ledger, clock, onUsed, onWaived, onError });
+  const settle = createCapture({ ledger, clock, onUsed, onWaived, onError });
   const hedge = config.hedging && createHedge(config.hedging);
   const send = createSend({ targets, attempts: config.retries.attempts, hedge, clock, random });
-  const leadsOf = createLeadsOf({ catalog, providers, targets, random });
+  const leadsOf = createCandidatesFor({ catalog, providers, targets, random });
   const priority = ({ tier }: Caller) => priorityOf(config.tiers, tier);
   const { left } = storage.ledger;
   const complete = createComplete({ leadsOf, send, ledger, settle, counting, drains, priorityOf: priority, clock });

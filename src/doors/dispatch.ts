@@ -10,7 +10,7 @@ import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { methodNotAllowed, responsesSocketNotServed, unknownPath } from "../call/refusals.ts";
 import type { HttpAnswer, PlainAnswer } from "../http1/server/answer.ts";
 import type { PlainRequest } from "../http1/server/request.ts";
-import { orElse } from "../runtime/maybe-promise.ts";
+import { catchError } from "../runtime/maybe-promise.ts";
 import { discard, type HttpRequest } from "./body/body.ts";
 import { pathOf, plainPath } from "./request-path.ts";
 import { type Outlet, setHead, writeProblem } from "./rest/answers.ts";
@@ -58,7 +58,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     res.destroy();
   };
   const visit = (req: HttpRequest, res: HttpAnswer, id: string, head: Record<string, string>, found: Found) =>
-    void orElse(() => rest(req, res, { id, head, route: found.route, variables: found.variables }), failing(res, id));
+    void catchError(
+      () => rest(req, res, { id, head, route: found.route, variables: found.variables }),
+      failing(res, id),
+    );
   const handlePlain: Dispatch["handlePlain"] = (req) => {
     if (req.headers.origin !== undefined) return undefined;
     const match = routes.find(req.method, plainPath(pathOf(req.url)));

@@ -7,7 +7,7 @@ import type { Operation } from "../call/operations.ts";
 import type { Refusal } from "../call/refusals.ts";
 import type { Speak } from "../providers/contract.ts";
 import { type Timeouts, timedOut } from "../providers/upstream/timeouts.ts";
-import { Leaving, type Signal } from "../runtime/caller-abort.ts";
+import { CallerAbort, type Signal } from "../runtime/caller-abort.ts";
 
 export function withPatience(speak: Speak<Operation>): Speak<Operation> {
   const bounded = async (attempt: Parameters<typeof speak>[0]): Promise<Answer> => {
@@ -57,7 +57,7 @@ interface Patience {
 }
 
 function createPatience(timeouts: Partial<Timeouts>, caller: Signal): Patience {
-  const signal = new Leaving();
+  const signal = new CallerAbort();
   const leave = () => signal.abort();
   if (caller.aborted) leave();
   caller.addEventListener("abort", leave, { once: true });

@@ -8,7 +8,7 @@
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
 import { withInstructions } from "../providers/profile/instructions.ts";
-import type { Work } from "../runtime/cooperative.ts";
+import type { CooperativeTask } from "../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { fieldsSet } from "./messages-to-chat/fields.ts";
@@ -23,7 +23,7 @@ export interface Meant {
 }
 
 /** Returns undefined for a body that is chat as it is. Its work throws a Refusal, or the WireFault of JSON that does not fit. */
-export function meantAsChat(request: ChatRequest): Work<Meant> | undefined {
+export function meantAsChat(request: ChatRequest): CooperativeTask<Meant> | undefined {
   const { messages, input, tools, tool_choice: choice } = request.outline();
   if ((messages ?? null) === null && (input ?? null) !== null) return chatOfResponse(request);
   const isFlat = Array.isArray(tools) && tools.some((tool) => nested(tool) !== tool);
@@ -32,7 +32,7 @@ export function meantAsChat(request: ChatRequest): Work<Meant> | undefined {
 }
 
 // biome-ignore lint/correctness/useYield: a caller's tools are few enough to nest at once.
-function* withNestedTools(request: ChatRequest, isFlat: boolean): Work<Meant> {
+function* withNestedTools(request: ChatRequest, isFlat: boolean): CooperativeTask<Meant> {
   const { tools, tool_choice: choice } = request.json();
   const changes: Record<string, JsonValue> = {};
   if (isFlat) changes.tools = (tools as JsonValue[]).map(nested);
@@ -46,7 +46,7 @@ const everywhere = { developer: "system", system: "first" } as const;
 const ofResponses = new Set(CreateResponseRequestSchema.members.map(({ name }) => name));
 const ofChat = new Set(CreateChatCompletionRequestSchema.members.map(({ name }) => name));
 
-function* chatOfResponse(request: ChatRequest): Work<Meant> {
+function* chatOfResponse(request: ChatRequest): CooperativeTask<Meant> {
   const { messages: _, stream_options: options, ...asked } = request.json();
   const own = Object.entries(asked).filter(([key]) => ofChat.has(key) && !ofResponses.has(key));
   const ofResponse = Object.entries(asked).filter(([key]) => ofResponses.has(key) || !ofChat.has(key));

@@ -2,7 +2,7 @@
  * All translations, and the way from what a caller asks to what an upstream speaks: through one, or through several.
  */
 import type { Operation } from "../call/operations.ts";
-import type { Work } from "../runtime/cooperative.ts";
+import type { CooperativeTask } from "../runtime/cooperative.ts";
 import { chatToMessages } from "./chat-to-messages/index.ts";
 import { chatToResponses } from "./chat-to-responses/index.ts";
 import { completionsToChat } from "./completions-to-chat/index.ts";
@@ -56,7 +56,7 @@ export function* translateAlong(
   way: readonly Translation[],
   request: Translated<Operation, Operation>["request"],
   context: TranslationContext,
-): Work<Translated<Operation, Operation>> {
+): CooperativeTask<Translated<Operation, Operation>> {
   const steps: Translated<Operation, Operation>[] = [];
   const dropped: string[] = [];
   let current = request;

@@ -1,7 +1,7 @@
 /** Translates a stream batch by batch, as it comes. What came before a failure is the caller's. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../call/call.ts";
-import { each, failAfter, flow } from "../runtime/push-stream.ts";
+import { failAfter, forEach, pushStream } from "../runtime/push-stream.ts";
 import type { Wire } from "../wire/wire.ts";
 
 /** `translate` says what a message becomes, and `end` what comes last. Both may throw. */
@@ -10,8 +10,8 @@ export function translated<I extends DescMessage, O extends DescMessage>(
   translate: (frame: Wire<I>) => readonly Wire<O>[],
   end: () => readonly Wire<O>[],
 ): Frames<O> {
-  return flow((take) => {
-    const told = each(frames, (batch) => {
+  return pushStream((take) => {
+    const told = forEach(frames, (batch) => {
       const made: Wire<O>[] = [];
       let failure: { readonly error: unknown } | undefined;
       try {

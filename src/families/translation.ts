@@ -7,7 +7,7 @@
  */
 import type { Answer } from "../call/call.ts";
 import type { Form, Input, Operation, Output } from "../call/operations.ts";
-import type { Work } from "../runtime/cooperative.ts";
+import type { CooperativeTask } from "../runtime/cooperative.ts";
 import type { JsonObject } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 
@@ -63,5 +63,5 @@ export interface Translation<A extends Operation = Operation, B extends Operatio
   /** Returns a path of the request that it writes as its caller knows it; undefined where that has no such thing. */
   callersPath(path: string): string | undefined;
   /** Throws a Refusal for what the other family cannot do at all. A long request is done in turns. */
-  translate(request: Wire<Input<A>>, context: TranslationContext): Work<Translated<A, B>>;
+  translate(request: Wire<Input<A>>, context: TranslationContext): CooperativeTask<Translated<A, B>>;
 }

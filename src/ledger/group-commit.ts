@@ -5,7 +5,7 @@
  * Where another process writes, steps are tried again with those of later turns, and the event loop goes on meanwhile. One
  * that has waited for as long as anybody does fails by a LockedError.
  */
-import { Later, orElse } from "../runtime/maybe-promise.ts";
+import { catchError, Deferred } from "../runtime/maybe-promise.ts";
 import { LockedError } from "../runtime/write-trouble.ts";
 import { mostWaitMs, pauseAfter } from "../storage/engines/sqlite/when-free.ts";
 import { retried } from "./retry.ts";
@@ -38,7 +38,7 @@ export interface Turns {
   /** Runs a step in the transaction of this turn. Resolves when that is committed. */
   step<R, T>(step: Step<R, T>): Promise<T>;
   /** Has what was added to the journal noted. It is there when that is done, for all who have added in this turn. */
-  saved(): Later<void>;
+  saved(): Deferred<void>;
   /** Waits for the turn that is under way, and for steps that wait for another process. */
   settled(): Promise<void>;
 }
@@ -53,21 +53,21 @@ interface Waiting {
 
 export function createTurns({ transact, withoutWaiting, write, save, onError }: TurnsOptions): Turns {
   let steps: Waiting[] = [];
-  let turn: Later<void> | undefined;
+  let turn: Deferred<void> | undefined;
   /** Fires when steps that found another process writing are tried again. */
   let again: NodeJS.Timeout | undefined;
   let pauseMs = 0;
-  let free = new Later<void>();
+  let free = new Deferred<void>();
 
-  function saved(): Later<void> {
+  function saved(): Deferred<void> {
     if (!turn) {
-      turn = new Later<void>();
+      turn = new Deferred<void>();
       setImmediate(end, turn);
     }
     return turn;
   }
 
-  function end(ending: Later<void>): void {
+  function end(ending: Deferred<void>): void {
     if (steps.length > 0 && !again) run();
     turn = undefined;
     try {
@@ -75,12 +75,12 @@ export function createTurns({ transact, withoutWaiting, write, save, onError }: 
     } catch (error) {
       onError(error);
       retried(save, onError).then(
-        () => ending.come(),
-        (lasting: unknown) => ending.fail(lasting),
+        () => ending.resolve(),
+        (lasting: unknown) => ending.reject(lasting),
       );
       return;
     }
-    ending.come();
+    ending.resolve();
   }
 
   function run(): void {
@@ -142,8 +142,8 @@ export function createTurns({ transact, withoutWaiting, write, save, onError }: 
     if (steps.length > 0) run();
     if (again) return;
     pauseMs = 0;
-    free.come();
-    free = new Later<void>();
+    free.resolve();
+    free = new Deferred<void>();
   }
 
   return {
@@ -156,7 +156,7 @@ export function createTurns({ transact, withoutWaiting, write, save, onError }: 
     },
     saved,
     async settled() {
-      while (turn || again) await (turn ? orElse(saved, () => {}) : free);
+      while (turn || again) await (turn ? catchError(saved, () => {}) : free);
     },
   };
 }

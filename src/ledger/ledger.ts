@@ -10,19 +10,19 @@
  * whatever process looks first, and free what they reserved.
  */
 import { newId } from "../runtime/ids.ts";
-import type { Later, Soon } from "../runtime/maybe-promise.ts";
-import { Present } from "../runtime/slot-set.ts";
-import type { Charged, Entry, LedgerStore, Settlement } from "../storage/money/ledger.ts";
+import type { Deferred, MaybePromise } from "../runtime/maybe-promise.ts";
+import { SlotSet } from "../runtime/slot-set.ts";
+import type { Capture, Captured, Entry, LedgerStore } from "../storage/money/ledger.ts";
 import { type Credit, createCredit } from "./credit.ts";
 import { createTurns } from "./group-commit.ts";
 import { createJournal } from "./journal.ts";
 import { createLeases, type Lease, leaseFor, type Payer } from "./leases.ts";
 import { createMerging } from "./merge-totals.ts";
-import { holdOf, mayBeLimited, type Reserved, type Short, type Wish } from "./reserved.ts";
+import { type Hold, type HoldRequest, holdOf, mayBeLimited, type Short } from "./reserved.ts";
 import { retried } from "./retry.ts";
 import { createRunning } from "./running-calls.ts";
 
-export type { Charged, Reserved, Settlement, Short, Wish };
+export type { Capture as Settlement, Captured as Charged, Hold as Reserved, HoldRequest as Wish, Short };
 
 export interface LedgerOptions {
   readonly store: LedgerStore;
@@ -33,13 +33,13 @@ export interface LedgerOptions {
 }
 
 export interface Ledger {
-  hold(wish: Wish): Soon<Reserved | Short>;
+  hold(wish: HoldRequest): MaybePromise<Hold | Short>;
   /** Gives back what a call has reserved, which may then reserve anew. */
-  free(reserved: Reserved): Promise<void>;
+  release(reserved: Hold): Promise<void>;
   /** Says that a call runs which will be settled. Returns what says that it has been. */
   begin(): () => void;
   /** Charges a call, at most what it has reserved, and frees that, once; undefined where that was done before. */
-  settle(settlement: Settlement, reserved?: Reserved): Soon<Charged | undefined>;
+  capture(settlement: Capture, reserved?: Hold): MaybePromise<Captured | undefined>;
   /** Notes that a key was used, at some time soon. */
   touch(keyId: string, now: number): void;
   /** Writes what is not written of this account's calls that are over, unless another process writes. Returns whether it did. */
@@ -64,11 +64,11 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   const credit = createCredit();
   const mayLease = ({ keyId, isLimited }: Payer) => store.leases.mayLease(keyId, isLimited);
   const leases = createLeases({ node, version: store.version, mayLease });
-  const calls = new Present<Reserved>();
+  const calls = new SlotSet<Hold>();
   /** Calls whose charge the database decides at this moment. */
   const settling = new Set<string>();
   /** Those that took from a lease since the journal was last written: none has a hold of its own. */
-  let young: Reserved[] = [];
+  let young: Hold[] = [];
   const merging = createMerging({ store, onError });
   const onWritten = () => {
     for (const reserved of young) reserved.lease = undefined;
@@ -86,15 +86,15 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   /** A process that stood still for long has lost its leases, and may not know it yet. */
   const isAwake = () => clock() - renewedAt < holdMs;
 
-  function hold(wish: Wish): Soon<Reserved | Short> {
-    const lease = isAwake() ? leases.draw(wish, wish.wanted) : undefined;
+  function hold(wish: HoldRequest): MaybePromise<Hold | Short> {
+    const lease = isAwake() ? leases.draw(wish, wish.max) : undefined;
     return lease ? takenFrom(lease, wish) : holdAnew(wish);
   }
 
-  function takenFrom(lease: Lease, wish: Wish): Reserved {
-    const { wanted: amount } = wish;
+  function takenFrom(lease: Lease, wish: HoldRequest): Hold {
+    const { max: amount } = wish;
     credit.used(lease, amount);
-    const reserved: Reserved = { kind: "held", wish, amount, lease, isExact: false };
+    const reserved: Hold = { kind: "held", wish, amount, lease, isExact: false };
     calls.add(reserved);
     young.push(reserved);
     journal.writeLater();
@@ -102,39 +102,39 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   }
 
   /** It is there when that is noted. */
-  function note(entry: Entry, accountId: string): Later<void> {
+  function note(entry: Entry, accountId: string): Deferred<void> {
     journal.add(entry, accountId);
     return turns.saved();
   }
 
   /** Asks the database: for a lease where credit is ample, and else for this call alone. */
-  function holdAnew(wish: Wish): Promise<Reserved | Short> {
-    const { accountId, keyId, wanted, now } = wish;
+  function holdAnew(wish: HoldRequest): Promise<Hold | Short> {
+    const { accountId, keyId, max, now } = wish;
     // The call may have come long ago.
     const expiresAt = clock() + holdMs;
     const lease = { ...leases.namesOf(wish), node, now, expiresAt };
     return turns.step({
       accountId,
       work(leased) {
-        const isAllowed = wanted > 0 && mayLease(wish);
+        const isAllowed = max > 0 && mayLease(wish);
         const left = leased.get(lease.id) ?? 0;
-        const grown = left >= wanted ? 0 : leaseFor(wanted, store.left(keyId).available);
-        const isLeased = isAllowed && (left >= wanted || (grown > 0 && store.leases.grow({ ...lease, amount: grown })));
+        const grown = left >= max ? 0 : leaseFor(max, store.left(keyId).available);
+        const isLeased = isAllowed && (left >= max || (grown > 0 && store.leases.grow({ ...lease, amount: grown })));
         if (!isLeased) return { grown: 0, held: store.hold({ ...wish, node, expiresAt }) };
-        leased.set(lease.id, left + grown - wanted);
+        leased.set(lease.id, left + grown - max);
         return { grown, held: undefined };
       },
       after({ grown, held }) {
         if (held?.kind === "short") return held;
         if (held) {
-          const reserved: Reserved = { ...held, wish, lease: undefined, isExact: true };
+          const reserved: Hold = { ...held, wish, lease: undefined, isExact: true };
           calls.add(reserved);
           credit.reserved(accountId, keyId, held.amount);
           return reserved;
         }
         const own = leases.grow(wish, grown);
         credit.leased(own, grown);
-        leases.use(own, wanted);
+        leases.use(own, max);
         return takenFrom(own, wish);
       },
     });
@@ -146,7 +146,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
     journal.writeLater();
   }
 
-  async function free(reserved: Reserved): Promise<void> {
+  async function free(reserved: Hold): Promise<void> {
     if (!calls.delete(reserved)) return;
     const { amount, lease, isExact } = reserved;
     const { requestId, accountId, keyId } = reserved.wish;
@@ -163,14 +163,14 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   }
 
   /** Notes that a call has more, or less, of its account's credit than it reserved. */
-  function adjust({ wish, lease }: Reserved, amount: number): void {
+  function adjust({ wish, lease }: Hold, amount: number): void {
     if (lease) {
       leases.use(lease, amount);
       credit.used(lease, amount);
     } else credit.reserved(wish.accountId, wish.keyId, amount);
   }
 
-  function settle(settlement: Settlement, held?: Reserved): Soon<Charged | undefined> {
+  function settle(settlement: Capture, held?: Hold): MaybePromise<Captured | undefined> {
     const { id, cost } = settlement;
     // One that is being settled by the database keeps its place among the calls until then.
     const reserved = held && !settling.has(id) && calls.delete(held) ? held : undefined;
@@ -191,17 +191,17 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   }
 
   /** Whether a call is charged in full by what it has reserved, which this process knows to be there. */
-  const covers = ({ amount, isExact }: Reserved, cost: number) => !isExact && isAwake() && cost <= amount;
+  const covers = ({ amount, isExact }: Hold, cost: number) => !isExact && isAwake() && cost <= amount;
 
   /** Has the database decide what is charged, and write down what is waived. */
-  async function settleAnew(settlement: Settlement, reserved?: Reserved, most?: number): Promise<Charged | undefined> {
+  async function settleAnew(settlement: Capture, reserved?: Hold, most?: number): Promise<Captured | undefined> {
     const { id, account_id: accountId, key_id: keyId } = settlement;
     // What it took from a lease becomes a hold of its own before that is given back.
     if (reserved) calls.add(reserved);
     const step = {
       accountId,
       work: () => store.settle(settlement, most),
-      after(charged: Charged | undefined) {
+      after(charged: Captured | undefined) {
         if (reserved) calls.delete(reserved);
         credit.reserved(accountId, keyId, (charged?.cost ?? 0) - (reserved?.amount ?? 0));
         return charged;
@@ -238,7 +238,7 @@ export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   const sweeper = setInterval(() => void sweep().catch(onError), sweepMs);
   sweeper.unref();
   return {
-    ...{ hold, free, begin: unsettled.begin, settle, credit, sweep, touch: journal.touch },
+    ...{ hold, release: free, begin: unsettled.begin, capture: settle, credit, sweep, touch: journal.touch },
     writeCallsOf: journal.writeCallsOf,
     async close() {
       clearInterval(sweeper);

@@ -1,15 +1,15 @@
 /** What a call has reserved, as its process knows it. */
-import type { Placed } from "../runtime/slot-set.ts";
+import type { Slotted } from "../runtime/slot-set.ts";
 import type { Held, HoldEntry, HoldInit } from "../storage/money/ledger.ts";
 import type { Lease, Payer } from "./leases.ts";
 
 /** What a call asks to be held, and of whom. */
-export type Wish = Omit<HoldInit, "node" | "expiresAt"> & Payer;
+export type HoldRequest = Omit<HoldInit, "node" | "expiresAt"> & Payer;
 
 /** Whoever has it may settle its call, or free it: once. */
-export interface Reserved extends Placed {
+export interface Hold extends Slotted {
   readonly kind: "held";
-  readonly wish: Wish;
+  readonly wish: HoldRequest;
   readonly amount: number;
   /** Where it was taken from; undefined once it is a hold of its own. */
   lease: Lease | undefined;
@@ -26,7 +26,7 @@ export function mayBeLimited({ isLimited, asOf }: Payer, version: number): boole
 }
 
 /** The hold that a call is to get in the place of what it has taken; undefined for one that has its own. */
-export function holdOf(reserved: Reserved): HoldEntry | undefined {
+export function holdOf(reserved: Hold): HoldEntry | undefined {
   const { wish, amount, lease } = reserved;
   if (!lease) return undefined;
   const { taken } = lease;

@@ -4,7 +4,7 @@
  * It answers at once and queues nothing. Promises are for limiters that several processes share.
  */
 
-import type { Soon } from "../runtime/maybe-promise.ts";
+import type { MaybePromise } from "../runtime/maybe-promise.ts";
 
 /** So many a window, refilled evenly; the bucket holds one window's worth. Both are whole and at least 1. */
 export interface Rate {
@@ -29,10 +29,10 @@ export interface Limiter {
    * Takes `cost`, a whole number, from the bucket if it holds as much, and nothing otherwise. A cost of 0 only looks, and
    * is refused in debt. An id that comes with another rate than before keeps its bucket, filled in the same proportion.
    */
-  take(id: string, rate: Rate, cost: number): Soon<Decision>;
+  take(id: string, rate: Rate, cost: number): MaybePromise<Decision>;
   /**
    * Draws what was used already: the bucket may go into debt, of one window's worth at most. A cost below 0 gives back what was
    * taken and not used.
    */
-  draw(id: string, rate: Rate, cost: number): Soon<void>;
+  draw(id: string, rate: Rate, cost: number): MaybePromise<void>;
 }

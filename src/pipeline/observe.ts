@@ -3,18 +3,18 @@
  * last of its answer has been handed over, or when it is refused; one that is alone is answered before it is told of.
  */
 import type { Answer, Arrival, Asked, Call, Caller, Handler, Way } from "../call/call.ts";
-import { type Facts, newFacts } from "../call/call-record.ts";
+import { type CallRecord, newCallRecord } from "../call/call-record.ts";
 import { asRefusal, Reason, type Refusal } from "../call/refusals.ts";
-import { following, orElse, type Soon } from "../runtime/maybe-promise.ts";
-import { ending } from "../runtime/push-stream.ts";
+import { catchError, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
+import { onEnd } from "../runtime/push-stream.ts";
 import type { FailedCredential } from "./admit/guesses.ts";
 
 /** A call that is over. */
-export interface Ended {
+export interface EndedCall {
   readonly arrival: Arrival;
   /** Undefined where it was refused before its caller was known. */
   readonly caller: Caller | undefined;
-  readonly facts: Facts;
+  readonly record: CallRecord;
   /** Milliseconds since 1970. */
   readonly begunAt: number;
   readonly endedAt: number;
@@ -26,7 +26,7 @@ export interface Ended {
 export interface Observer {
   /** Sees a call begin that was admitted, before anything is found out about it. */
   began?(call: Call): void;
-  ended(call: Ended): void;
+  ended(call: EndedCall): void;
   /** Sees a credential fail, before its call is over. */
   failedCredential?(failed: FailedCredential): void;
   /** Sees an internal error of a door's own, of a call whose end it has seen or will see. */
@@ -51,19 +51,19 @@ export function observe(
   const endedNow = (
     arrival: Arrival,
     caller: Caller | undefined,
-    facts: Facts,
+    facts: CallRecord,
     begunAt: number,
     error: unknown,
-  ): Ended => {
+  ): EndedCall => {
     const refusal = error === undefined ? undefined : asRefusal(error);
     if (refusal?.reason === Reason.INTERNAL) for (const one of behind(refusal)) told.add(one);
-    return { arrival, caller, facts, begunAt, endedAt: clock(), refusal };
+    return { arrival, caller, record: facts, begunAt, endedAt: clock(), refusal };
   };
-  const tell = (ended: Ended) => {
+  const tell = (ended: EndedCall) => {
     for (const observer of observers) observer.ended(ended);
   };
   /** Tells of a call that its caller has left when it is known what it cost. */
-  const tellSettled = (settling: PromiseLike<void>, ended: Ended) => {
+  const tellSettled = (settling: PromiseLike<void>, ended: EndedCall) => {
     void settling.then(
       () => tell(ended),
       (error: unknown) => tell({ ...ended, refusal: asRefusal(error) }),
@@ -73,10 +73,10 @@ export function observe(
     admit(arrival) {
       const begunAt = clock();
       const refused = (error: unknown): never => {
-        tell(endedNow(arrival, undefined, newFacts(), begunAt, error));
+        tell(endedNow(arrival, undefined, newCallRecord(), begunAt, error));
         throw error;
       };
-      return orElse(() => way.admit(arrival), refused);
+      return catchError(() => way.admit(arrival), refused);
     },
     broke(arrival, error) {
       const refusal = asRefusal(error);
@@ -84,25 +84,36 @@ export function observe(
       for (const one of behind(refusal)) told.add(one);
       for (const observer of observers) observer.broke?.(arrival, refusal);
     },
-    abandon: (arrival, caller, error) => tell(endedNow(arrival, caller, newFacts(), clock(), error)),
-    handle(asked: Asked): Soon<Answer> {
+    abandon: (arrival, caller, error) => tell(endedNow(arrival, caller, newCallRecord(), clock(), error)),
+    handle(asked: Asked): MaybePromise<Answer> {
       const begunAt = clock();
       const { id, method, header, peer, caller, request, body, remembered, signal } = asked;
-      const call: Call = { id, method, header, peer, caller, request, body, remembered, signal, facts: newFacts() };
+      const call: Call = {
+        id,
+        method,
+        header,
+        peer,
+        caller,
+        request,
+        body,
+        remembered,
+        signal,
+        record: newCallRecord(),
+      };
       const end = (error?: unknown) => {
-        const ended = endedNow(asked, asked.caller, call.facts, begunAt, error);
+        const ended = endedNow(asked, asked.caller, call.record, begunAt, error);
         const isAlone = seen++ === own;
-        const { settling } = call.facts;
+        const { settling } = call.record;
         if (settling) tellSettled(settling, ended);
         else if (isAlone) whenWritten(() => tell(ended));
         else tell(ended);
       };
       const own = ++seen;
       for (const observer of observers) observer.began?.(call);
-      return following(
+      return thenOrCatch(
         () => way.handle(call),
         (answer) => {
-          if (answer.kind === "stream") return { ...answer, frames: ending(answer.frames, end) };
+          if (answer.kind === "stream") return { ...answer, frames: onEnd(answer.frames, end) };
           end();
           return answer;
         },

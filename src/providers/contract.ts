@@ -6,11 +6,11 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, Arrival } from "../call/call.ts";
-import type { AttemptFacts } from "../call/call-record.ts";
+import type { AttemptRecord } from "../call/call-record.ts";
 import type { Form, Input, Operation, Output } from "../call/operations.ts";
 import type { ToldUsage } from "../call/usage.ts";
 import type { Signal } from "../runtime/caller-abort.ts";
-import type { Soon } from "../runtime/maybe-promise.ts";
+import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import type { Wire } from "../wire/wire.ts";
 
 import type { Timeouts } from "./upstream/timeouts.ts";
@@ -58,14 +58,14 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
   readonly priority: number;
   readonly meter: Meter;
   /** Takes how long it was waited for the upstream. */
-  readonly facts: AttemptFacts;
+  readonly facts: AttemptRecord;
 }
 
 /**
  * Answers in the form that the attempt asks for. What fails before the first frame is thrown here, now or later, or by the
  * first step of the frames; a stream that ends without throwing is complete.
  */
-export type Speak<O extends Operation> = <F extends Form>(attempt: Attempt<O, F>) => Soon<Answer<Output<O, F>>>;
+export type Speak<O extends Operation> = <F extends Form>(attempt: Attempt<O, F>) => MaybePromise<Answer<Output<O, F>>>;
 
 /** A request as an upstream takes it. */
 export interface Fitted<W extends Wire = Wire> {

@@ -11,7 +11,7 @@ export interface Signal {
 }
 
 /** A signal, and what fires it. Each listener is called once; one that is added after the signal fired never is. */
-export class Leaving implements Signal {
+export class CallerAbort implements Signal {
   aborted = false;
   /** Made anew with each: a list that grows in place keeps room for sixteen more. */
   #listeners: readonly (() => void)[] = [];

@@ -4,12 +4,12 @@
  *
  * All such work in a process waits in one line. Between two turns the event loop goes round once, however many wait.
  */
-import { Later, type Soon } from "./maybe-promise.ts";
+import { Deferred, type MaybePromise } from "./maybe-promise.ts";
 
-export type Work<T> = Generator<undefined, T, undefined>;
+export type CooperativeTask<T> = Generator<undefined, T, undefined>;
 
 /** Does all of it at once. */
-export function doNow<T>(work: Work<T>): T {
+export function runNow<T>(work: CooperativeTask<T>): T {
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;
@@ -17,8 +17,8 @@ export function doNow<T>(work: Work<T>): T {
 }
 
 /** Does it in turns where it may be long, else at once. Throws now what fails at once. */
-export function doSoon<T>(work: Work<T>, mayBeLong: boolean): Soon<T> {
-  return mayBeLong ? doInTurns(work) : doNow(work);
+export function runCooperatively<T>(work: CooperativeTask<T>, mayBeLong: boolean): MaybePromise<T> {
+  return mayBeLong ? runInTurns(work) : runNow(work);
 }
 
 /** How many items, each a message or a part of one, may be worked on between two interruptions. */
@@ -39,18 +39,18 @@ let isGoing = false;
  * Does it in turns. It begins at once where nothing waits in line and this round of the event loop has time left for such work: all
  * of what begins so in a round takes a turn at most.
  */
-export function doInTurns<T>(work: Work<T>): Later<T> {
-  const done = new Later<T>();
+export function runInTurns<T>(work: CooperativeTask<T>): Deferred<T> {
+  const done = new Deferred<T>();
   const go = (until: number): boolean => {
     let turn: IteratorResult<undefined, T>;
     try {
       do turn = work.next();
       while (!turn.done && performance.now() < until);
     } catch (error) {
-      done.fail(error);
+      done.reject(error);
       return false;
     }
-    if (turn.done) done.come(turn.value);
+    if (turn.done) done.resolve(turn.value);
     return !turn.done;
   };
   if (line.length > 0 || goesAtOnce(go)) stand({ go });
@@ -99,11 +99,11 @@ function endRound(): void {
 }
 
 /** Is there when it is its turn, in a later round: for work that waits in between. It is to do about a turn's work then. */
-export function nextTurn(): Later<void> {
-  const turn = new Later<void>();
+export function nextTurn(): Deferred<void> {
+  const turn = new Deferred<void>();
   stand({
     go: () => {
-      turn.come();
+      turn.resolve();
       return false;
     },
   });

@@ -4,17 +4,17 @@
  *
  * What was begun by a plain call goes on by one: who waits for a `Later` is called as soon as it comes, and who waits for
  * that one then, however many there are. Async functions may wait for it as for a promise:
- * `isLater(soon) ? await soon : soon`; elsewhere `whenThere`, `following` and `orElse` go on.
+ * `isPromise(soon) ? await soon : soon`; elsewhere `then`, `thenOrCatch` and `catchError` go on.
  */
-export type Soon<T> = T | PromiseLike<T>;
+export type MaybePromise<T> = T | PromiseLike<T>;
 
-type GoOn<T, R> = (value: T) => Soon<R>;
+type GoOn<T, R> = (value: T) => MaybePromise<R>;
 
 /**
  * What will be there, or fail. Who waits is called by whoever says so, and what it throws is told to who waits for it. A failure
  * that nobody waits for is told to nobody.
  */
-export class Later<T> implements PromiseLike<T> {
+export class Deferred<T> implements PromiseLike<T> {
   #state: "awaited" | "there" | "failed" = "awaited";
   /** What came, or what it failed by. */
   #outcome: unknown;
@@ -22,29 +22,29 @@ export class Later<T> implements PromiseLike<T> {
   #goOn: GoOn<never, unknown> | null | undefined;
   #failed: GoOn<never, unknown> | null | undefined;
   /** Those that wait for this one: mostly one. */
-  #first: Later<unknown> | undefined;
-  #others: Later<unknown>[] | undefined;
+  #first: Deferred<unknown> | undefined;
+  #others: Deferred<unknown>[] | undefined;
 
   /** Says that it is there. Only the first word counts. */
-  come(value: T): void {
+  resolve(value: T): void {
     this.#end("there", value);
   }
 
   /** Says that it will never be. */
-  fail(error: unknown): void {
+  reject(error: unknown): void {
     this.#end("failed", error);
   }
 
   // biome-ignore lint/suspicious/noThenProperty: an async function asks for it.
-  then<R = T, F = never>(goOn?: GoOn<T, R> | null, failed?: GoOn<unknown, F> | null): Later<R | F> {
-    const next = new Later<R | F>();
+  then<R = T, F = never>(goOn?: GoOn<T, R> | null, failed?: GoOn<unknown, F> | null): Deferred<R | F> {
+    const next = new Deferred<R | F>();
     next.#goOn = goOn;
     next.#failed = failed;
-    this.#tell(next as Later<unknown>);
+    this.#tell(next as Deferred<unknown>);
     return next;
   }
 
-  #tell(next: Later<unknown>): void {
+  #tell(next: Deferred<unknown>): void {
     if (this.#state !== "awaited") next.#take(this.#state, this.#outcome);
     else if (this.#others) this.#others.push(next);
     else if (this.#first) this.#others = [next];
@@ -76,39 +76,43 @@ export class Later<T> implements PromiseLike<T> {
   }
 
   #become(made: unknown): void {
-    if (made instanceof Later) made.#tell(this as Later<unknown>);
-    else if (made instanceof Promise) made.then(this.come.bind(this), this.fail.bind(this));
+    if (made instanceof Deferred) made.#tell(this as Deferred<unknown>);
+    else if (made instanceof Promise) made.then(this.resolve.bind(this), this.reject.bind(this));
     else this.#end("there", made);
   }
 }
 
 /** Knows a `Later` and Node's own promises: what waits in another way is taken for what is there. */
-export function isLater<T>(soon: Soon<T>): soon is PromiseLike<T> {
-  return soon instanceof Later || soon instanceof Promise;
+export function isPromise<T>(soon: MaybePromise<T>): soon is PromiseLike<T> {
+  return soon instanceof Deferred || soon instanceof Promise;
 }
 
 /** Goes on with what is there, now or later. Throws what `goOn` throws now. */
-export function whenThere<T, R>(soon: Soon<T>, goOn: GoOn<T, R>): Soon<R> {
-  return isLater(soon) ? soon.then(goOn) : goOn(soon);
+export function then<T, R>(soon: MaybePromise<T>, goOn: GoOn<T, R>): MaybePromise<R> {
+  return isPromise(soon) ? soon.then(goOn) : goOn(soon);
 }
 
 /** Does work, and goes on with what it fails by, now or later. Throws what that throws now. */
-export function orElse<T, F>(work: () => Soon<T>, failed: GoOn<unknown, F>): Soon<T | F> {
+export function catchError<T, F>(work: () => MaybePromise<T>, failed: GoOn<unknown, F>): MaybePromise<T | F> {
   try {
     const made = work();
-    return isLater(made) ? made.then<T, F>(undefined, failed) : made;
+    return isPromise(made) ? made.then<T, F>(undefined, failed) : made;
   } catch (error) {
     return failed(error);
   }
 }
 
 /** The same, and goes on with what comes of it; what that throws is not what the work failed by. */
-export function following<T, R, F>(work: () => Soon<T>, goOn: GoOn<T, R>, failed: GoOn<unknown, F>): Soon<R | F> {
-  let made: Soon<T>;
+export function thenOrCatch<T, R, F>(
+  work: () => MaybePromise<T>,
+  goOn: GoOn<T, R>,
+  failed: GoOn<unknown, F>,
+): MaybePromise<R | F> {
+  let made: MaybePromise<T>;
   try {
     made = work();
   } catch (error) {
     return failed(error);
   }
-  return isLater(made) ? made.then<R, F>(goOn, failed) : goOn(made);
+  return isPromise(made) ? made.then<R, F>(goOn, failed) : goOn(made);
 }

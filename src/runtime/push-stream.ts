@@ -17,9 +17,9 @@ export type Take<T> = (item: T) => Promise<void> | undefined;
 type Run<T> = (take: Take<T>) => Promise<void>;
 
 /** What whoever takes items throws that wants no more, and what the hands before it are told. */
-export const noMore = new Error("nobody takes more");
+export const stopPulling = new Error("nobody takes more");
 
-class Flow<T> implements AsyncIterable<T> {
+class PushStream<T> implements AsyncIterable<T> {
   readonly run: Run<T>;
 
   constructor(run: Run<T>) {
@@ -32,16 +32,16 @@ class Flow<T> implements AsyncIterable<T> {
 }
 
 /** Each iteration of what is returned runs it once more. */
-export function flow<T>(run: Run<T>): AsyncIterable<T> {
-  return new Flow(run);
+export function pushStream<T>(run: Run<T>): AsyncIterable<T> {
+  return new PushStream(run);
 }
 
 /** Takes one item after another. Resolves when there are no more; rejects with what failed, or with what `take` threw. */
-export function each<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {
+export function forEach<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {
   let left: { readonly error: unknown } | undefined;
   const leave = (error: unknown): never => {
     left ??= { error };
-    throw noMore;
+    throw stopPulling;
   };
   const takeNext = (item: T) => {
     try {
@@ -50,7 +50,7 @@ export function each<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {
       return leave(error);
     }
   };
-  const running = items instanceof Flow ? (items.run as Run<T>)(takeNext) : iterate(items, takeNext);
+  const running = items instanceof PushStream ? (items.run as Run<T>)(takeNext) : iterate(items, takeNext);
   // A source may end well though it was left.
   return running.then(
     () => {
@@ -63,20 +63,20 @@ export function each<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {
 }
 
 /** Hands items on, and tells once how that ended: with nothing where nobody took more. */
-export function ending<T>(
+export function onEnd<T>(
   items: AsyncIterable<T>,
   ended: (failure?: unknown) => void,
   passing?: (item: T) => void,
 ): AsyncIterable<T> {
-  return flow((take) => {
+  return pushStream((take) => {
     const passed = (item: T) => {
       passing?.(item);
       return take(item);
     };
-    return each(items, passing ? passed : take).then(
+    return forEach(items, passing ? passed : take).then(
       () => ended(),
       (error: unknown) => {
-        ended(error === noMore ? undefined : error);
+        ended(error === stopPulling ? undefined : error);
         throw error;
       },
     );
@@ -130,9 +130,9 @@ async function* iterated<T>(run: Run<T>): AsyncGenerator<T, void> {
       }
     }
   } finally {
-    leave(noMore);
+    leave(stopPulling);
     await running.catch((error: unknown) => {
-      if (error !== noMore) throw error;
+      if (error !== stopPulling) throw error;
     });
   }
 }

@@ -6,32 +6,32 @@
  * looked through. So calls that were over were copied twice, and the heap looked through every few seconds.
  */
 
-export interface Placed {
+export interface Slotted {
   /** Where it stands among those that are there; left to them. */
-  place?: number;
+  slot?: number;
 }
 
-export class Present<T extends Placed> {
+export class SlotSet<T extends Slotted> {
   readonly #places: (T | undefined)[] = [];
   readonly #free: number[] = [];
 
   /** Whoever is added is not there yet, nor among others. */
   add(one: T): void {
     const place = this.#free.pop() ?? this.#places.length;
-    one.place = place;
+    one.slot = place;
     this.#places[place] = one;
   }
 
   has(one: T): boolean {
-    return one.place !== undefined && this.#places[one.place] === one;
+    return one.slot !== undefined && this.#places[one.slot] === one;
   }
 
   /** Returns whether it was there. */
   delete(one: T): boolean {
-    const { place } = one;
-    if (place === undefined || this.#places[place] !== one) return false;
-    this.#places[place] = undefined;
-    this.#free.push(place);
+    const { slot } = one;
+    if (slot === undefined || this.#places[slot] !== one) return false;
+    this.#places[slot] = undefined;
+    this.#free.push(slot);
     return true;
   }
 

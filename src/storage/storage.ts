@@ -16,7 +16,7 @@ import { type LedgerStore, ledgerStore } from "./money/ledger.ts";
 import type { Reconciliation } from "./money/reconcile.ts";
 import { reconcileApart } from "./money/reconcile-thread.ts";
 import { type RedeemCodeStore, redeemCodeStore } from "./money/redeem-codes.ts";
-import { type ActStore, actStore } from "./people/audit-events.ts";
+import { type AuditEventStore, auditEventStore } from "./people/audit-events.ts";
 import { type LinkStore, linkStore } from "./people/links.ts";
 import { type SessionStore, sessionStore } from "./people/sessions.ts";
 import { type UserStore, userStore } from "./people/users.ts";
@@ -36,7 +36,7 @@ export interface Storage {
   readonly responses: ResponseStore;
   readonly backgroundResponses: BackgroundStore;
   readonly replays: ReplayStore;
-  readonly acts: ActStore;
+  readonly acts: AuditEventStore;
   readonly retention: RetentionStore;
   /** Runs work of several stores in one transaction. What it waits for is no part of it. */
   transact<T>(work: () => T): T;
@@ -78,7 +78,7 @@ export async function openStorage(path: string, durability?: Durability): Promis
     responses: responseStore(db, engine),
     backgroundResponses: backgroundStore(db, engine),
     replays: replayStore(engine),
-    acts: actStore(db, engine),
+    acts: auditEventStore(db, engine),
     retention: retentionStore(engine),
     transact: engine.transact,
     version: engine.version,

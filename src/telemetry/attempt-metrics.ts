@@ -1,13 +1,13 @@
 /** Counts the attempts of every call that is over: how each upstream fares, and what failing over and hedging came to. */
 import type { Registry } from "prom-client";
-import type { AttemptFacts } from "../call/call-record.ts";
+import type { AttemptRecord } from "../call/call-record.ts";
 import { Reason } from "../call/refusals.ts";
-import type { Ended } from "../pipeline/observe.ts";
+import type { EndedCall } from "../pipeline/observe.ts";
 import { firstByteSeconds, seconds, units } from "./quantities.ts";
 import { createCounter, createHistogram, type Place } from "./series.ts";
 
 /** Takes calls of models. */
-export function createAttemptMetrics(registry: Registry): (call: Ended) => void {
+export function createAttemptMetrics(registry: Registry): (call: EndedCall) => void {
   const attempts = createCounter({
     registry,
     name: "model_gateway_upstream_attempts_total",
@@ -59,10 +59,10 @@ export function createAttemptMetrics(registry: Registry): (call: Ended) => void 
   };
 
   return (call) => {
-    const { facts } = call;
-    const last = facts.attempts.at(-1);
+    const { record } = call;
+    const last = record.attempts.at(-1);
     let isFailedOver = false;
-    for (const attempt of facts.attempts) {
+    for (const attempt of record.attempts) {
       const { upstream, modelId: model, firstByteMs } = attempt;
       const result = resultOf(attempt, call);
       const alike = alikeTo(upstream, model, result);
@@ -71,7 +71,7 @@ export function createAttemptMetrics(registry: Registry): (call: Ended) => void 
       if (result === "failed" && attempt !== last) isFailedOver = true;
       if (attempt.isHedge) hedges.inc({ model, result: result === "ok" ? "won" : result });
       // The other one's answer tells what this one may have come to.
-      const cost = (facts.cost ?? 0) + (facts.waived ?? 0);
+      const cost = (record.cost ?? 0) + (record.waived ?? 0);
       if (attempt.isOvertaken && cost > 0) lost.inc({ model }, units(cost));
       // From nothing on, so that the first is seen to be one more.
       if (attempt === last) alike.failovers.add(Number(isFailedOver));
@@ -90,10 +90,10 @@ interface Alike {
 
 type Result = "ok" | "failed" | "refused" | "left" | "overtaken";
 
-function resultOf({ isOvertaken, failure, firstByteMs }: AttemptFacts, { facts, refusal }: Ended): Result {
+function resultOf({ isOvertaken, failure, firstByteMs }: AttemptRecord, { record, refusal }: EndedCall): Result {
   if (isOvertaken) return "overtaken";
   if (failure !== undefined) return "failed";
   const isLeft = refusal?.reason === Reason.CANCELLED;
   if (firstByteMs === undefined) return isLeft ? "left" : "refused";
-  return isLeft && facts.form === "stream" ? "left" : "ok";
+  return isLeft && record.form === "stream" ? "left" : "ok";
 }

@@ -5,9 +5,9 @@
  */
 import type { Attributes } from "@opentelemetry/api";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
-import type { AttemptFacts, Facts } from "../call/call-record.ts";
+import type { AttemptRecord, CallRecord } from "../call/call-record.ts";
 import { Reason, reasonWord } from "../call/refusals.ts";
-import type { Ended } from "../pipeline/observe.ts";
+import type { EndedCall } from "../pipeline/observe.ts";
 import { inputTokens, seconds, units } from "./quantities.ts";
 
 /** The conventions' names of operations; what they have none for keeps its own. */
@@ -45,8 +45,8 @@ export function addressesOf(upstreams: readonly { readonly name: string; readonl
 }
 
 /** What both spans and measurements say of a call of a model. Whom no upstream was asked for, the gateway answered. */
-export function callAttributes(call: Ended): Attributes {
-  const { attempts, operation = "", model, outcome } = call.facts;
+export function callAttributes(call: EndedCall): Attributes {
+  const { attempts, operation = "", model, outcome } = call.record;
   const answering = answeringOf(attempts);
   const attributes: Attributes = {
     "gen_ai.operation.name": operationName(operation),
@@ -61,16 +61,16 @@ export function callAttributes(call: Ended): Attributes {
 }
 
 /** What spans say besides. */
-export function callDetails({ caller, facts, refusal }: Ended): Attributes {
+export function callDetails({ caller, record, refusal }: EndedCall): Attributes {
   return {
     "model_gateway.account_id": caller?.accountId || undefined,
     "model_gateway.key_id": caller?.keyId || undefined,
     "model_gateway.status": refusal?.status ?? 200,
-    ...(facts.operation === undefined ? {} : modelDetails(facts)),
+    ...(record.operation === undefined ? {} : modelDetails(record)),
   };
 }
 
-function modelDetails({ attempts, form, firstByteMs, ownMs, used, cost, outcome, replayed }: Facts): Attributes {
+function modelDetails({ attempts, form, firstByteMs, ownMs, used, cost, outcome, replayed }: CallRecord): Attributes {
   const isStream = form === "stream";
   return {
     "gen_ai.request.stream": isStream || undefined,
@@ -90,9 +90,9 @@ function modelDetails({ attempts, form, firstByteMs, ownMs, used, cost, outcome,
 }
 
 /** What both spans and measurements say of an attempt. */
-export function attemptAttributes(attempt: AttemptFacts, { facts }: Ended, addresses: Addresses): Attributes {
+export function attemptAttributes(attempt: AttemptRecord, { record }: EndedCall, addresses: Addresses): Attributes {
   const attributes: Attributes = {
-    "gen_ai.operation.name": operationName(facts.operation ?? ""),
+    "gen_ai.operation.name": operationName(record.operation ?? ""),
     "gen_ai.provider.name": attempt.kind,
     "gen_ai.request.model": attempt.model,
     "model_gateway.upstream": attempt.upstream,
@@ -104,7 +104,7 @@ export function attemptAttributes(attempt: AttemptFacts, { facts }: Ended, addre
 }
 
 /** What spans say besides. `number` counts from 1. */
-export function attemptDetails(attempt: AttemptFacts, number: number): Attributes {
+export function attemptDetails(attempt: AttemptRecord, number: number): Attributes {
   return {
     "model_gateway.attempt": number,
     "model_gateway.model": attempt.modelId,
@@ -117,23 +117,23 @@ export function attemptDetails(attempt: AttemptFacts, number: number): Attribute
 }
 
 /** Returns why a call did not end well, as one of a few words. A stream whose caller left was refused nothing. */
-export function errorOf({ facts, refusal }: Ended): string | undefined {
+export function errorOf({ record, refusal }: EndedCall): string | undefined {
   if (refusal) return reasonWord(refusal.reason);
-  return facts.outcome === Outcome.LEFT ? reasonWord(Reason.CANCELLED) : undefined;
+  return record.outcome === Outcome.LEFT ? reasonWord(Reason.CANCELLED) : undefined;
 }
 
 /**
  * A failure is told in sentences; what tells kinds of them apart is the status, or the system's code of an error, within. What
  * has neither is `_OTHER`, as the conventions have it.
  */
-function attemptErrorOf({ failure, isOvertaken }: AttemptFacts): string | undefined {
+function attemptErrorOf({ failure, isOvertaken }: AttemptRecord): string | undefined {
   if (isOvertaken) return "overtaken";
   if (failure === undefined) return undefined;
   return /(?<=\bstatus )\d{3}\b|(?<=\()[A-Z][A-Z_]{2,40}(?=\)$)/.exec(failure)?.[0] ?? "_OTHER";
 }
 
 /** The one that answered, or was asked last. */
-function answeringOf(attempts: Facts["attempts"]): AttemptFacts | undefined {
+function answeringOf(attempts: CallRecord["attempts"]): AttemptRecord | undefined {
   return attempts.findLast(({ failure, isOvertaken }) => failure === undefined && !isOvertaken) ?? attempts.at(-1);
 }
 

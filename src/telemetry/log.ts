@@ -4,9 +4,9 @@
  * answered, and never a credential.
  */
 import { type DestinationStream, type Logger, pino } from "pino";
-import type { AttemptFacts } from "../call/call-record.ts";
+import type { AttemptRecord } from "../call/call-record.ts";
 import { Reason, reasonWord } from "../call/refusals.ts";
-import type { Ended, Observer } from "../pipeline/observe.ts";
+import type { EndedCall, Observer } from "../pipeline/observe.ts";
 import { hundredths, inputTokens } from "./quantities.ts";
 
 export function createCallLog(log: Logger): Observer {
@@ -66,25 +66,25 @@ function pastPino(log: Logger): (members: string) => void {
 }
 
 /** The members of a call as JSON writes them, without braces. Ids and names of RPCs have nothing that would be escaped. */
-function membersOf({ arrival, caller, facts, begunAt, endedAt, refusal }: Ended): string {
-  const { operation, attempts, ownMs, used } = facts;
+function membersOf({ arrival, caller, record, begunAt, endedAt, refusal }: EndedCall): string {
+  const { operation, attempts, ownMs, used } = record;
   let members = `"request_id":"${arrival.id}","rpc":"${arrival.method.name}"`;
   if (caller) members += `,"account_id":"${caller.accountId}","key_id":"${caller.keyId}"`;
   members += `,"status":${refusal?.status ?? 200}`;
   if (refusal) members += `,"reason":"${reasonWord(refusal.reason)}"`;
   members += `,"duration_ms":${endedAt - begunAt}`;
   // The others have none of it.
-  if (facts.model !== undefined) members += `,"model":${quoted(facts.model)}`;
+  if (record.model !== undefined) members += `,"model":${quoted(record.model)}`;
   const last = attempts.at(-1);
   if (last) members += `,"upstream":${quoted(last.upstream)}`;
   if (operation !== undefined) members += `,"attempts":${attempts.length},"failures":${failuresOf(attempts)}`;
-  if (facts.replayed !== undefined) members += `,"replayed":"${facts.replayed}"`;
-  if (facts.firstByteMs !== undefined) members += `,"first_byte_ms":${facts.firstByteMs}`;
+  if (record.replayed !== undefined) members += `,"replayed":"${record.replayed}"`;
+  if (record.firstByteMs !== undefined) members += `,"first_byte_ms":${record.firstByteMs}`;
   if (ownMs !== undefined) members += `,"own_ms":${hundredths(ownMs)}`;
   if (used) members += `,"input_tokens":${inputTokens(used)},"output_tokens":${used.output}`;
-  if (facts.drainedMs !== undefined) members += `,"drained_ms":${facts.drainedMs}`;
-  if (facts.cost !== undefined) members += `,"cost_millionths":${facts.cost}`;
-  if (facts.waived) members += `,"waived_millionths":${facts.waived}`;
+  if (record.drainedMs !== undefined) members += `,"drained_ms":${record.drainedMs}`;
+  if (record.cost !== undefined) members += `,"cost_millionths":${record.cost}`;
+  if (record.waived) members += `,"waived_millionths":${record.waived}`;
   return members;
 }
 
@@ -94,7 +94,7 @@ function quoted(text: string): string {
   return escaped.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-function failuresOf(attempts: readonly AttemptFacts[]): string {
+function failuresOf(attempts: readonly AttemptRecord[]): string {
   if (attempts.every(({ failure }) => failure === undefined)) return "[]";
   return JSON.stringify(
     attempts.flatMap(({ upstream, failure }) => (failure === undefined ? [] : [{ upstream, failure }])),

@@ -23,9 +23,9 @@ export function createMeasurements(meter: Meter, addresses: Addresses): Observer
 
   return {
     ended(call) {
-      const { facts, refusal } = call;
-      if (facts.operation === undefined) return;
-      const { form, firstByteMs, used, replayed } = facts;
+      const { record, refusal } = call;
+      if (record.operation === undefined) return;
+      const { form, firstByteMs, used, replayed } = record;
       const attributes = callAttributes(call);
       requests.record(seconds(call.endedAt - call.begunAt), attributes);
       if (form === "stream" && firstByteMs !== undefined && !refusal)
@@ -36,7 +36,7 @@ export function createMeasurements(meter: Meter, addresses: Addresses): Observer
         if (input > 0) tokens.record(input, { ...about, "gen_ai.token.type": "input" });
         if (output > 0) tokens.record(output, { ...about, "gen_ai.token.type": "output" });
       }
-      for (const attempt of facts.attempts) {
+      for (const attempt of record.attempts) {
         const took = (attempt.endedAt ?? call.endedAt) - attempt.begunAt;
         operations.record(seconds(took), attemptAttributes(attempt, call, addresses));
       }

@@ -5,10 +5,10 @@
  * is no account, no key and no request in a label. So there are as many series as the configuration has names for.
  */
 import { Gauge, type Registry } from "prom-client";
-import type { Facts } from "../call/call-record.ts";
+import type { CallRecord } from "../call/call-record.ts";
 import { credentialKinds, Reason, reasonWord } from "../call/refusals.ts";
-import type { Ended, Observer } from "../pipeline/observe.ts";
-import { Present } from "../runtime/slot-set.ts";
+import type { EndedCall, Observer } from "../pipeline/observe.ts";
+import { SlotSet } from "../runtime/slot-set.ts";
 import { createAttemptMetrics } from "./attempt-metrics.ts";
 import { countMoney, createMoneyPlaces, type MoneyPlaces } from "./money-metrics.ts";
 import { durationSeconds, firstByteSeconds, ownSeconds, seconds } from "./quantities.ts";
@@ -28,17 +28,20 @@ export function createMetrics(registry: Registry): Observer {
     for (const throttled of ["false", "true"]) failedCredentials.inc({ kind, throttled }, 0);
   return {
     failedCredential: ({ kind, isThrottled }) => failedCredentials.inc({ kind, throttled: `${isThrottled}` }),
-    began: ({ facts }) => running.add(facts),
+    began: ({ record }) => running.add(record),
     broke: (_, { reason }) => countRefusal(reason),
     ended(call) {
-      running.delete(call.facts);
+      running.delete(call.record);
       count(call);
-      if (call.facts.operation !== undefined) countAttempts(call);
+      if (call.record.operation !== undefined) countAttempts(call);
     },
   };
 }
 
-function createCounters(registry: Registry): { count: (call: Ended) => void; countRefusal: (reason: Reason) => void } {
+function createCounters(registry: Registry): {
+  count: (call: EndedCall) => void;
+  countRefusal: (reason: Reason) => void;
+} {
   const rpcs = createCounter({
     registry,
     name: "model_gateway_rpc_requests_total",
@@ -89,8 +92,8 @@ function createCounters(registry: Registry): { count: (call: Ended) => void; cou
   const moneyPlaces = createMoneyPlaces(registry);
   /** A call finds all its places at one look, among those of its model's calls. */
   const byModel = new Map<string, Alike[]>();
-  const alikeTo = ({ arrival, facts, refusal }: Ended) => {
-    const { operation, model = "", form } = facts;
+  const alikeTo = ({ arrival, record, refusal }: EndedCall) => {
+    const { operation, model = "", form } = record;
     const rpc = arrival.method.name;
     const status = refusal?.status ?? 200;
     const known = byModel.get(model);
@@ -114,8 +117,8 @@ function createCounters(registry: Registry): { count: (call: Ended) => void; cou
   };
 
   const countRefusal = (reason: Reason) => refusals.inc({ reason: reasonWord(reason) });
-  const count = (call: Ended) => {
-    const { facts, refusal } = call;
+  const count = (call: EndedCall) => {
+    const { record: facts, refusal } = call;
     const alike = alikeTo(call);
     alike.rpcs.add(1);
     if (refusal) countRefusal(refusal.reason);
@@ -135,7 +138,7 @@ interface Alike extends MoneyPlaces {
   readonly rpc: string;
   readonly status: number;
   readonly operation: string | undefined;
-  readonly form: Facts["form"];
+  readonly form: CallRecord["form"];
   readonly rpcs: Place;
   readonly requests: Place;
   readonly durations: Place;
@@ -144,8 +147,8 @@ interface Alike extends MoneyPlaces {
 }
 
 /** Those that run are looked at when somebody asks how many there are. */
-function createRunning(registry: Registry): Present<Facts> {
-  const running = new Present<Facts>();
+function createRunning(registry: Registry): SlotSet<CallRecord> {
+  const running = new SlotSet<CallRecord>();
   const gauge = new Gauge({
     name: "model_gateway_requests_running",
     help: "Calls of models that are under way, whole or streamed.",

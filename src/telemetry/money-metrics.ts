@@ -1,6 +1,6 @@
 /** Counts what calls of models used, and what they were charged. */
 import type { Registry } from "prom-client";
-import type { Facts } from "../call/call-record.ts";
+import type { CallRecord } from "../call/call-record.ts";
 import { units } from "./quantities.ts";
 import { createCounter, type Place } from "./series.ts";
 
@@ -48,7 +48,7 @@ export function createMoneyPlaces(registry: Registry): (model: string) => MoneyP
   });
 }
 
-export function countMoney({ used, cost, waived = 0 }: Facts, places: MoneyPlaces): void {
+export function countMoney({ used, cost, waived = 0 }: CallRecord, places: MoneyPlaces): void {
   if (used) {
     const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters } = used;
     if (input > 0) places.input.add(input);

@@ -1,5 +1,5 @@
 /** Durations, money and tokens as they are told, in the units that whoever reads them expects; and how durations are sorted. */
-import type { Facts } from "../call/call-record.ts";
+import type { CallRecord } from "../call/call-record.ts";
 
 /** The machine's clock may be set back, and what a histogram sums up may not. */
 export function seconds(ms: number): number {
@@ -20,7 +20,7 @@ export function hundredths(ms: number): string {
 const fractions = Array.from({ length: 100 }, (_, count) => String(count / 100).slice(1));
 
 /** All that a model was given to read, whether it read it anew or from a cache. */
-export function inputTokens({ input, cacheRead, cacheWrite, cacheWriteHour }: NonNullable<Facts["used"]>): number {
+export function inputTokens({ input, cacheRead, cacheWrite, cacheWriteHour }: NonNullable<CallRecord["used"]>): number {
   return input + cacheRead + cacheWrite + cacheWriteHour;
 }
 

@@ -7,8 +7,8 @@
  */
 import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
 import type { Arrival } from "../call/call.ts";
-import type { AttemptFacts, CallTrace } from "../call/call-record.ts";
-import type { Ended, Observer } from "../pipeline/observe.ts";
+import type { AttemptRecord, CallTrace } from "../call/call-record.ts";
+import type { EndedCall, Observer } from "../pipeline/observe.ts";
 import {
   type Addresses,
   attemptAttributes,
@@ -30,11 +30,11 @@ export interface TracingOptions {
 export function createTracing({ tracer, addresses, clock }: TracingOptions): Observer {
   return {
     began(call) {
-      call.facts.trace = beginTrace(tracer, addresses, call, clock());
+      call.record.trace = beginTrace(tracer, addresses, call, clock());
     },
     ended(call) {
       // Who is refused at the door never began. Nobody else sets what `began` set.
-      const begun = call.facts.trace as OpenTrace | undefined;
+      const begun = call.record.trace as OpenTrace | undefined;
       (begun ?? beginTrace(tracer, addresses, call.arrival, call.begunAt)).end(call);
     },
   };
@@ -42,7 +42,7 @@ export function createTracing({ tracer, addresses, clock }: TracingOptions): Obs
 
 interface OpenTrace extends CallTrace {
   /** Ends the call's span, and those of its attempts. */
-  end(call: Ended): void;
+  end(call: EndedCall): void;
 }
 
 function beginTrace(tracer: Tracer, addresses: Addresses, arrival: Arrival, begunAt: number): OpenTrace {
@@ -53,7 +53,7 @@ function beginTrace(tracer: Tracer, addresses: Addresses, arrival: Arrival, begu
   const attributes = { "rpc.method": rpc, "model_gateway.request_id": id };
   const around = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
   const span = tracer.startSpan(rpc, { kind: SpanKind.SERVER, startTime: begunAt, attributes }, around);
-  const attempts: { readonly attempt: AttemptFacts; readonly span: Span }[] = [];
+  const attempts: { readonly attempt: AttemptRecord; readonly span: Span }[] = [];
   return {
     began(attempt) {
       // The embedded models run in this process.
@@ -71,20 +71,20 @@ function beginTrace(tracer: Tracer, addresses: Addresses, arrival: Arrival, begu
   };
 }
 
-function endAttempt(span: Span, attempt: AttemptFacts, number: number, call: Ended, addresses: Addresses): void {
+function endAttempt(span: Span, attempt: AttemptRecord, number: number, call: EndedCall, addresses: Addresses): void {
   const { failure, model, endedAt = call.endedAt } = attempt;
-  span.updateName(spanName(call.facts.operation ?? "", model));
+  span.updateName(spanName(call.record.operation ?? "", model));
   span.setAttributes(attemptAttributes(attempt, call, addresses));
   span.setAttributes(attemptDetails(attempt, number));
   if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
   span.end(Math.max(endedAt, attempt.begunAt));
 }
 
-function endCall(span: Span, call: Ended): void {
-  const { facts, refusal, begunAt, endedAt } = call;
+function endCall(span: Span, call: EndedCall): void {
+  const { record, refusal, begunAt, endedAt } = call;
   const error = errorOf(call);
-  if (facts.operation !== undefined) {
-    span.updateName(spanName(facts.operation, facts.model));
+  if (record.operation !== undefined) {
+    span.updateName(spanName(record.operation, record.model));
     span.setAttributes(callAttributes(call));
   } else if (error !== undefined) span.setAttribute("error.type", error);
   span.setAttributes(callDetails(call));

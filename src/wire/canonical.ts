@@ -3,7 +3,7 @@
  * same text.
  */
 import type { DescMessage, JsonObject, MessageShape } from "@bufbuild/protobuf";
-import type { Work } from "../runtime/cooperative.ts";
+import type { CooperativeTask } from "../runtime/cooperative.ts";
 import type { JsonValue } from "./json.ts";
 import { type TakeText, writeJson } from "./long/write-json.ts";
 import { Wire } from "./wire.ts";
@@ -23,7 +23,7 @@ export function* canonicalParts<D extends DescMessage>(
   message: MessageShape<D>,
   without: readonly string[],
   take: TakeText,
-): Work<void> {
+): CooperativeTask<void> {
   yield* writeJson(jsonOf(desc, message, without), take, true);
 }
 

@@ -7,7 +7,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { doNow, type Work } from "../runtime/cooperative.ts";
+import { type CooperativeTask, runNow } from "../runtime/cooperative.ts";
 import { maxDepth } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
 import { build, type LeftOut } from "./scan/build.ts";
@@ -31,7 +31,7 @@ export const longJson = 64 * 1024;
 
 /** Parses bytes. Throws a WireFault. `lenient` is for what upstreams say. */
 export function parseJson(bytes: Buffer, lenient: boolean): JsonValue {
-  if (bytes.length >= longJson) return doNow(lenient ? readAnswer(bytes) : readLong(bytes, undefined));
+  if (bytes.length >= longJson) return runNow(lenient ? readAnswer(bytes) : readLong(bytes, undefined));
   if (!isUtf8(bytes)) throw notUtf8();
   if (!lenient) scanned(bytes);
   return parsed(bytes.toString());
@@ -55,7 +55,7 @@ const scanSteps = 50_000;
  * Reads a long text of a caller's in turns. `leftOut` takes up the long plain texts, in whose places others of their length stand
  * then. Throws a WireFault.
  */
-export function* readLong(bytes: Buffer, leftOut: LeftOut[] | undefined, steps?: Steps): Work<JsonValue> {
+export function* readLong(bytes: Buffer, leftOut: LeftOut[] | undefined, steps?: Steps): CooperativeTask<JsonValue> {
   const { value } = yield* readMembers(bytes, leftOut, steps);
   return value;
 }
@@ -67,7 +67,11 @@ export interface ReadMembers {
 }
 
 /** As `readLong`, and finds where the members of the object stand. */
-export function* readMembers(bytes: Buffer, leftOut: LeftOut[] | undefined, steps?: Steps): Work<ReadMembers> {
+export function* readMembers(
+  bytes: Buffer,
+  leftOut: LeftOut[] | undefined,
+  steps?: Steps,
+): CooperativeTask<ReadMembers> {
   if (!isUtf8(bytes)) throw notUtf8();
   const pieces = new Pieces();
   yield* scanInTurns(new Scan(pieces), bytes);
@@ -76,13 +80,13 @@ export function* readMembers(bytes: Buffer, leftOut: LeftOut[] | undefined, step
 }
 
 /** Finds where the members of an object stand in a text that has been written here. */
-export function* findMembers(bytes: Buffer): Work<Members | undefined> {
+export function* findMembers(bytes: Buffer): CooperativeTask<Members | undefined> {
   const pieces = new Pieces();
   yield* scanInTurns(new Scan(pieces, true), bytes);
   return yield* pieces.members(bytes);
 }
 
-function* scanInTurns(scan: Scan, bytes: Buffer): Work<void> {
+function* scanInTurns(scan: Scan, bytes: Buffer): CooperativeTask<void> {
   scan.begin(bytes);
   while (!scan.advance(scanSteps)) yield;
 }
@@ -91,7 +95,7 @@ function* scanInTurns(scan: Scan, bytes: Buffer): Work<void> {
  * Reads a long text of an upstream's in turns, as `JSON.parse` reads it. Throws a WireFault, also where it is nested deeper than
  * any answer, or has a number longer than any.
  */
-export function* readAnswer(bytes: Buffer): Work<JsonValue> {
+export function* readAnswer(bytes: Buffer): CooperativeTask<JsonValue> {
   if (!isUtf8(bytes)) throw notUtf8();
   if (bytes.length < longJson) return parsed(bytes.toString());
   const pieces = new Pieces();
@@ -150,7 +154,7 @@ export interface Walked {
 const valuesATurn = 4096;
 
 /** Checks in turns. Throws as `checkRaw` does. */
-export function* checkRawInTurns(value: JsonValue, depth: number, walked: Walked): Work<void> {
+export function* checkRawInTurns(value: JsonValue, depth: number, walked: Walked): CooperativeTask<void> {
   if (++walked.values % valuesATurn === 0) yield;
   if (typeof value !== "object" || value === null) return checkRaw(value, depth);
   if (depth > maxDepth) throw new WireFault("type", `nested deeper than ${maxDepth} levels`);

@@ -7,8 +7,8 @@
  * What a Wire says is never changed: `with` makes another.
  */
 import type { DescMessage, JsonObject, MessageShape } from "@bufbuild/protobuf";
-import { doInTurns, doNow, type Work } from "../runtime/cooperative.ts";
-import type { Soon } from "../runtime/maybe-promise.ts";
+import { type CooperativeTask, runInTurns, runNow } from "../runtime/cooperative.ts";
+import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import { asObject, findMembers, longJson, parseJson, readAnswer, readMembers } from "./json.ts";
 import { readLongMessage } from "./long/read-long.ts";
 import { jsonBytes } from "./long/write-json.ts";
@@ -61,7 +61,11 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /** Takes a long request's JSON and writes it, in turns. `count` is told how many bytes it has, as they come to be. */
-  static *ofLong<D extends DescMessage>(desc: D, json: JsonObject, count?: (bytes: number) => void): Work<Wire<D>> {
+  static *ofLong<D extends DescMessage>(
+    desc: D,
+    json: JsonObject,
+    count?: (bytes: number) => void,
+  ): CooperativeTask<Wire<D>> {
     const wire = Wire.ofJson(desc, json);
     yield* wire.#write(count);
     return wire;
@@ -116,12 +120,12 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /** Writes the JSON text in turns, where it is not there: it is for what is known to be long. */
-  written(): Soon<this> {
+  written(): MaybePromise<this> {
     if (this.#text() !== undefined) return this;
-    return doInTurns(this.#write()).then(() => this);
+    return runInTurns(this.#write()).then(() => this);
   }
 
-  *#write(count?: (bytes: number) => void): Work<void> {
+  *#write(count?: (bytes: number) => void): CooperativeTask<void> {
     const bytes = yield* jsonBytes(this.json(), count);
     this.#bytes = bytes;
     if (!this.#lenient && bytes.length >= longJson) this.#changed = changedNowhere(bytes, yield* findMembers(bytes));
@@ -165,19 +169,19 @@ export class Wire<D extends DescMessage = DescMessage> {
    * Reads a long text in turns, so that nobody waits for it; of an answer only what `outline` returns, where that is asked for.
    * Throws as `json` does, now or later.
    */
-  prepared(isOutlined = false): Soon<this> {
+  prepared(isOutlined = false): MaybePromise<this> {
     const text = this.#text();
     if (this.#json || this.#outline || !text || text.length < longJson) return this;
-    return doInTurns(this.#lenient ? this.#readAnswer(text, isOutlined) : this.#read(text)).then(() => this);
+    return runInTurns(this.#lenient ? this.#readAnswer(text, isOutlined) : this.#read(text)).then(() => this);
   }
 
-  *#readAnswer(text: Buffer, isOutlined: boolean): Work<void> {
+  *#readAnswer(text: Buffer, isOutlined: boolean): CooperativeTask<void> {
     const outline = isOutlined ? yield* readOutline(text) : undefined;
     if (outline !== undefined) this.#outline = asObject(outline);
     else this.#json = asObject(yield* readAnswer(text));
   }
 
-  *#read(text: Buffer): Work<void> {
+  *#read(text: Buffer): CooperativeTask<void> {
     const leftOut: LeftOut[] = [];
     const { value, members } = yield* readMembers(text, leftOut);
     const read = asObject(value);
@@ -197,8 +201,8 @@ export class Wire<D extends DescMessage = DescMessage> {
   outline(): JsonObject {
     if (this.#json) return this.#json;
     const text = this.#outline ? undefined : this.#text();
-    if (text && !this.#lenient && text.length >= longJson) doNow(this.#read(text));
-    const outline = text && this.#lenient ? doNow(readOutline(text)) : undefined;
+    if (text && !this.#lenient && text.length >= longJson) runNow(this.#read(text));
+    const outline = text && this.#lenient ? runNow(readOutline(text)) : undefined;
     if (outline !== undefined) this.#outline = asObject(outline);
     return this.#outline ?? this.json();
   }
@@ -216,7 +220,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /** Reads a long request's message in turns. What does not fit is for `message` to say. */
-  *understand(): Work<void> {
+  *understand(): CooperativeTask<void> {
     if (this.#message || this.#misfit || this.#lenient) return;
     try {
       this.#message = yield* readLongMessage(this.desc, this.json());

@@ -15,7 +15,7 @@ import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { KeyService, ListKeysResponseSchema } from "../../gen/modelgateway/v1/keys_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { type Answer, type Call, type Frames, here, nobody, type Way } from "../../src/call/call.ts";
-import { newFacts } from "../../src/call/call-record.ts";
+import { newCallRecord } from "../../src/call/call-record.ts";
 import * as errors from "../../src/call/refusals.ts";
 import { createInflate } from "../../src/doors/body/inflate.ts";
 import { createDispatch } from "../../src/doors/dispatch.ts";
@@ -112,7 +112,7 @@ const way: Way = {
   async handle(call) {
     const answer = answers[call.method.name];
     if (!answer) throw errors.internal(new Error(`no answer of ${call.method.name}`));
-    return answer({ ...call, facts: newFacts() });
+    return answer({ ...call, record: newCallRecord() });
   },
   abandon: (_, caller) => void abandoned.push(caller.keyId),
 };

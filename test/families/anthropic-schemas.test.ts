@@ -3,7 +3,7 @@ import { transformJSONSchema } from "@anthropic-ai/sdk/lib/transform-json-schema
 import { describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { chatToMessages } from "../../src/families/chat-to-messages/index.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../src/wire/json.ts";
 import { Wire } from "../../src/wire/wire.ts";
 
@@ -20,7 +20,7 @@ function translated(more: JsonObject) {
     now: 1,
     estimateTokens: () => 0,
   } as const;
-  const { request, dropped } = doNow(
+  const { request, dropped } = runNow(
     chatToMessages.translate(Wire.ofJson(CreateChatCompletionRequestSchema, asked), context),
   );
   return { sent: request.json(), dropped };

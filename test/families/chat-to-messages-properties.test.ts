@@ -11,7 +11,7 @@ import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_p
 import { Refusal } from "../../src/call/refusals.ts";
 import { chatToMessages } from "../../src/families/chat-to-messages/index.ts";
 import { createValidate } from "../../src/pipeline/check/validate.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../src/wire/json.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { Wire } from "../../src/wire/wire.ts";
@@ -219,7 +219,7 @@ function translate(request: JsonObject, maxOutputTokens: number | undefined): As
   validate(wire);
   try {
     const context = { form: "whole", maxOutputTokens, answerId: "a1", now: 1, estimateTokens: () => 0 } as const;
-    const { request, dropped } = doNow(chatToMessages.translate(wire, context));
+    const { request, dropped } = runNow(chatToMessages.translate(wire, context));
     return { json: JSON.parse(request.bytes().toString()) as JsonObject, dropped };
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 400) throw error;

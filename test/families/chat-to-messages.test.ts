@@ -15,7 +15,7 @@ import type { Frames } from "../../src/call/call.ts";
 import type { Form } from "../../src/call/operations.ts";
 import { Reason, Refusal } from "../../src/call/refusals.ts";
 import { chatToMessages } from "../../src/families/chat-to-messages/index.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../src/wire/json.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { SseReader } from "../../src/wire/sse.ts";
@@ -55,7 +55,7 @@ function translate({ request, context }: Case, form: Form = "whole", typed = fal
   const json = Wire.ofJson(CreateChatCompletionRequestSchema, request);
   const wire = typed ? Wire.ofMessage(CreateChatCompletionRequestSchema, json.message()) : json;
   const maxOutputTokens = context?.maxOutputTokens;
-  return doNow(
+  return runNow(
     chatToMessages.translate(wire, {
       form,
       maxOutputTokens,

@@ -19,7 +19,7 @@ import { chatToResponses } from "../../src/families/chat-to-responses/index.ts";
 import { translateAlong } from "../../src/families/index.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
 import type { Translation, TranslationContext } from "../../src/families/translation.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { SseReader } from "../../src/wire/sse.ts";
 import { Wire } from "../../src/wire/wire.ts";
@@ -55,7 +55,7 @@ const plain: TranslationContext = {
 
 function translate({ request, context }: Pick<Golden, "request" | "context">) {
   const wire = Wire.ofJson(CreateChatCompletionRequestSchema, request);
-  return doNow(chatToResponses.translate(wire, { ...plain, ...context }));
+  return runNow(chatToResponses.translate(wire, { ...plain, ...context }));
 }
 
 type Events = Frames<typeof ResponseStreamEventSchema>;
@@ -104,7 +104,7 @@ describe.each(goldens)("$name", (golden) => {
   test("asks the same when the request comes typed", () => {
     const message = Wire.ofJson(CreateChatCompletionRequestSchema, golden.request).message();
     const typed = Wire.ofMessage(CreateChatCompletionRequestSchema, message);
-    const { request } = doNow(chatToResponses.translate(typed, { ...plain, ...golden.context }));
+    const { request } = runNow(chatToResponses.translate(typed, { ...plain, ...golden.context }));
     expect(request.json()).toEqual(golden.upstream);
   });
 
@@ -236,7 +236,7 @@ describe("a caller of the Messages API", () => {
   const shown = { ...hidden, summary: [{ type: "summary_text", text: "Where?" }] };
 
   const along = (request: JsonObject, context: Partial<TranslationContext> = {}) =>
-    doNow(
+    runNow(
       translateAlong(way, Wire.ofJson(CreateMessageRequestSchema, request), { ...plain, reasoningItems, ...context }),
     );
 
@@ -292,7 +292,7 @@ describe("a caller of the Messages API", () => {
     ];
     const messages = [...first.messages, { role: "assistant", content }, { role: "user", content: "And?" }];
     const wire = Wire.ofJson(CreateMessageRequestSchema, { ...first, messages });
-    const { request, dropped } = doNow(messagesToChat.translate(wire, plain));
+    const { request, dropped } = runNow(messagesToChat.translate(wire, plain));
     expect((request.json().messages as JsonObject[])[2]).toEqual({ role: "assistant", content: "Hello" });
     expect(dropped).toEqual(["messages[1].content[0]"]);
   });

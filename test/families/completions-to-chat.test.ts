@@ -13,7 +13,7 @@ import type { Form } from "../../src/call/operations.ts";
 import { asRefusal, Refusal, upstreamFailed } from "../../src/call/refusals.ts";
 import { completionsToChat } from "../../src/families/completions-to-chat/index.ts";
 import type { TranslationContext } from "../../src/families/translation.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { Wire } from "../../src/wire/wire.ts";
 
@@ -46,7 +46,7 @@ function translate(request: JsonObject, form: Form, context: Partial<Translation
     estimateTokens: () => 0,
     ...context,
   };
-  return doNow(completionsToChat.translate(Wire.ofJson(CreateCompletionRequestSchema, request), whole));
+  return runNow(completionsToChat.translate(Wire.ofJson(CreateCompletionRequestSchema, request), whole));
 }
 
 type Batches = readonly (readonly JsonObject[])[];
@@ -219,7 +219,9 @@ test("a request that came as a message is asked alike", () => {
     const wire = Wire.ofJson(CreateCompletionRequestSchema, golden.request);
     const unset = { maxOutputTokens: undefined, answerId: "7qb", now: 0, estimateTokens: () => 0 };
     const context = { form: "stream", ...unset, ...golden.context } as const;
-    const { request, dropped } = doNow(completionsToChat.translate(Wire.ofMessage(wire.desc, wire.message()), context));
+    const { request, dropped } = runNow(
+      completionsToChat.translate(Wire.ofMessage(wire.desc, wire.message()), context),
+    );
     expect(request.json(), golden.name).toEqual(golden.upstream);
     expect([...dropped].sort(), golden.name).toEqual([...golden.dropped].sort());
   }

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../src/wire/json.ts";
 import { Wire } from "../../src/wire/wire.ts";
 
@@ -30,7 +30,9 @@ function translated(messages: object[]) {
     now: 1,
     estimateTokens: () => 0,
   } as const;
-  const { request, dropped } = doNow(messagesToChat.translate(Wire.ofJson(CreateMessageRequestSchema, asked), context));
+  const { request, dropped } = runNow(
+    messagesToChat.translate(Wire.ofJson(CreateMessageRequestSchema, asked), context),
+  );
   const json = request.json() as { messages: JsonObject[]; tools: { function: { name: string } }[] };
   return { messages: json.messages, names: json.tools.map(({ function: { name } }) => name), dropped };
 }

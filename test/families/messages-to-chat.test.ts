@@ -14,7 +14,7 @@ import { Reason, Refusal, upstreamTimeout } from "../../src/call/refusals.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
 import type { Translated } from "../../src/families/translation.ts";
 import { createValidate } from "../../src/pipeline/check/validate.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { SseReader } from "../../src/wire/sse.ts";
 import { Wire } from "../../src/wire/wire.ts";
@@ -54,7 +54,7 @@ const estimateTokens = () => 20;
 function translate({ request, context }: Pick<Golden, "request" | "context">): Translated<"messages", "chat"> {
   const form = request.stream === true ? "stream" : "whole";
   const maxOutputTokens = context?.maxOutputTokens;
-  return doNow(
+  return runNow(
     messagesToChat.translate(Wire.ofJson(input, request), {
       ...{ form, maxOutputTokens, answerId: "01x", now: 1 },
       estimateTokens,
@@ -295,7 +295,7 @@ describe("asks the model for", () => {
 
     test(`${golden.name}, over RPC alike`, () => {
       const message = readMessage(input, golden.request, { lenient: false });
-      const { request, dropped } = doNow(
+      const { request, dropped } = runNow(
         messagesToChat.translate(Wire.ofMessage(input, message), {
           ...{ form: golden.request.stream === true ? "stream" : "whole", answerId: "01x", now: 1 },
           maxOutputTokens: golden.context?.maxOutputTokens,

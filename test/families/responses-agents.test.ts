@@ -6,7 +6,7 @@ import type { Frames } from "../../src/call/call.ts";
 import type { Form } from "../../src/call/operations.ts";
 import { Refusal } from "../../src/call/refusals.ts";
 import { responsesToChat } from "../../src/families/responses-to-chat/index.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../src/wire/json.ts";
 import { Wire } from "../../src/wire/wire.ts";
 
@@ -19,7 +19,7 @@ const user = { type: "message", role: "user", content: "hi" };
 function translate(request: object, form: Form = "whole", takes: object | undefined = careful) {
   const wire = Wire.ofJson(CreateResponseRequestSchema, { model: "m", input: [user], ...request } as JsonObject);
   const context = { form, maxOutputTokens: undefined, answerId: "a", now: 1, estimateTokens: () => 0 };
-  return doNow(responsesToChat.translate(wire, { ...context, ...takes }));
+  return runNow(responsesToChat.translate(wire, { ...context, ...takes }));
 }
 
 function sent(request: object, takes?: object) {
@@ -346,10 +346,10 @@ test("effort is told to a model that reasons, and named for one that does not", 
     now: 1,
     estimateTokens: () => 0,
   } as const;
-  expect(doNow(responsesToChat.translate(wire, { ...context, reasons: true })).request.json().reasoning_effort).toBe(
+  expect(runNow(responsesToChat.translate(wire, { ...context, reasons: true })).request.json().reasoning_effort).toBe(
     "high",
   );
-  const { request, dropped } = doNow(responsesToChat.translate(wire, { ...context, reasons: false }));
+  const { request, dropped } = runNow(responsesToChat.translate(wire, { ...context, reasons: false }));
   expect(request.json()).not.toHaveProperty("reasoning_effort");
   expect(dropped).toEqual(["reasoning.effort"]);
 });

@@ -18,7 +18,7 @@ import type { Form } from "../../src/call/operations.ts";
 import { Refusal, upstreamFailed } from "../../src/call/refusals.ts";
 import { responsesToChat } from "../../src/families/responses-to-chat/index.ts";
 import type { TranslationContext } from "../../src/families/translation.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { SseReader } from "../../src/wire/sse.ts";
 import { Wire } from "../../src/wire/wire.ts";
@@ -53,7 +53,7 @@ function translate(request: JsonObject, form: Form, context: Partial<Translation
     estimateTokens: () => 0,
     ...context,
   };
-  return doNow(responsesToChat.translate(Wire.ofJson(CreateResponseRequestSchema, request), whole));
+  return runNow(responsesToChat.translate(Wire.ofJson(CreateResponseRequestSchema, request), whole));
 }
 
 type Batches = readonly (readonly JsonObject[])[];
@@ -122,7 +122,7 @@ for (const golden of goldens) {
         estimateTokens: () => 0,
         ...golden.context,
       } as const;
-      const { request, dropped } = doNow(responsesToChat.translate(typed, context));
+      const { request, dropped } = runNow(responsesToChat.translate(typed, context));
       expect(request.json()).toEqual(golden.upstream);
       expect([...dropped].sort()).toEqual([...golden.dropped].sort());
     });

@@ -15,7 +15,7 @@ import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
 import type { Translation } from "../../src/families/translation.ts";
 import type { Provider } from "../../src/providers/contract.ts";
 import { createOpenAiProvider } from "../../src/providers/openai/dialect.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import { encodedOf } from "../../src/wire/encoded.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { recordingMeter, unbounded } from "../support/meter.ts";
@@ -77,7 +77,7 @@ async function outcomeOf({ translation, family, request }: Caller, bytes: string
   };
   const meter = recordingMeter();
   const asked = Wire.ofJson(operations[translation.from].input as DescMessage, request) as never;
-  const translated = doNow(
+  const translated = runNow(
     translateAlong([translation], asked, {
       ...{ form: "stream", maxOutputTokens: undefined, answerId: "1", now: 1, estimateTokens: () => 1 },
     }),

@@ -44,7 +44,7 @@ test("what was leased before the process stood still is drawn on no more", async
   const { key } = issueKey(storage.keys, { accountId, name: "test", admin: false, now });
   const holdOf = (requestId: string) =>
     shared.ledger.hold({
-      ...{ requestId, accountId, keyId: key.id, operation: "chat", model: "m", wanted: 10, least: 10, now },
+      ...{ requestId, accountId, keyId: key.id, operation: "chat", model: "m", max: 10, min: 10, now },
       ...{ isLimited: false, asOf: storage.ledger.version() },
     });
   await holdOf("first");

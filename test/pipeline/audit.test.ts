@@ -9,14 +9,14 @@ import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { SessionService, SignInResponseSchema } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { type Answer, anyRoom, type Call, type Caller, nobody } from "../../src/call/call.ts";
-import { newFacts } from "../../src/call/call-record.ts";
+import { newCallRecord } from "../../src/call/call-record.ts";
 import { invalidValue, missingField, rateLimited, signInFailed } from "../../src/call/refusals.ts";
 import { askerOf } from "../../src/commands/operator.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { accessOf } from "../../src/pipeline/admit/authorize.ts";
 import { audit } from "../../src/pipeline/check/audit.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import type { NewAct } from "../../src/storage/people/audit-events.ts";
+import type { NewAuditEvent } from "../../src/storage/people/audit-events.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { askRpc, bearer, signIn } from "../support/session.ts";
@@ -240,9 +240,9 @@ describe("the step that writes them", () => {
     request: JsonObject,
     handle: () => Promise<Answer>,
     { caller = nobody, fails = false }: { caller?: Caller; fails?: boolean } = {},
-  ): Promise<{ acts: NewAct[]; errors: unknown[]; outcome: PromiseSettledResult<Answer> }> {
-    const [acts, errors]: [NewAct[], unknown[]] = [[], []];
-    const insert = (act: NewAct) => {
+  ): Promise<{ acts: NewAuditEvent[]; errors: unknown[]; outcome: PromiseSettledResult<Answer> }> {
+    const [acts, errors]: [NewAuditEvent[], unknown[]] = [[], []];
+    const insert = (act: NewAuditEvent) => {
       if (fails) throw new Error("the disk is full");
       acts.push(act);
     };
@@ -252,7 +252,7 @@ describe("the step that writes them", () => {
     const call = {
       ...{ id: "req_1", method, caller, header: () => undefined, signal: new AbortController().signal },
       ...{ request: Wire.ofJson(method.input, request), peer: { address: "192.0.2.1", rootUrl: "" } },
-      ...{ facts: newFacts(), body: anyRoom },
+      ...{ record: newCallRecord(), body: anyRoom },
     } as Call;
     const [outcome] = await Promise.allSettled([audit(handle, [method], options)(call)]);
     return { acts, errors, outcome: outcome as PromiseSettledResult<Answer> };

@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { createCounting, guessTokens } from "../../src/pipeline/charge/count-used.ts";
-import { Leaving } from "../../src/runtime/caller-abort.ts";
+import { CallerAbort } from "../../src/runtime/caller-abort.ts";
 import { createCounter, startThread } from "../../src/tokens/counter.ts";
 import { loadTokenizer, type TextCounter } from "../../src/tokens/tokenizer.ts";
 import { Wire } from "../../src/wire/wire.ts";
@@ -15,7 +15,7 @@ const asked = (content: string) =>
 
 /** A counting, what fires its hurry, and what it could not count. */
 function countingBy(counter: TextCounter) {
-  const hurry = new Leaving();
+  const hurry = new CallerAbort();
   const errors: unknown[] = [];
   const onError = (error: unknown) => void errors.push(error);
   return { counting: createCounting({ counter, hurry, onError }), hurry, errors };
@@ -57,7 +57,7 @@ test("goes on with one of several long texts in each turn, so that a short one w
   const long = words.repeat(Math.ceil((breaths * 33_000) / words.length));
   let turns = 0;
   let isOver = false;
-  const counted = Promise.all(Array.from({ length: texts }, () => tokenizer.countAll([long], new Leaving())));
+  const counted = Promise.all(Array.from({ length: texts }, () => tokenizer.countAll([long], new CallerAbort())));
   void counted.finally(() => {
     isOver = true;
   });

@@ -14,7 +14,7 @@ import { createGuesses } from "../../src/limits/guesses.ts";
 import { createMemoryLimiter } from "../../src/limits/memory.ts";
 import { neighbourhoodOf, networkOf } from "../../src/limits/networks.ts";
 import { createKnownKeys } from "../../src/pipeline/admit/known-keys.ts";
-import { Leaving } from "../../src/runtime/caller-abort.ts";
+import { CallerAbort } from "../../src/runtime/caller-abort.ts";
 import { issueRedeemCodes } from "../../src/services/accounts/redeem-codes.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { makeUser, minutes, openBrowser, refusalOf, signedIn, stoppedClock } from "../support/sign-in.ts";
@@ -332,7 +332,7 @@ describe("a failed credential", () => {
 
   test("waits no longer than its caller", async () => {
     const guesses = createGuesses({ limiter: createMemoryLimiter(() => 0), perMinute: 100 });
-    const gone = new Leaving();
+    const gone = new CallerAbort();
     const told = Promise.all(Array.from({ length: 50 }, (_, i) => guesses.failed(home, `${i}`, gone)));
     const begunAt = performance.now();
     setImmediate(() => gone.abort());

@@ -12,19 +12,19 @@ import {
 import { CreateCompletionRequestSchema } from "../../gen/modelgateway/v1/completions_pb.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { type Answer, anyRoom, type Call, here, nobody } from "../../src/call/call.ts";
-import { newFacts } from "../../src/call/call-record.ts";
+import { newCallRecord } from "../../src/call/call-record.ts";
 import type { Form } from "../../src/call/operations.ts";
 import { invalidValue } from "../../src/call/refusals.ts";
-import { createSettle } from "../../src/pipeline/charge/capture.ts";
+import { createCapture } from "../../src/pipeline/charge/capture.ts";
 import { createCounting } from "../../src/pipeline/charge/count-used.ts";
-import { createLeadsOf } from "../../src/pipeline/complete/candidates.ts";
+import { createCandidatesFor } from "../../src/pipeline/complete/candidates.ts";
 import { createComplete } from "../../src/pipeline/complete/complete.ts";
 import { interleave } from "../../src/pipeline/complete/concurrently.ts";
 import { createSend } from "../../src/pipeline/complete/send.ts";
 import { createAnthropicProvider } from "../../src/providers/anthropic/dialect.ts";
 import type { Provider } from "../../src/providers/contract.ts";
 import { createOpenAiProvider } from "../../src/providers/openai/dialect.ts";
-import { Leaving } from "../../src/runtime/caller-abort.ts";
+import { CallerAbort } from "../../src/runtime/caller-abort.ts";
 import { createCatalog } from "../../src/targets/catalog.ts";
 import { createTargets } from "../../src/targets/targets.ts";
 import { counter } from "../../src/tokens/counter.ts";
@@ -167,10 +167,10 @@ function completeAt(upstream: Upstream) {
   const [clock, random] = [() => now, () => 0];
   const targets = createTargets({ failures: 5, openMs: 1000, retryShare: 0, clock });
   const send = createSend({ targets, attempts: 1, hedge: undefined, clock, random });
-  const settle = createSettle({ ledger, clock, onUsed: () => {}, onError: () => {} });
+  const settle = createCapture({ ledger, clock, onUsed: () => {}, onError: () => {} });
   const complete = createComplete({
-    ...{ leadsOf: createLeadsOf({ catalog, providers, targets, random }), send, ledger, settle, clock },
-    counting: createCounting({ counter, hurry: new Leaving(), onError: () => {} }),
+    ...{ leadsOf: createCandidatesFor({ catalog, providers, targets, random }), send, ledger, settle, clock },
+    counting: createCounting({ counter, hurry: new CallerAbort(), onError: () => {} }),
     priorityOf: () => 0,
   });
   return async (form: Form, request: JsonObject | Request, signal = new AbortController().signal): Promise<Answer> => {
@@ -183,7 +183,7 @@ function completeAt(upstream: Upstream) {
       request: request instanceof Wire ? request : fromJson({ model, ...request }),
       body: anyRoom,
       signal,
-      facts: newFacts(),
+      record: newCallRecord(),
     };
     return complete("completions", form, call);
   };

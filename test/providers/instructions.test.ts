@@ -7,7 +7,7 @@ import { responsesToChat } from "../../src/families/responses-to-chat/index.ts";
 import { fittingOf } from "../../src/providers/profile/fit.ts";
 import { withInstructions } from "../../src/providers/profile/instructions.ts";
 import { createProfile } from "../../src/providers/profile/profile.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../src/wire/json.ts";
 import { Wire } from "../../src/wire/wire.ts";
 
@@ -78,10 +78,10 @@ describe("what a caller says in the middle", () => {
   test("reaches a chat server of a Messages caller, and keeps its place where the server takes it", () => {
     const messages = [user("a"), system("tools: x"), { role: "assistant", content: "b" }, user("c"), system("left: 9")];
     const asked = Wire.ofJson(CreateMessageRequestSchema, { model: "m", max_tokens: 9, system: "s", messages });
-    const { request } = unknown.fit("chat", doNow(messagesToChat.translate(asked, context)).request, false);
+    const { request } = unknown.fit("chat", runNow(messagesToChat.translate(asked, context)).request, false);
     expect(roles(request)).toEqual(["system", "user", "assistant", "user"]);
     expect((request.json().messages as JsonObject[])[0]?.content).toBe("s\n\ntools: x\n\nleft: 9");
-    expect(roles(doNow(messagesToChat.translate(asked, context)).request)).toEqual([
+    expect(roles(runNow(messagesToChat.translate(asked, context)).request)).toEqual([
       "system",
       "user",
       "system",
@@ -94,7 +94,7 @@ describe("what a caller says in the middle", () => {
   test("reaches a chat server of a caller of responses", () => {
     const input = [{ role: "developer", content: "a" }, user("b"), { role: "developer", content: "c" }];
     const asked = Wire.ofJson(CreateResponseRequestSchema, { model: "m", instructions: "i", input });
-    const { request } = doNow(responsesToChat.translate(asked, context));
+    const { request } = runNow(responsesToChat.translate(asked, context));
     expect(roles(unknown.fit("chat", request, false).request)).toEqual(["system", "user"]);
     expect(roles(request)).toEqual(["system", "developer", "user", "developer"]);
   });

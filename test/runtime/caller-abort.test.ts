@@ -1,10 +1,10 @@
 /** What says that nobody waits for a call any more, as AbortSignal would. */
 import { describe, expect, test } from "vitest";
-import { abortSignalOf, Leaving } from "../../src/runtime/caller-abort.ts";
+import { abortSignalOf, CallerAbort } from "../../src/runtime/caller-abort.ts";
 
 describe("a signal", () => {
   test("calls each listener once, in their order", () => {
-    const leaving = new Leaving();
+    const leaving = new CallerAbort();
     const heard: string[] = [];
     leaving.addEventListener("abort", () => heard.push("first"));
     leaving.addEventListener("abort", () => heard.push("second"));
@@ -16,7 +16,7 @@ describe("a signal", () => {
   });
 
   test("calls no listener that was taken back", () => {
-    const leaving = new Leaving();
+    const leaving = new CallerAbort();
     const heard: string[] = [];
     const first = () => heard.push("first");
     leaving.addEventListener("abort", first);
@@ -28,7 +28,7 @@ describe("a signal", () => {
   });
 
   test("lets its listeners be taken back while they are called", () => {
-    const leaving = new Leaving();
+    const leaving = new CallerAbort();
     const heard: string[] = [];
     const once = () => {
       heard.push("once");
@@ -43,7 +43,7 @@ describe("a signal", () => {
 
 describe("for what takes nothing but an AbortSignal", () => {
   test("it is one that fires when it does", () => {
-    const leaving = new Leaving();
+    const leaving = new CallerAbort();
     const signal = abortSignalOf(leaving);
     expect(signal.aborted).toBe(false);
     leaving.abort();
@@ -51,7 +51,7 @@ describe("for what takes nothing but an AbortSignal", () => {
   });
 
   test("it is one that has fired where it has", () => {
-    const leaving = new Leaving();
+    const leaving = new CallerAbort();
     leaving.abort();
     expect(abortSignalOf(leaving).aborted).toBe(true);
   });

@@ -20,7 +20,7 @@ import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
 import { responsesToChat } from "../../src/families/responses-to-chat/index.ts";
 import { relayResponses } from "../../src/families/responses-to-responses/index.ts";
 import type { Translation } from "../../src/families/translation.ts";
-import type { Work } from "../../src/runtime/cooperative.ts";
+import type { CooperativeTask } from "../../src/runtime/cooperative.ts";
 import { isSureOfLong } from "../../src/wire/check/long-check.ts";
 import { checkRawInTurns, readLong } from "../../src/wire/json.ts";
 import { join } from "../../src/wire/long/join.ts";
@@ -32,7 +32,10 @@ import { writeLongMessage } from "../../src/wire/long/write-long.ts";
 import { Wire } from "../../src/wire/wire.ts";
 
 /** Returns the most that was counted between two turns, and all that was. */
-function longestTurn(work: Work<unknown>, counted: () => number): { readonly most: number; readonly all: number } {
+function longestTurn(
+  work: CooperativeTask<unknown>,
+  counted: () => number,
+): { readonly most: number; readonly all: number } {
   let most = 0;
   for (let before = counted(); ; before = counted()) {
     const { done } = work.next();
@@ -194,6 +197,6 @@ describe("read and written in turns are", () => {
   });
 });
 
-function* turnsOf(work: Work<unknown>): Generator<number> {
+function* turnsOf(work: CooperativeTask<unknown>): Generator<number> {
   for (let turn = 0; !work.next().done; turn++) yield turn;
 }

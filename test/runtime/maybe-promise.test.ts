@@ -1,6 +1,13 @@
 /** What is there or will be: who waits is told at once, in order, and of every failure. */
 import { describe, expect, test } from "vitest";
-import { following, isLater, Later, orElse, type Soon, whenThere } from "../../src/runtime/maybe-promise.ts";
+import {
+  catchError,
+  Deferred,
+  isPromise,
+  type MaybePromise,
+  then,
+  thenOrCatch,
+} from "../../src/runtime/maybe-promise.ts";
 
 const failing = (words: string) => () => {
   throw new Error(words);
@@ -8,97 +15,97 @@ const failing = (words: string) => () => {
 
 describe("what will be there", () => {
   test("is handed on by plain calls, through every hand, before whoever says so goes on", () => {
-    const later = new Later<number>();
+    const later = new Deferred<number>();
     const seen: string[] = [];
     later.then((value) => value + 1).then((value) => seen.push(`first ${value}`));
     later.then((value) => seen.push(`second ${value}`));
-    later.come(1);
+    later.resolve(1);
     expect(seen).toEqual(["first 2", "second 1"]);
   });
 
   test("is there for who comes too late, and only the first word counts", () => {
-    const later = new Later<string>();
-    later.come("this");
-    later.come("that");
-    later.fail(new Error("neither"));
+    const later = new Deferred<string>();
+    later.resolve("this");
+    later.resolve("that");
+    later.reject(new Error("neither"));
     const seen: unknown[] = [];
     later.then((value) => seen.push(value));
     expect(seen).toEqual(["this"]);
   });
 
   test("fails for all behind it until one knows better", () => {
-    const later = new Later<string>();
+    const later = new Deferred<string>();
     const seen: unknown[] = [];
     const known = later.then(() => seen.push("never")).then(undefined, (error) => (error as Error).message);
     known.then((words) => seen.push(words));
-    later.fail(new Error("broken"));
+    later.reject(new Error("broken"));
     expect(seen).toEqual(["broken"]);
   });
 
   test("tells the next, and nobody else, what a hand throws", () => {
-    const later = new Later<string>();
+    const later = new Deferred<string>();
     const seen: unknown[] = [];
     later.then(failing("dropped")).then(undefined, (error) => seen.push((error as Error).message));
     later.then((value) => seen.push(value));
-    expect(() => later.come("well")).not.toThrow();
+    expect(() => later.resolve("well")).not.toThrow();
     expect(seen).toEqual(["dropped", "well"]);
   });
 
   test("waits for a hand that has to wait itself, for another or for a promise", async () => {
-    const [later, further] = [new Later<number>(), new Later<number>()];
+    const [later, further] = [new Deferred<number>(), new Deferred<number>()];
     const both = later.then(() => further).then(async (value) => value * 2);
-    later.come(1);
-    further.come(21);
+    later.resolve(1);
+    further.resolve(21);
     expect(await both).toBe(42);
     const failed = later.then(() => Promise.reject(new Error("late")));
     await expect((async () => failed)()).rejects.toThrow("late");
   });
 
   test("is waited for by async functions, and found among promises", async () => {
-    const later = new Later<string>();
-    setImmediate(() => later.come("now"));
+    const later = new Deferred<string>();
+    setImmediate(() => later.resolve("now"));
     expect(await Promise.all([later, "there"])).toEqual(["now", "there"]);
-    expect([isLater(later), isLater(Promise.resolve()), isLater("there")]).toEqual([true, true, false]);
+    expect([isPromise(later), isPromise(Promise.resolve()), isPromise("there")]).toEqual([true, true, false]);
   });
 });
 
 describe("who goes on", () => {
-  const ways: readonly (readonly [string, (work: () => string) => Soon<string>])[] = [
+  const ways: readonly (readonly [string, (work: () => string) => MaybePromise<string>])[] = [
     ["now", (work) => work()],
     ["soon", (work) => comes(work)],
     ["by a promise", async (work) => work()],
   ];
 
-  function comes(work: () => string): Later<string> {
-    const later = new Later<string>();
+  function comes(work: () => string): Deferred<string> {
+    const later = new Deferred<string>();
     const made = later.then(work);
-    setImmediate(() => later.come(""));
+    setImmediate(() => later.resolve(""));
     return made;
   }
 
   for (const [name, way] of ways) {
     test(`does so with what is there ${name}`, async () => {
       expect(
-        await whenThere(
+        await then(
           way(() => "a"),
           (value) => `${value}b`,
         ),
       ).toBe("ab");
       expect(
-        await following(
+        await thenOrCatch(
           () => way(() => "a"),
           (value) => `${value}b`,
           String,
         ),
       ).toBe("ab");
-      expect(await orElse(() => way(() => "a"), String)).toBe("a");
+      expect(await catchError(() => way(() => "a"), String)).toBe("a");
     });
 
     test(`and with what it fails by ${name}, but not with what going on fails by`, async () => {
       const broken = () => way(failing("broken"));
-      expect(await following(broken, () => "never", String)).toBe("Error: broken");
-      expect(await orElse(broken, String)).toBe("Error: broken");
-      const thrown = async () => following(() => way(() => "a"), failing("further"), String);
+      expect(await thenOrCatch(broken, () => "never", String)).toBe("Error: broken");
+      expect(await catchError(broken, String)).toBe("Error: broken");
+      const thrown = async () => thenOrCatch(() => way(() => "a"), failing("further"), String);
       await expect(thrown()).rejects.toThrow("further");
     });
   }

@@ -1,11 +1,11 @@
 /** What comes bit by bit is handed on one at a time, and whoever takes no more is not pushed. */
 import { deepStrictEqual, rejects, strictEqual } from "node:assert";
 import { describe, test } from "vitest";
-import { each, ending, flow, noMore } from "../../src/runtime/push-stream.ts";
+import { forEach, onEnd, pushStream, stopPulling } from "../../src/runtime/push-stream.ts";
 
 /** Hands over 1, 2, 3, and notes what it does, and how it ends. */
 function counting(notes: string[], failure?: Error) {
-  return flow<number>(async (take) => {
+  return pushStream<number>(async (take) => {
     try {
       for (const item of [1, 2, 3]) {
         notes.push(`has ${item}`);
@@ -13,7 +13,7 @@ function counting(notes: string[], failure?: Error) {
       }
       if (failure) throw failure;
     } catch (error) {
-      notes.push(error === noMore ? "was left" : "failed");
+      notes.push(error === stopPulling ? "was left" : "failed");
       throw error;
     } finally {
       notes.push("is over");
@@ -23,9 +23,9 @@ function counting(notes: string[], failure?: Error) {
 
 /** As a step on the way does it. */
 const passedOn = (items: AsyncIterable<number>, notes: string[]) =>
-  flow<number>(async (take) => {
-    await each(items, take).catch((error: unknown) => {
-      notes.push(error === noMore ? "passes on a leaving" : "passes on a failure");
+  pushStream<number>(async (take) => {
+    await forEach(items, take).catch((error: unknown) => {
+      notes.push(error === stopPulling ? "passes on a leaving" : "passes on a failure");
       throw error;
     });
   });
@@ -43,7 +43,7 @@ const failure = new Error("no more");
 describe("a flow", () => {
   test("hands over the next item when the one before has been taken", async () => {
     const notes: string[] = [];
-    await each(passedOn(counting(notes), notes), async (item) => {
+    await forEach(passedOn(counting(notes), notes), async (item) => {
       await Promise.resolve();
       notes.push(`took ${item}`);
     });
@@ -53,7 +53,7 @@ describe("a flow", () => {
   test("tells its failure to all, after what came before it", async () => {
     const notes: string[] = [];
     const seen: number[] = [];
-    const taking = each(passedOn(counting(notes, failure), notes), (item) => {
+    const taking = forEach(passedOn(counting(notes, failure), notes), (item) => {
       seen.push(item);
       return undefined;
     });
@@ -68,7 +68,7 @@ describe("a flow", () => {
   ] as const) {
     test(`is left by a taker that ${how}, whose failure is none of those before it`, async () => {
       const notes: string[] = [];
-      await rejects(each(passedOn(counting(notes), notes), thrower), failure);
+      await rejects(forEach(passedOn(counting(notes), notes), thrower), failure);
       deepStrictEqual(notes, ["has 1", "was left", "is over", "passes on a leaving"]);
     });
   }
@@ -76,15 +76,15 @@ describe("a flow", () => {
   test("may be watched, and tells once how it ended: with nothing where nobody took more", async () => {
     const notes: unknown[] = [];
     const watched = (failure?: Error) =>
-      ending(
+      onEnd(
         counting([], failure),
         (failure) => notes.push("ended", failure),
         (item) => notes.push(item),
       );
     const take = () => undefined;
-    await each(watched(), take);
-    await rejects(each(watched(failure), take), failure);
-    await rejects(each(watched(), fail), failure);
+    await forEach(watched(), take);
+    await rejects(forEach(watched(failure), take), failure);
+    await rejects(forEach(watched(), fail), failure);
     for await (const _ of watched()) break;
     const all = [1, 2, 3, "ended"];
     deepStrictEqual(notes, [
@@ -117,12 +117,12 @@ describe("a flow", () => {
   test("can be made of any iterable, which is left where nobody takes more", async () => {
     const notes: string[] = [];
     let sum = 0;
-    await each(passedOn(generated(notes), notes), (item) => {
+    await forEach(passedOn(generated(notes), notes), (item) => {
       sum += item;
       return undefined;
     });
     strictEqual(sum, 6);
-    await rejects(each(passedOn(generated(notes), notes), fail), failure);
+    await rejects(forEach(passedOn(generated(notes), notes), fail), failure);
     deepStrictEqual(notes, ["is over", "is over", "passes on a leaving"]);
   });
 });

@@ -3,16 +3,16 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Placed, Present } from "../../src/runtime/slot-set.ts";
+import { SlotSet, type Slotted } from "../../src/runtime/slot-set.ts";
 
-interface Member extends Placed {
+interface Member extends Slotted {
   readonly name: number;
 }
 
 test("are those who were added and have not left, whatever others did", () => {
   fc.assert(
     fc.property(fc.array(fc.record({ name: fc.nat(9), isAdded: fc.boolean() }), { maxLength: 60 }), (steps) => {
-      const present = new Present<Member>();
+      const present = new SlotSet<Member>();
       const expected = new Set<Member>();
       const members = Array.from({ length: 10 }, (_, name): Member => ({ name }));
       for (const { name, isAdded } of steps) {
@@ -29,9 +29,9 @@ test("are those who were added and have not left, whatever others did", () => {
 });
 
 test("one who was never added is not there, nor where another is", () => {
-  const present = new Present<Member>();
+  const present = new SlotSet<Member>();
   present.add({ name: 1 });
-  const stranger: Member = { name: 2, place: 0 };
+  const stranger: Member = { name: 2, slot: 0 };
   expect([present.has(stranger), present.delete(stranger), present.delete({ name: 3 })]).toEqual([false, false, false]);
   expect(present.all()).toEqual([{ name: 1, place: 0 }]);
 });
@@ -40,7 +40,7 @@ test("those who have left are no burden to the collector, whenever they came", (
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const oldBytes = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === "old_space")?.space_used_size;
-  const present = new Present<Member & { readonly load: number[] }>();
+  const present = new SlotSet<Member & { readonly load: number[] }>();
   const few = 32;
   const there = Array.from({ length: few }, () => ({ name: 0, load: [0] }));
   for (const one of there) present.add(one);

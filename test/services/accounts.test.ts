@@ -75,7 +75,7 @@ describe("an account", () => {
     );
     bank.charge(account, { id: "req_1", key_id: "key_1", cost: 8_000_000 });
     const hold = { requestId: "req_2", node: "n", accountId: account, keyId: "key_1", operation: "chat", model: "m" };
-    const wish = { wanted: 3_000_000, least: 3_000_000, now: bank.now(), expiresAt: bank.now() + 1 };
+    const wish = { max: 3_000_000, min: 3_000_000, now: bank.now(), expiresAt: bank.now() + 1 };
     expect(bank.storage.ledger.hold({ ...hold, ...wish }).kind).toBe("held");
     const refusal = await bank.refused("recordEntry", { account, kind: "refund", amount: "4.000001" });
     expect(refusal).toMatchObject({ reason: Reason.CONFLICT, status: 409 });

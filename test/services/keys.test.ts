@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { ReasonSchema } from "../../gen/modelgateway/v1/errors_pb.ts";
 import { KeyService } from "../../gen/modelgateway/v1/keys_pb.ts";
 import { type Answer, anyRoom, type Call, type Caller, here, nobody } from "../../src/call/call.ts";
-import { newFacts } from "../../src/call/call-record.ts";
+import { newCallRecord } from "../../src/call/call-record.ts";
 import { asRefusal, Reason } from "../../src/call/refusals.ts";
 import { defaultTiers } from "../../src/call/tiers.ts";
 import { readForm } from "../../src/doors/body/form.ts";
@@ -101,7 +101,7 @@ async function send(caller: Caller, rpc: Rpc | "describeKey", body: Body, header
       request,
       body: anyRoom,
       signal,
-      facts: newFacts(),
+      record: newCallRecord(),
     };
     const answer = await (service[rpc] as (call: Call) => Promise<Answer>)(call);
     if (answer.kind !== "whole") throw new Error("a stream");
@@ -275,7 +275,7 @@ describe("a credit limit", () => {
       storage.ledger.transact(() =>
         storage.ledger.hold({
           ...{ requestId, node: "n", accountId: caller.accountId, keyId: key.id, operation: "chat", model: "small" },
-          ...{ wanted, least: wanted, now: time, expiresAt: time + 1000 },
+          ...{ max: wanted, min: wanted, now: time, expiresAt: time + 1000 },
         }),
       );
     expect(hold("req_a", 1_250_000)).toMatchObject({ kind: "held" });

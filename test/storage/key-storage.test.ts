@@ -194,7 +194,7 @@ describe("a change", () => {
     storage.accounts.update("acc_1", { postpaid: 1 });
     const holds = `
       const call = { node: "n", accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
-      const amounts = { wanted: 1, least: 1, now: 1, expiresAt: 2 };
+      const amounts = { max: 1, min: 1, now: 1, expiresAt: 2 };
       const hold = (requestId) => storage.ledger.transact(() => storage.ledger.hold({ requestId, ...call, ...amounts }));
       let held = 0;
       while (hold("req_" + held).kind === "held") held++;

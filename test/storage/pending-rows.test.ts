@@ -70,9 +70,7 @@ test("a call that is known already has what it held freed at once, and adds noth
   post(t, [{ ...ended(t, "req_twice", 3, 5), isLimited: false }]);
   const names = { accountId: "acc_1", keyId: keyOf(3), operation: "chat", model: "m" };
   const times = { now: t.now(), expiresAt: t.now() + 90_000 };
-  t.store.transact(() =>
-    t.store.hold({ requestId: "req_twice", ...names, wanted: 7, least: 7, node: "nod_1", ...times }),
-  );
+  t.store.transact(() => t.store.hold({ requestId: "req_twice", ...names, max: 7, min: 7, node: "nod_1", ...times }));
   expect(rowOf(t, 3)).toEqual({ spent: 5, held: 7 });
   const again = { ...ended(t, "req_twice", 3, 5), isHeld: true, isLimited: false };
   post(t, [again, ...others(t)]);

@@ -22,7 +22,7 @@ beforeEach(async () => {
   bank.charge("acc_1", { id: "req_3", key_id: "key_1", cost: 0, outcome: 2 });
   const names = { node: "n", accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
   const now = bank.now();
-  bank.storage.ledger.hold({ requestId: "req_4", ...names, wanted: 9, least: 9, now, expiresAt: now + 1 });
+  bank.storage.ledger.hold({ requestId: "req_4", ...names, max: 9, min: 9, now, expiresAt: now + 1 });
 });
 
 afterEach(() => bank.close());

@@ -8,7 +8,7 @@ import { newId } from "../../src/runtime/ids.ts";
 import type { Request } from "../../src/storage/calls/requests.ts";
 import type { RequestFilter } from "../../src/storage/calls/requests-query.ts";
 import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
-import type { Settlement } from "../../src/storage/money/ledger.ts";
+import type { Capture } from "../../src/storage/money/ledger.ts";
 import { type Bank, openBank } from "../support/money.ts";
 
 const hourMs = 3_600_000;
@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 afterEach(() => bank.close());
 
-const charge = (account: string, cameAt: number, call: Partial<Settlement> & { readonly key_id: string }) =>
+const charge = (account: string, cameAt: number, call: Partial<Capture> & { readonly key_id: string }) =>
   bank.charge(account, { id: newId("req", cameAt), created_at: cameAt, cost: 1, ...call });
 
 async function found(filter: Partial<RequestFilter>, limit: number): Promise<Request[]> {
@@ -125,7 +125,7 @@ test("a call that was lost is found by its key, and counts for no sum", async ()
   const names = { node: "n", accountId: "acc_1", keyId: "key_1", operation: "chat", model: "lost" };
   const now = begun + 5 * hourMs;
   const requestId = newId("req", now);
-  bank.storage.ledger.hold({ requestId, ...names, wanted: 9, least: 9, now, expiresAt: now + 1 });
+  bank.storage.ledger.hold({ requestId, ...names, max: 9, min: 9, now, expiresAt: now + 1 });
   bank.storage.ledger.transact(() => bank.storage.ledger.lapse(now + 2));
   expect(await found({ keyId: "key_1", model: "lost" }, 5)).toMatchObject([{ id: requestId, outcome: 5 }]);
   const span = { from: begun, to: begun + 24 * hourMs, bucketMs: hourMs, byKey: false, byModel: true, limit: 9 };

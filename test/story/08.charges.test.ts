@@ -17,7 +17,7 @@ import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Config } from "../../src/config/config.ts";
 import { createCounting } from "../../src/pipeline/charge/count-used.ts";
-import { Leaving } from "../../src/runtime/caller-abort.ts";
+import { CallerAbort } from "../../src/runtime/caller-abort.ts";
 import { formatDecimal } from "../../src/runtime/decimal.ts";
 import { noteFiles } from "../../src/storage/journal/segments.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
@@ -274,7 +274,7 @@ async function countedHere(): Promise<{ input: number; output: number }> {
   const onError = (error: unknown) => {
     throw error;
   };
-  const counting = createCounting({ counter: await loadTokenizer(), hurry: new Leaving(), onError });
+  const counting = createCounting({ counter: await loadTokenizer(), hurry: new CallerAbort(), onError });
   return { input: await counting.input("chat", asked), output: await counting.output(said) };
 }
 
@@ -610,7 +610,7 @@ describe("embeddings: by the token of input", () => {
   test("counted where none is told, marked estimated", async () => {
     upstream.script = (exchange) => exchange.json(200, { object: "list", model: "v", data });
     const { payer, atEnd } = await ask(asked);
-    const input = await (await loadTokenizer()).countAll(texts, new Leaving());
+    const input = await (await loadTokenizer()).countAll(texts, new CallerAbort());
     expectBooks(payer, atEnd, { input, estimated: true, cost: input * cost.input });
   });
 });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ChatCompletionChunkSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Config, ModelConfig, UpstreamConfig } from "../../src/config/config.ts";
-import { holdHead } from "../../src/pipeline/attempt/first-content-gate.ts";
+import { firstContentGate } from "../../src/pipeline/attempt/first-content-gate.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import {
@@ -219,7 +219,7 @@ describe("where a model has another target", () => {
       await more;
       yield batch;
     }
-    const held = holdHead({ kind: "stream", frames: frames() }, () => false);
+    const held = firstContentGate({ kind: "stream", frames: frames() }, () => false);
     await vi.advanceTimersByTimeAsync(9_999);
     expect(await Promise.race([held, "held"])).toBe("held");
     await vi.advanceTimersByTimeAsync(1);
@@ -237,7 +237,7 @@ describe("where a model has another target", () => {
     async function* frames() {
       for (; ; asked++) yield batch;
     }
-    const { kind } = await holdHead({ kind: "stream", frames: frames() }, () => asked > 100);
+    const { kind } = await firstContentGate({ kind: "stream", frames: frames() }, () => asked > 100);
     expect([kind, asked]).toEqual(["stream", 10]);
   });
 

@@ -39,7 +39,7 @@ describe("a gateway", () => {
     const dead = createLedger({ store: stage.storage.ledger, clock, onError: () => {} });
     const [{ id: keyId = "", account_id: accountId = "" } = {}] = stage.storage.keys.list();
     const call = { requestId: "req_1", accountId, keyId, isLimited: false, operation: "chat", model: "over-chat" };
-    await dead.hold({ ...call, wanted: 5, least: 5, now: clock() });
+    await dead.hold({ ...call, max: 5, min: 5, now: clock() });
     await dead.close();
     expect(heldFaults(stage.engine)).not.toEqual([]);
     const { gateway, rootUrl } = await startHere();

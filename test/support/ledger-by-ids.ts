@@ -8,15 +8,15 @@ import {
   type Reserved,
   type Settlement,
 } from "../../src/ledger/ledger.ts";
-import { type Soon, whenThere } from "../../src/runtime/maybe-promise.ts";
+import { type MaybePromise, then } from "../../src/runtime/maybe-promise.ts";
 import type { Held } from "../../src/storage/money/ledger.ts";
 
 export interface LedgerByIds extends Omit<Ledger, "hold" | "free" | "settle"> {
   /** What calls have that have it in hand. */
   readonly inHand: Ledger;
-  hold(wish: Wish): Soon<Held>;
+  hold(wish: Wish): MaybePromise<Held>;
   free(requestId: string): Promise<void>;
-  settle(settlement: Settlement): ReturnType<Ledger["settle"]>;
+  settle(settlement: Settlement): ReturnType<Ledger["capture"]>;
 }
 
 export function createLedger(options: LedgerOptions): LedgerByIds {
@@ -26,16 +26,16 @@ export function createLedger(options: LedgerOptions): LedgerByIds {
     ...ledger,
     inHand: ledger,
     hold: (wish) =>
-      whenThere(ledger.hold(wish), (held): Held => {
+      then(ledger.hold(wish), (held): Held => {
         if (held.kind === "short") return held;
         reserved.set(wish.requestId, held);
         return { kind: "held", amount: held.amount };
       }),
     async free(requestId) {
       const held = reserved.get(requestId);
-      if (held) await ledger.free(held);
+      if (held) await ledger.release(held);
     },
     // Also what is settled already: to settle again is safe.
-    settle: (settlement) => ledger.settle(settlement, reserved.get(settlement.id)),
+    settle: (settlement) => ledger.capture(settlement, reserved.get(settlement.id)),
   };
 }

@@ -111,14 +111,14 @@ export function mergeAll({ store }: TestLedger): void {
 }
 
 /** What a call of the test's account asks to be held. */
-export function wish(requestId: string, wanted: number, least: number, now: number) {
+export function wish(requestId: string, max: number, min: number, now: number) {
   const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
-  return { requestId, ...names, isLimited: true, wanted, least, now };
+  return { requestId, ...names, isLimited: true, max, min, now };
 }
 
 /** The same for a key without a limit. */
-export function unlimited(requestId: string, wanted: number, now: number) {
-  return { ...wish(requestId, wanted, wanted, now), isLimited: false };
+export function unlimited(requestId: string, max: number, now: number) {
+  return { ...wish(requestId, max, max, now), isLimited: false };
 }
 
 /** Has another process look at a database whose own was killed, when what that held has lapsed. */

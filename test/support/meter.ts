@@ -5,7 +5,7 @@
  *   …ask the provider…
  *   expect(meter.kept).toEqual({ used: { input: 9, … }, text: "Hello", hasGivenUp: false, hasEnded: true });
  */
-import type { AttemptFacts } from "../../src/call/call-record.ts";
+import type { AttemptRecord } from "../../src/call/call-record.ts";
 import type { Usage } from "../../src/call/usage.ts";
 import type { Attempt, Meter } from "../../src/providers/contract.ts";
 
@@ -45,6 +45,6 @@ export function unbounded(): Pick<Attempt, "traceHeaders" | "timeouts" | "priori
 }
 
 /** The facts of an attempt of which nothing is known yet. */
-export function attemptFacts(): AttemptFacts {
+export function attemptFacts(): AttemptRecord {
   return { upstream: "far", kind: "openai", model: "m", modelId: "m", begunAt: 0, sentAt: 0, queuedMs: 0, waitedMs: 0 };
 }

@@ -25,7 +25,7 @@ export type MoneyCommand = AsyncCommand<MoneyModel, RealMoney>;
 
 /** One step of a turn. Which call is settled is told by a number, since none is known while steps are made up. */
 type Step =
-  | { readonly kind: "hold"; readonly process: 0 | 1; readonly wanted: number; readonly least: number }
+  | { readonly kind: "hold"; readonly process: 0 | 1; readonly max: number; readonly min: number }
   | { readonly kind: "settle"; readonly which: number; readonly percent: number };
 
 const process = fc.constantFrom(0 as const, 1 as const);
@@ -37,8 +37,8 @@ const amount = fc.oneof(
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc
-    .record({ kind: fc.constant("hold" as const), process, wanted: small, share: fc.integer({ min: 0, max: 100 }) })
-    .map(({ share, ...hold }) => ({ ...hold, least: Math.max(1, Math.floor((hold.wanted * share) / 100)) })),
+    .record({ kind: fc.constant("hold" as const), process, max: small, share: fc.integer({ min: 0, max: 100 }) })
+    .map(({ share, ...hold }) => ({ ...hold, min: Math.max(1, Math.floor((hold.max * share) / 100)) })),
   fc.record({
     kind: fc.constant("settle" as const),
     which: fc.nat(),

@@ -2,7 +2,7 @@
  * What should come of a sequence of money's steps, in a few lines of arithmetic: the model that the ledger is held
  * against. One account, one key; every number in millionths of the unit.
  */
-import type { Charged, Held } from "../../src/storage/money/ledger.ts";
+import type { Captured, Held } from "../../src/storage/money/ledger.ts";
 
 /** A call, from its hold on. */
 export interface ModelCall {
@@ -52,22 +52,22 @@ export function leftOfLimit(model: MoneyModel): number {
 export interface ModelHold {
   readonly id: string;
   readonly process: number;
-  readonly wanted: number;
-  readonly least: number;
+  readonly max: number;
+  readonly min: number;
   readonly holdMs: number;
 }
 
-export function modelHold(model: MoneyModel, { id, process, wanted, least, holdMs }: ModelHold): Held {
+export function modelHold(model: MoneyModel, { id, process, max, min, holdMs }: ModelHold): Held {
   const ofBalance = leftOfBalance(model);
   const ofLimit = leftOfLimit(model);
   const available = Math.max(0, Math.min(ofBalance, ofLimit));
-  const amount = Math.min(wanted, available);
-  if (amount < least) return { kind: "short", of: ofLimit < ofBalance ? "limit" : "balance", available };
+  const amount = Math.min(max, available);
+  if (amount < min) return { kind: "short", of: ofLimit < ofBalance ? "limit" : "balance", available };
   model.calls.push({ id, process, amount, expiresAt: model.now + holdMs, state: "held" });
   return { kind: "held", amount };
 }
 
-export function modelSettle(model: MoneyModel, call: ModelCall, cost: number): Charged | undefined {
+export function modelSettle(model: MoneyModel, call: ModelCall, cost: number): Captured | undefined {
   if (call.state === "settled") return undefined;
   const released = call.state === "held" ? call.amount : 0;
   const left = Math.max(0, Math.min(leftOfBalance(model), leftOfLimit(model)));

@@ -5,7 +5,7 @@ import { AccountService } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { type Answer, anyRoom, type Call, type Caller, here, nobody, operatorCaller } from "../../src/call/call.ts";
-import { newFacts } from "../../src/call/call-record.ts";
+import { newCallRecord } from "../../src/call/call-record.ts";
 import { asRefusal, type Refusal } from "../../src/call/refusals.ts";
 import { defaultTiers } from "../../src/call/tiers.ts";
 import { loadConfig } from "../../src/config/config.ts";
@@ -15,7 +15,7 @@ import { createValidate } from "../../src/pipeline/check/validate.ts";
 import { accountService } from "../../src/services/accounts/accounts.ts";
 import { operatorService } from "../../src/services/operator/operator.ts";
 import { usageService } from "../../src/services/usage/usage.ts";
-import type { Settlement } from "../../src/storage/money/ledger.ts";
+import type { Capture } from "../../src/storage/money/ledger.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { createCatalog } from "../../src/targets/catalog.ts";
 import { Wire } from "../../src/wire/wire.ts";
@@ -37,7 +37,7 @@ export interface Bank {
     request?: JsonObject,
   ): Promise<{ text: string; pieces: number; contentType: string | undefined }>;
   /** Makes a key, and charges a call to it. */
-  charge(account: string, call: Partial<Settlement> & { readonly id: string; readonly key_id: string }): void;
+  charge(account: string, call: Partial<Capture> & { readonly id: string; readonly key_id: string }): void;
   /** Changes the database behind everybody's back. */
   tamper(sql: string): void;
   close(): Promise<void>;
@@ -71,7 +71,7 @@ export async function openBank(): Promise<Bank> {
       request,
       body: anyRoom,
       signal: new AbortController().signal,
-      facts: newFacts(),
+      record: newCallRecord(),
     };
     return (implementations[name] as (call: Call) => Promise<Answer>)(call);
   }

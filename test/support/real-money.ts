@@ -114,8 +114,8 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
 }
 
 /** What a call asks to be held. */
-export function wished(requestId: string, { wanted, least }: { wanted: number; least: number }, now: number) {
-  return { requestId, accountId, keyId, isLimited: true, operation: "chat", model: "m", wanted, least, now };
+export function wished(requestId: string, { max, min }: { max: number; min: number }, now: number) {
+  return { requestId, accountId, keyId, isLimited: true, operation: "chat", model: "m", max, min, now };
 }
 
 /** A call that is over. */

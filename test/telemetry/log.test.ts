@@ -5,9 +5,9 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { here, nobody } from "../../src/call/call.ts";
-import type { Facts } from "../../src/call/call-record.ts";
+import type { CallRecord } from "../../src/call/call-record.ts";
 import { upstreamFailed } from "../../src/call/refusals.ts";
-import type { Ended } from "../../src/pipeline/observe.ts";
+import type { EndedCall } from "../../src/pipeline/observe.ts";
 import { createCallLog } from "../../src/telemetry/log.ts";
 import { chatStatus } from "../support/command.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
@@ -336,13 +336,17 @@ test("an error of the gateway's own, with its cause in the log and not in the an
 });
 
 /** A call, answered at the second attempt where it was not refused. */
-function callWith(refusal: Ended["refusal"], more: Partial<Ended> = {}, facts: Partial<Facts> = {}): Ended {
+function callWith(
+  refusal: EndedCall["refusal"],
+  more: Partial<EndedCall> = {},
+  facts: Partial<CallRecord> = {},
+): EndedCall {
   const attempt = { kind: "openai", model: "far", modelId: "near", begunAt: 0, sentAt: 0, queuedMs: 0, waitedMs: 4.2 };
   const failure = 'it said "no",\n\tand \\ and \u0001 and \u2028 and ß and 🙂';
   return {
     arrival: { id: "req_1", method: InferenceService.method.createChatCompletion, header: () => undefined, peer: here },
     caller: { ...nobody, accountId: "acc_1", keyId: "key_1" },
-    facts: {
+    record: {
       ...{ operation: "chat", form: "whole", model: "near", firstByteMs: 4.6, ownMs: 0.412_345, cost: 12, waived: 0 },
       attempts: [
         { ...attempt, upstream: 'one "quoted"', failure },
@@ -357,16 +361,16 @@ function callWith(refusal: Ended["refusal"], more: Partial<Ended> = {}, facts: P
 }
 
 const odd = `${"long ".repeat(30)}"and"\n\u0000 odd: ü\u2028🙂`;
-const { attempts: _two, ...ofNoAttempt } = callWith(undefined).facts;
+const { attempts: _two, ...ofNoAttempt } = callWith(undefined).record;
 
-const written: (readonly [name: string, call: Ended])[] = [
+const written: (readonly [name: string, call: EndedCall])[] = [
   ["an answered call", callWith(undefined)],
   ["a failed one", callWith(upstreamFailed("it broke", new Error(odd)))],
   ["a failed one, in short", callWith(upstreamFailed("it broke", new Error('C:\\ "x" ü🙂')))],
   ["a failed one, without words", callWith(upstreamFailed("it broke", ""))],
   ["one of an odd model", callWith(undefined, {}, { model: '\\"near"/ü\ud800', waived: 7, replayed: "cache" })],
   ["one that no upstream was asked for", callWith(undefined, {}, { ...ofNoAttempt, attempts: [] })],
-  ["one of no model and nobody", callWith(undefined, { caller: undefined, facts: { attempts: [] }, endedAt: -3 })],
+  ["one of no model and nobody", callWith(undefined, { caller: undefined, record: { attempts: [] }, endedAt: -3 })],
   ...[0, 0.004, 0.1, 0.295, 3, 12.996, 99.999, 123_456.7].map(
     (ownMs) => [`one of ${ownMs} ms`, callWith(undefined, {}, { ownMs })] as const,
   ),
@@ -389,9 +393,9 @@ test.each(written)("the line of %s is byte for byte the one that pino writes", (
     } = JSON.parse(lines[0] ?? "");
     log.info(own, msg);
     expect(own).toMatchObject({ request_id: "req_1", status: call.refusal ? 502 : 200 });
-    const { ownMs } = call.facts;
+    const { ownMs } = call.record;
     expect(own.own_ms).toBe(ownMs === undefined ? undefined : Math.round(ownMs * 100) / 100);
-    expect(own.model).toBe(call.facts.model);
+    expect(own.model).toBe(call.record.model);
     expect(lines[0]).toBe(lines[1]);
   } finally {
     vi.useRealTimers();

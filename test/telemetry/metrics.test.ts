@@ -13,11 +13,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { here, nobody } from "../../src/call/call.ts";
-import type { AttemptFacts, Facts } from "../../src/call/call-record.ts";
+import type { AttemptRecord, CallRecord } from "../../src/call/call-record.ts";
 import { cancelled } from "../../src/call/refusals.ts";
 import type { Config, ModelConfig, UpstreamConfig } from "../../src/config/config.ts";
 import { nothingOpen } from "../../src/doors/listener/connections.ts";
-import type { Ended } from "../../src/pipeline/observe.ts";
+import type { EndedCall } from "../../src/pipeline/observe.ts";
 import { registerGauges } from "../../src/telemetry/gauges.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { createCounter, createHistogram } from "../../src/telemetry/series.ts";
@@ -270,15 +270,15 @@ test("nothing that callers invent makes a series: models, keys, paths, headers",
 }, 60_000);
 
 describe("without a gateway", () => {
-  const attempt: AttemptFacts = {
+  const attempt: AttemptRecord = {
     ...{ upstream: "u", kind: "openai", model: "far", modelId: "m", begunAt: 0, sentAt: 0, queuedMs: 0, waitedMs: 0 },
     ...{ firstByteMs: 10, endedAt: 20 },
   };
   const used = { input: 9, cacheRead: 1, cacheWrite: 2, cacheWriteHour: 3, output: 4, reasoning: 0, characters: 0 };
-  const ended = (facts: Partial<Facts> = {}, more: Partial<Ended> = {}): Ended => ({
+  const ended = (facts: Partial<CallRecord> = {}, more: Partial<EndedCall> = {}): EndedCall => ({
     arrival: { id: "req_1", method: InferenceService.method.createChatCompletion, header: () => undefined, peer: here },
     caller: nobody,
-    facts: { operation: "chat", form: "whole", model: "m", attempts: [attempt], ...facts },
+    record: { operation: "chat", form: "whole", model: "m", attempts: [attempt], ...facts },
     ...{ begunAt: 0, endedAt: 50, refusal: undefined },
     ...more,
   });

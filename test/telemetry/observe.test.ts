@@ -9,7 +9,7 @@ import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { type Answer, anyRoom, here, nobody } from "../../src/call/call.ts";
 import { holdForTick } from "../../src/http1/cork-until-immediate.ts";
 import { observe } from "../../src/pipeline/observe.ts";
-import { Leaving } from "../../src/runtime/caller-abort.ts";
+import { CallerAbort } from "../../src/runtime/caller-abort.ts";
 import { Wire } from "../../src/wire/wire.ts";
 
 const method = InferenceService.method.createChatCompletion;
@@ -53,7 +53,7 @@ async function ask(way: ReturnType<typeof observe>, id: string): Promise<void> {
   const request = Wire.ofJson(method.input, {});
   const arrival = { id, method, header: () => undefined, peer: here };
   try {
-    await way.handle({ ...arrival, caller: nobody, request, body: anyRoom, signal: new Leaving() });
+    await way.handle({ ...arrival, caller: nobody, request, body: anyRoom, signal: new CallerAbort() });
   } finally {
     holdForTick(socket);
     socket.write(id);

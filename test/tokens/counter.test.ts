@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { Leaving } from "../../src/runtime/caller-abort.ts";
+import { CallerAbort } from "../../src/runtime/caller-abort.ts";
 import { createCounter, startThread } from "../../src/tokens/counter.ts";
 import { loadTokenizer } from "../../src/tokens/tokenizer.ts";
 
@@ -48,7 +48,7 @@ test("counts no further for a caller that leaves", async () => {
   await using counting = countersThreads();
   const { counter, threads } = counting;
   await counter.countAll(["is there"], never);
-  const caller = new Leaving();
+  const caller = new CallerAbort();
   const counted = counter.countAll(["鑫".repeat(10_000_000)], caller);
   caller.abort();
   await expect(counted).rejects.toMatchObject({ status: 499 });

@@ -11,7 +11,7 @@ import { CreateChatCompletionRequestSchema as chat } from "../../gen/modelgatewa
 import { CreateEmbeddingsRequestSchema as embeddings } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import { ErrorDetailSchema, Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import { maxItems, maxParts } from "../../src/wire/bounds.ts";
 import { binaryOptions } from "../../src/wire/json.ts";
 import { checkBinary } from "../../src/wire/long/binary-bounds.ts";
@@ -29,7 +29,7 @@ function written(times: number, write: (writer: BinaryWriter) => void): Uint8Arr
   return writer.finish();
 }
 
-const checkNow = (desc: DescMessage, bytes: Uint8Array) => doNow(checkBinary(desc, bytes));
+const checkNow = (desc: DescMessage, bytes: Uint8Array) => runNow(checkBinary(desc, bytes));
 const empty = new Uint8Array();
 const tooMany = /more than \d+ (?:lists, objects and members|items of lists)/;
 

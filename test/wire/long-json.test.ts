@@ -10,7 +10,7 @@ import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/cha
 import { CreateEmbeddingsRequestSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
 import { createValidate } from "../../src/pipeline/check/validate.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import type { WireFault } from "../../src/wire/fault.ts";
 import { readLong } from "../../src/wire/json.ts";
 import { readLongMessage } from "../../src/wire/long/read-long.ts";
@@ -18,7 +18,7 @@ import { readMessage } from "../../src/wire/read.ts";
 import { type LeftOut, putIn } from "../../src/wire/scan/build.ts";
 import { Wire } from "../../src/wire/wire.ts";
 
-const read = (text: string, leftOut?: LeftOut[]) => doNow(readLong(Buffer.from(text), leftOut));
+const read = (text: string, leftOut?: LeftOut[]) => runNow(readLong(Buffer.from(text), leftOut));
 const long = (length: number, of = "iVBORw0KGgo+/=") => of.repeat(Math.ceil(length / of.length)).slice(0, length);
 const image = long(100_000);
 
@@ -129,7 +129,7 @@ describe("refused is", () => {
   });
 
   test("what is no UTF-8", () => {
-    throws(() => doNow(readLong(Buffer.from(`{"a":"${image}","b":"é"}`, "latin1"), undefined)), /not UTF-8/);
+    throws(() => runNow(readLong(Buffer.from(`{"a":"${image}","b":"é"}`, "latin1"), undefined)), /not UTF-8/);
   });
 });
 
@@ -149,13 +149,13 @@ describe("a message with long lists", () => {
     ],
     ["of numbers", CreateEmbeddingsRequestSchema, { model: "m", input: many.map(({ odd }) => odd) }],
   ])("%s is read in turns as at once", (_, desc, json) => {
-    deepStrictEqual(doNow(readLongMessage(desc, json)), readMessage(desc, json, { lenient: false }));
+    deepStrictEqual(runNow(readLongMessage(desc, json)), readMessage(desc, json, { lenient: false }));
   });
 
   test("is refused as ever where an item does not fit", () => {
     const faulty = { model: "m", messages: [...many, { role: 7 }] };
     const request = Wire.ofJson(CreateChatCompletionRequestSchema, faulty);
-    doNow(request.understand());
+    runNow(request.understand());
     const where = { path: `messages[${many.length}].role` };
     throws(() => readMessage(CreateChatCompletionRequestSchema, faulty, { lenient: false }), where);
     throws(() => request.message(), where);
@@ -179,7 +179,7 @@ describe("a message with long lists", () => {
     const desc = CreateChatCompletionRequestSchema;
     const plain = faultOf(() => readMessage(desc, faulty, { lenient: false }));
     notStrictEqual(plain, "none");
-    const inTurns = faultOf(() => doNow(readLongMessage(desc, faulty)));
+    const inTurns = faultOf(() => runNow(readLongMessage(desc, faulty)));
     strictEqual(inTurns, plain);
   });
 });

@@ -19,7 +19,7 @@ import { CreateChatCompletionRequestSchema as chat, Role } from "../../gen/model
 import { CreateEmbeddingsRequestSchema as embeddings } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import { CreateMessageRequestSchema as messages } from "../../gen/modelgateway/v1/messages_pb.ts";
 import { CreateResponseRequestSchema as responses } from "../../gen/modelgateway/v1/responses_pb.ts";
-import { doNow, type Work } from "../../src/runtime/cooperative.ts";
+import { type CooperativeTask, runNow } from "../../src/runtime/cooperative.ts";
 import { binaryOptions } from "../../src/wire/json.ts";
 import { readBinary } from "../../src/wire/long/read-binary.ts";
 import { readProtoJson } from "../../src/wire/long/read-proto-json.ts";
@@ -88,7 +88,7 @@ const requests: readonly (readonly [name: string, desc: DescMessage, message: Me
 ];
 
 /** Does it, and says how often it might have been interrupted. */
-function counted<T>(work: Work<T>): { readonly made: T; readonly turns: number } {
+function counted<T>(work: CooperativeTask<T>): { readonly made: T; readonly turns: number } {
   for (let turns = 1; ; turns++) {
     const { done, value } = work.next();
     if (done) return { made: value, turns };
@@ -107,12 +107,12 @@ describe.each(requests)("%s", (_, desc, message) => {
 
   test("out of protobuf's own JSON", () => {
     const json = JSON.parse(JSON.stringify(toJson(desc, message))) as JsonValue;
-    deepStrictEqual(doNow(readProtoJson(desc, json)), fromJson(desc, json));
+    deepStrictEqual(runNow(readProtoJson(desc, json)), fromJson(desc, json));
   });
 
   test("into JSON", () => {
     deepStrictEqual(
-      JSON.stringify(doNow(writeLongMessage(desc, message))),
+      JSON.stringify(runNow(writeLongMessage(desc, message))),
       JSON.stringify(writeMessage(desc, message)),
     );
   });
@@ -133,14 +133,14 @@ describe("what stands there in pieces", () => {
       tool("b"),
       tool("c".repeat(9_000)),
     ]);
-    deepStrictEqual(doNow(readBinary(chat, bytes)), fromBinary(chat, bytes, binaryOptions));
+    deepStrictEqual(runNow(readBinary(chat, bytes)), fromBinary(chat, bytes, binaryOptions));
   });
 });
 
 describe("refused is", () => {
   const refuses = (desc: DescMessage, json: JsonValue) => {
     throws(() => fromJson(desc, json));
-    throws(() => doNow(readProtoJson(desc, json)), /cannot decode|key/);
+    throws(() => runNow(readProtoJson(desc, json)), /cannot decode|key/);
   };
   test("a field that is there by both its names", () => {
     refuses(chat, { model: "m", toolChoiceNamed: {}, tool_choice_named: {} });
@@ -166,7 +166,7 @@ test(`bytes that mean to be a message are read as they are at once, or not at al
     );
     const bytes = i % 4 === 0 ? whole : mutatedBytes(whole, random);
     const atOnce = outcome(() => fromBinary(chat, bytes, binaryOptions));
-    const inTurns = outcome(() => doNow(readBinary(chat, bytes)));
+    const inTurns = outcome(() => runNow(readBinary(chat, bytes)));
     if (!inTurns) continue;
     read++;
     deepStrictEqual(inTurns, atOnce);

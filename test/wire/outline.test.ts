@@ -7,11 +7,11 @@ import fc, { type Arbitrary } from "fast-check";
 import { describe, test } from "vitest";
 import { EmbeddingListSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import { encodeVectors } from "../../src/families/embeddings-encoding.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import { readOutline } from "../../src/wire/scan/outline.ts";
 import { Wire } from "../../src/wire/wire.ts";
 
-const outline = (text: string) => doNow(readOutline(Buffer.from(text)));
+const outline = (text: string) => runNow(readOutline(Buffer.from(text)));
 
 describe("vectors stand empty", () => {
   const cases: [name: string, text: string, expected: JsonValue][] = [
@@ -49,7 +49,7 @@ describe("left to the parser is", () => {
   ])("%s", (_, text) => strictEqual(outline(text), undefined));
 
   test("what is no UTF-8", () => {
-    strictEqual(doNow(readOutline(Buffer.from('{"é":1,"embedding":[1]}', "latin1"))), undefined);
+    strictEqual(runNow(readOutline(Buffer.from('{"é":1,"embedding":[1]}', "latin1"))), undefined);
   });
 });
 

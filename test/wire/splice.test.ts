@@ -5,7 +5,7 @@ import { deepStrictEqual, strictEqual } from "node:assert";
 import type { JsonValue } from "@bufbuild/protobuf";
 import fc, { type Arbitrary } from "fast-check";
 import { describe, test } from "vitest";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import { findMembers } from "../../src/wire/json.ts";
 import { type Members, splice as spliceKnown, spliceMembers, valueText } from "../../src/wire/splice.ts";
 
@@ -58,7 +58,7 @@ describe("where the members of a long text are known", () => {
         fc.array(someChanges, { maxLength: 3 }),
         (json, blank, isEscaped, times) => {
           const text = Buffer.from(written(json, blank, isEscaped));
-          const members = doNow(findMembers(text)) as Members;
+          const members = runNow(findMembers(text)) as Members;
           for (const [key, { valueStart, valueEnd }] of members) {
             deepStrictEqual(
               JSON.parse(text.subarray(valueStart, valueEnd).toString()),

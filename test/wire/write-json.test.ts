@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
-import { doNow } from "../../src/runtime/cooperative.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
 import { canonicalParts, canonicalText } from "../../src/wire/canonical.ts";
 import { jsonBytes, writeJson } from "../../src/wire/long/write-json.ts";
 import { Wire } from "../../src/wire/wire.ts";
@@ -28,7 +28,7 @@ const { json } = fc.letrec<{ json: JsonValue }>((tie) => ({
 test("any value is written as ever", { timeout: 60_000 }, () => {
   fc.assert(
     fc.property(json, (value) => {
-      strictEqual(doNow(jsonBytes(value)).toString(), Buffer.from(JSON.stringify(value)).toString());
+      strictEqual(runNow(jsonBytes(value)).toString(), Buffer.from(JSON.stringify(value)).toString());
     }),
     { numRuns: 60, endOnFailure: true },
   );
@@ -36,12 +36,12 @@ test("any value is written as ever", { timeout: 60_000 }, () => {
 
 test("what is undefined is left out, and members are sorted where that is asked for", () => {
   const value = { b: [1, undefined], a: undefined, c: { z: 1, y: "é" } } as unknown as JsonValue;
-  strictEqual(doNow(jsonBytes(value)).toString(), JSON.stringify(value));
+  strictEqual(runNow(jsonBytes(value)).toString(), JSON.stringify(value));
   let sorted = "";
   const take = (more: string) => {
     sorted += more;
   };
-  doNow(writeJson(value, take, true));
+  runNow(writeJson(value, take, true));
   strictEqual(sorted, '{"b":[1,null],"c":{"y":"é","z":1}}');
 });
 
@@ -56,7 +56,7 @@ test("what a long message says is the same text in parts", () => {
         const take = (part: string) => {
           parts += part;
         };
-        doNow(canonicalParts(CreateChatCompletionRequestSchema, message, ["stream"], take));
+        runNow(canonicalParts(CreateChatCompletionRequestSchema, message, ["stream"], take));
         strictEqual(parts, canonicalText(CreateChatCompletionRequestSchema, message, ["stream"]));
       },
     ),

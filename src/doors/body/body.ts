@@ -17,8 +17,8 @@ import {
 import { readInTurns } from "../../http1/read-turns.ts";
 import { ComingBody } from "../../http1/server/incoming-body.ts";
 import type { PlainRequest } from "../../http1/server/request.ts";
-import { doInTurns, doNow } from "../../runtime/cooperative.ts";
-import type { Soon } from "../../runtime/maybe-promise.ts";
+import { runInTurns, runNow } from "../../runtime/cooperative.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { type JsonObject, longJson } from "../../wire/json.ts";
 import { join } from "../../wire/long/join.ts";
 import { jsonLength } from "../../wire/scan/json-length.ts";
@@ -43,7 +43,7 @@ export function headerText({ headers }: HttpRequest, name: string): string | und
  * Reads the body, once: nobody keeps it for a second reader. What has come of it is counted in `share`. Throws a Refusal, now or
  * later: too large, too slow, no room for it, or the caller went away.
  */
-export function readBody(req: HttpRequest, limits: BodyLimits, share: BodyShare): Soon<Buffer> {
+export function readBody(req: HttpRequest, limits: BodyLimits, share: BodyShare): MaybePromise<Buffer> {
   const length = Number(req.headers["content-length"] ?? 0);
   if (length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
   if ("body" in req) return plainBody(req, limits, share);
@@ -56,7 +56,7 @@ export function readBody(req: HttpRequest, limits: BodyLimits, share: BodyShare)
   return length > 0 ? Promise.resolve().then(read) : collect(req, limits, share);
 }
 
-function plainBody(req: PlainRequest, limits: BodyLimits, share: BodyShare): Soon<Buffer> {
+function plainBody(req: PlainRequest, limits: BodyLimits, share: BodyShare): MaybePromise<Buffer> {
   const { body } = req;
   if (body instanceof ComingBody) return comingBody(body, limits, share);
   if (!body) throw internal(new Error("a request's body was read twice"));
@@ -113,8 +113,8 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
     };
     const onEnd = () => {
       leave();
-      if (bytes < longJson) resolve(doNow(join(chunks)));
-      else doInTurns(join(chunks)).then(resolve, reject);
+      if (bytes < longJson) resolve(runNow(join(chunks)));
+      else runInTurns(join(chunks)).then(resolve, reject);
     };
     const onGone = () => stop(cancelled());
     req.on("data", onData).on("end", onEnd).on("error", onGone).on("close", onGone);

@@ -12,8 +12,8 @@ import { FieldLines } from "../../http1/field-lines.ts";
 import type { Fields } from "../../http1/fields.ts";
 import { type HttpAnswer, PlainAnswer } from "../../http1/server/answer.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
-import type { Soon } from "../../runtime/maybe-promise.ts";
-import { each, noMore } from "../../runtime/push-stream.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { forEach, stopPulling } from "../../runtime/push-stream.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type Envelope, envelopedAnswer } from "./envelope.ts";
 import { framesOf } from "./frames.ts";
@@ -100,7 +100,7 @@ const streamHeaders = {
 /** Fills silence from the call's beginning on: most of it comes before the first frame. */
 export async function writeStream(
   outlet: Outlet,
-  answering: Soon<Answer>,
+  answering: MaybePromise<Answer>,
   keepAliveMs: number,
   gone: Signal,
 ): Promise<void> {
@@ -124,8 +124,8 @@ export async function writeStream(
   let silence = setTimeout(breakSilence, keepAliveMs);
   try {
     const answer = streamOf(await answering);
-    await each(answer.frames, (batch) => {
-      if (gone.aborted) throw noMore;
+    await forEach(answer.frames, (batch) => {
+      if (gone.aborted) throw stopPulling;
       open(answer.headers);
       outlet.sent = (outlet.sent ?? 0) + batch.length;
       wroteAt = performance.now();
@@ -151,7 +151,7 @@ function joinHead(res: HttpAnswer & { readonly _header?: unknown }): void {
 /** Writes the bytes that a field of the stream's messages holds, one after another. */
 export async function writeBytes(
   { res, head }: Outlet,
-  answering: Soon<Answer>,
+  answering: MaybePromise<Answer>,
   field: string,
   gone: Signal,
 ): Promise<void> {

@@ -8,9 +8,9 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Admission, BodyRoom, Caller, Peer, Way } from "../../call/call.ts";
 import type { HttpAnswer } from "../../http1/server/answer.ts";
-import { Leaving, type Signal } from "../../runtime/caller-abort.ts";
+import { CallerAbort, type Signal } from "../../runtime/caller-abort.ts";
 import { nextTurn } from "../../runtime/cooperative.ts";
-import { following, isLater, orElse, type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import { catchError, isPromise, type MaybePromise, then, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { type JsonObject, longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { type BodyLimits, discard, type HttpRequest, headerText, readBody, requestOf } from "../body/body.ts";
@@ -42,7 +42,7 @@ export interface Visit {
 }
 
 /** Whatever a call fails by is told to its caller: what this throws, now or later, is a fault in telling it. */
-export type RestDoor = (req: HttpRequest, res: HttpAnswer, visit: Visit) => Soon<void>;
+export type RestDoor = (req: HttpRequest, res: HttpAnswer, visit: Visit) => MaybePromise<void>;
 
 export function createRestDoor(options: RestOptions): RestDoor {
   const { way, body: limits, bodies, inflate, keepAliveMs, peerOf } = options;
@@ -50,7 +50,7 @@ export function createRestDoor(options: RestOptions): RestDoor {
     const { id, route, head } = visit;
     const header = (name: string) => headerText(req, name);
     const outlet = { res, id, family: familyOf(route, header), head };
-    const gone = new Leaving();
+    const gone = new CallerAbort();
     res.on("close", () => {
       // Once all is written nobody can leave any more, and what the upstream still sends may come to its end.
       if (!res.writableEnded) gone.abort();
@@ -59,21 +59,21 @@ export function createRestDoor(options: RestOptions): RestDoor {
     const sameHeaders = "sameHeaders" in req ? req.sameHeaders : undefined;
     const first = (route.unary ?? route.stream) as DescMethod;
     const arrival = { id, method: first, header, sameHeaders, peer, signal: gone };
-    const answer = (caller: Caller, { method, request }: ReadCall, share: BodyShare): Soon<void> => {
+    const answer = (caller: Caller, { method, request }: ReadCall, share: BodyShare): MaybePromise<void> => {
       const asked = { id, method, header, peer, caller, request, body: share, signal: gone };
       const answering = releasing(share, () => way.handle(asked));
       if (method.methodKind === "unary")
-        return whenThere(answering, (whole) => {
+        return then(answering, (whole) => {
           if (!gone.aborted) writeWhole(outlet, whole, route.envelope);
         });
       return route.bodyField !== "" && !asksForEvents(request)
         ? writeBytes(outlet, answering, route.bodyField, gone)
         : writeStream(outlet, answering, keepAliveMs, gone);
     };
-    const admitted = ({ caller, headers }: Admission): Soon<void> => {
+    const admitted = ({ caller, headers }: Admission): MaybePromise<void> => {
       Object.assign(head, headers);
       const share = bodies.open(caller.accountId);
-      return following(
+      return thenOrCatch(
         () => readCall(req, visit, { limits, share, inflate, signal: gone }),
         (asked) => answer(caller, asked, share),
         (error): never => {
@@ -83,8 +83,8 @@ export function createRestDoor(options: RestOptions): RestDoor {
         },
       );
     };
-    return orElse(
-      () => whenThere(way.admit(arrival), admitted),
+    return catchError(
+      () => then(way.admit(arrival), admitted),
       (error) => {
         discard(req, limits.timeoutMs);
         // Once the caller has left, what a door meets tells of nothing else.
@@ -101,8 +101,8 @@ function familyOf({ family, eitherFamily }: Route, header: (name: string) => str
 }
 
 /** Gives the body's bytes back as soon as the call is answered, or refused: a stream needs them no more. */
-function releasing<T>(share: BodyShare, work: () => Soon<T>): Soon<T> {
-  return following(
+function releasing<T>(share: BodyShare, work: () => MaybePromise<T>): MaybePromise<T> {
+  return thenOrCatch(
     work,
     (made) => {
       share.release();
@@ -129,18 +129,18 @@ interface Reading {
 }
 
 /** Reads the request, and finds out which of the route's RPCs it asks for. Throws a Refusal, now or later. */
-function readCall(req: HttpRequest, visit: Visit, reading: Reading): Soon<ReadCall> {
+function readCall(req: HttpRequest, visit: Visit, reading: Reading): MaybePromise<ReadCall> {
   const { limits, share } = reading;
   const codings = codingsIn(headerText(req, "content-encoding"));
   const body = readBody(req, limits, share);
   if (codings.length > 0) return decodedCall(req, visit, body, codings, reading);
-  return whenThere(body, (bytes) => callOf(req, visit, bytes, share));
+  return then(body, (bytes) => callOf(req, visit, bytes, share));
 }
 
 async function decodedCall(
   req: HttpRequest,
   visit: Visit,
-  came: Soon<Buffer>,
+  came: MaybePromise<Buffer>,
   codings: readonly string[],
   { limits, share, inflate, signal }: Reading,
 ): Promise<ReadCall> {
@@ -153,14 +153,14 @@ async function decodedCall(
   }
 }
 
-function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, room: BodyRoom): Soon<ReadCall> {
+function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, room: BodyRoom): MaybePromise<ReadCall> {
   const desc = ((route.unary ?? route.stream) as DescMethod).input;
   if (route.httpMethod === "GET" || route.httpMethod === "DELETE") {
     const json: JsonObject = { ...readForm(desc, queryOf(req)), ...variables };
     return { method: chooseMethod(route, json), request: Wire.ofJson(desc, json) };
   }
   const request = requestOf(desc, headerText(req, "content-type"), body, room);
-  return whenThere(prepared(request, body.length), (came) => {
+  return then(prepared(request, body.length), (came) => {
     const read = withListedStrings(came);
     const named = Object.keys(variables).length === 0 ? read : read.with(variables);
     return { method: chooseMethod(route, named.outline()), request: named };
@@ -168,9 +168,9 @@ function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, roo
 }
 
 /** What has been read in turns is checked in another. A long form goes on as the JSON that it stands for, with its text. */
-function prepared(request: Wire, length: number): Soon<Wire> {
-  const reading = length < longJson ? request : whenThere(request.prepared(), () => request.written());
-  return isLater(reading) ? reading.then(() => nextTurn()).then(() => request) : request;
+function prepared(request: Wire, length: number): MaybePromise<Wire> {
+  const reading = length < longJson ? request : then(request.prepared(), () => request.written());
+  return isPromise(reading) ? reading.then(() => nextTurn()).then(() => request) : request;
 }
 
 /** Whether who asks for bytes would rather have the stream's messages. */

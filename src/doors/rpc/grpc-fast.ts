@@ -12,7 +12,7 @@ import { type Compression, compressedFlag, compressionNegotiate } from "@connect
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import type { Answer, AnswerHeaders, Peer, Way } from "../../call/call.ts";
 import { malformedBody } from "../../call/refusals.ts";
-import { doInTurns } from "../../runtime/cooperative.ts";
+import { runInTurns } from "../../runtime/cooperative.ts";
 import { binaryOptions, longJson } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type BodyLimits, discard, headerText, readBody } from "../body/body.ts";
@@ -104,7 +104,7 @@ async function readRequest(req: IncomingMessage, method: DescMethod, { limits, s
   const body = await readBody(req, limits, share);
   if (fault) throw fault;
   const message = messageIn(body);
-  if (message.length >= longJson) return doInTurns(longRequest(method, message, true, share));
+  if (message.length >= longJson) return runInTurns(longRequest(method, message, true, share));
   return requestOfMessage(method, readNow(method.input, message), share);
 }
 

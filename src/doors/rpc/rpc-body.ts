@@ -7,8 +7,8 @@
  */
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import { asRefusal, Refusal, requestTooLarge } from "../../call/refusals.ts";
-import { doInTurns, doNow } from "../../runtime/cooperative.ts";
-import type { Soon } from "../../runtime/maybe-promise.ts";
+import { runInTurns, runNow } from "../../runtime/cooperative.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { WireFault } from "../../wire/fault.ts";
 import { longJson } from "../../wire/json.ts";
 import { join } from "../../wire/long/join.ts";
@@ -118,14 +118,14 @@ async function* checked(
 }
 
 /** Returns what connect-node is to read. */
-type Read = (message: Buffer) => Soon<Buffer>;
+type Read = (message: Buffer) => MaybePromise<Buffer>;
 
 /** Reads what is long, and leaves an empty message in its place. */
 function reader(isBinary: boolean, { call, shareOf, onRead }: BodyReading): Read {
   const empty = Buffer.from(isBinary ? "" : "{}");
   return (message) => {
     if (message.length < longJson) return message;
-    return doInTurns(longRequest(call.method, message, isBinary, shareOf())).then((request) => {
+    return runInTurns(longRequest(call.method, message, isBinary, shareOf())).then((request) => {
       onRead(request);
       return empty;
     });
@@ -155,9 +155,9 @@ function inflater(coding: string | undefined, read: Read, reading: BodyReading) 
   };
 }
 
-function joined(pieces: readonly Uint8Array[]): Soon<Buffer> {
+function joined(pieces: readonly Uint8Array[]): MaybePromise<Buffer> {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  return length < longJson ? doNow(join(pieces)) : doInTurns(join(pieces));
+  return length < longJson ? runNow(join(pieces)) : runInTurns(join(pieces));
 }
 
 function prefixOf(flags: number, length: number): Buffer {

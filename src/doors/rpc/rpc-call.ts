@@ -12,7 +12,7 @@ import { access } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { ErrorDetailSchema } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import type { BodyRoom } from "../../call/call.ts";
 import { asRefusal, type Refusal } from "../../call/refusals.ts";
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { WireFault } from "../../wire/fault.ts";
 import { longJson, readLong } from "../../wire/json.ts";
 import { checkBinary } from "../../wire/long/binary-bounds.ts";
@@ -37,24 +37,29 @@ export function requestOfMessage({ input }: DescMethod, message: MessageShape<De
  * Reads a long message in turns, and makes of it what REST would have sent: JSON text, and what it says. Its length is counted as
  * it is written. Throws a Refusal or a WireFault for what is refused, and a ConnectError for what is no such message.
  */
-export function* longRequest({ input }: DescMethod, bytes: Buffer, isBinary: boolean, body: BodyRoom): Work<Wire> {
+export function* longRequest(
+  { input }: DescMethod,
+  bytes: Buffer,
+  isBinary: boolean,
+  body: BodyRoom,
+): CooperativeTask<Wire> {
   const message = yield* isBinary ? binaryMessage(input, bytes) : jsonMessage(input, bytes);
   const json = yield* writeLongMessage(input, message);
   return yield* Wire.ofLong(input, json, (length) => body.growTo(length));
 }
 
-function* binaryMessage(input: DescMessage, bytes: Buffer): Work<Message> {
+function* binaryMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Message> {
   yield* checkBinary(input, bytes);
   return yield* orNoMessage(readBinary(input, bytes), () => noMessage);
 }
 
-function* jsonMessage(input: DescMessage, bytes: Buffer): Work<Message> {
+function* jsonMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Message> {
   const json = yield* readLong(bytes, undefined);
   // connect-node says so of a short one.
   return yield* orNoMessage(readProtoJson(input, json), (error) => ConnectError.from(error).rawMessage);
 }
 
-function* orNoMessage(reading: Work<Message>, words: (error: unknown) => string): Work<Message> {
+function* orNoMessage(reading: CooperativeTask<Message>, words: (error: unknown) => string): CooperativeTask<Message> {
   try {
     return yield* reading;
   } catch (error) {

@@ -11,8 +11,8 @@ import type { WebSocket } from "ws";
 import type { Arrival, Peer, Way } from "../../call/call.ts";
 import { answerUnderWay, asRefusal, requestTimeout, socketTooOld } from "../../call/refusals.ts";
 import type { Late } from "../../http1/deadlines.ts";
-import { Leaving, type Signal } from "../../runtime/caller-abort.ts";
-import { each, noMore } from "../../runtime/push-stream.ts";
+import { CallerAbort, type Signal } from "../../runtime/caller-abort.ts";
+import { forEach, stopPulling } from "../../runtime/push-stream.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { BodyLimits } from "../body/body.ts";
 import type { BodyBudget } from "../body/body-budget.ts";
@@ -65,7 +65,7 @@ export class ResponsesSocket implements Late {
   /** The same for all calls of the connection: who asks whose they are knows it from the first. */
   readonly #headers = {};
   /** Of the call that is answered. */
-  #gone: Leaving | undefined;
+  #gone: CallerAbort | undefined;
   #idleUntil: number;
   #outOfTurn = 0;
   #isClosing = false;
@@ -163,7 +163,7 @@ export class ResponsesSocket implements Late {
 
   /** Answers a request. It never rejects. */
   async #answer(): Promise<void> {
-    const gone = new Leaving();
+    const gone = new CallerAbort();
     this.#gone = gone;
     this.#watch.begin();
     const { method, newRequestId, way } = this.#options;
@@ -171,7 +171,7 @@ export class ResponsesSocket implements Late {
     const arrival = { id: newRequestId(), method, header, sameHeaders: this.#headers, peer, signal: gone };
     try {
       const { frames } = await this.#begin(arrival, gone);
-      await each(frames, (batch) => this.#send(batch, gone));
+      await forEach(frames, (batch) => this.#send(batch, gone));
     } catch (error) {
       if (!gone.aborted) {
         way.broke?.(arrival, error);
@@ -208,7 +208,7 @@ export class ResponsesSocket implements Late {
   }
 
   #send(batch: readonly Wire[], gone: Signal): Promise<void> | undefined {
-    if (gone.aborted || this.#ws.readyState !== this.#ws.OPEN) throw noMore;
+    if (gone.aborted || this.#ws.readyState !== this.#ws.OPEN) throw stopPulling;
     for (const event of batch) this.#tell(event.bytes());
     return this.#socket.writableNeedDrain ? drained(this.#socket, gone) : undefined;
   }

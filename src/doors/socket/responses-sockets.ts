@@ -9,8 +9,8 @@ import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { AnswerHeaders, Arrival, Caller, Peer } from "../../call/call.ts";
 import { asRefusal, responsesSocketNotServed } from "../../call/refusals.ts";
 import { createDeadlines } from "../../http1/deadlines.ts";
-import { Leaving } from "../../runtime/caller-abort.ts";
-import { orElse, whenThere } from "../../runtime/maybe-promise.ts";
+import { CallerAbort } from "../../runtime/caller-abort.ts";
+import { catchError, then } from "../../runtime/maybe-promise.ts";
 import { headerText } from "../body/body.ts";
 import { endRaw } from "../listener/raw-answers.ts";
 import { pathOf, plainPath } from "../request-path.ts";
@@ -89,7 +89,7 @@ export function createResponsesSockets(options: ResponsesSocketsOptions): Upgrad
     wants: (req) => asksForResponsesSocket(req, plainPath(pathOf(req.url ?? ""))),
     take(req, socket, head, took) {
       const id = newRequestId();
-      const gone = new Leaving();
+      const gone = new CallerAbort();
       socket.on("error", () => socket.destroy()).once("close", () => gone.abort());
       const header = (name: string) => (notOfCalls.has(name) ? undefined : headerText(req, name));
       const arrival: Arrival = { id, method, header, peer: peerOf(req), signal: gone };
@@ -102,13 +102,13 @@ export function createResponsesSockets(options: ResponsesSocketsOptions): Upgrad
       const fault = isDraining() ? responsesSocketNotServed() : handshakeFault(req);
       if (fault) return refuse(fault);
       const admitted = () =>
-        whenThere(way.admit(arrival), ({ caller, headers }) => {
+        then(way.admit(arrival), ({ caller, headers }) => {
           if (gone.aborted) return;
           told.set(req, { "x-request-id": id, ...headers });
           const upgraded = upgrade(req, socket, head, caller, arrival);
           if (upgraded) took(upgraded);
         });
-      void orElse(admitted, refuse);
+      void catchError(admitted, refuse);
     },
   };
 }

@@ -4,13 +4,13 @@
  * Sound is refused: a model that never heard it would answer as if it had. Of what vendors add to a part nothing goes on.
  */
 import { invalidValue, missingField } from "../../call/refusals.ts";
-import { aTurn, type Work } from "../../runtime/cooperative.ts";
+import { aTurn, type CooperativeTask } from "../../runtime/cooperative.ts";
 import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 
 /** Returns the content of an item of the user's, or of instructions: a text where it is one. */
-export function* contentOf(content: JsonValue | undefined, path: string, dropped: Dropped): Work<JsonValue> {
+export function* contentOf(content: JsonValue | undefined, path: string, dropped: Dropped): CooperativeTask<JsonValue> {
   if (!Array.isArray(content)) return asText(content);
   const parts: JsonObject[] = [];
   for (const [i, part] of content.entries()) {
@@ -26,7 +26,7 @@ export function* textOfParts(
   path: string,
   dropped: Dropped,
   between = "",
-): Work<string> {
+): CooperativeTask<string> {
   if (!Array.isArray(content)) return asText(content);
   const texts: string[] = [];
   for (const [i, part] of content.entries()) {

@@ -5,7 +5,7 @@
  * told it. What no item can hold is left out and named, but for what the model must not do without.
  */
 
-import { aTurn, type Work } from "../../runtime/cooperative.ts";
+import { aTurn, type CooperativeTask } from "../../runtime/cooperative.ts";
 import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { ownId } from "../call-signature.ts";
 import type { Dropped } from "../chat-to-messages/request/dropped.ts";
@@ -19,7 +19,7 @@ export function* itemsOf(
   messages: JsonValue | undefined,
   reasoning: ReasoningItems | undefined,
   dropped: Dropped,
-): Work<JsonObject[]> {
+): CooperativeTask<JsonObject[]> {
   const conversation = new Conversation(reasoning, dropped);
   for (const [i, message] of (Array.isArray(messages) ? messages : []).entries()) {
     if (i % aTurn === aTurn - 1) yield;
@@ -42,7 +42,7 @@ class Conversation {
     this.#dropped = dropped;
   }
 
-  *take(message: JsonObject, path: string): Work<void> {
+  *take(message: JsonObject, path: string): CooperativeTask<void> {
     const { role } = message;
     switch (role) {
       case "assistant":
@@ -60,7 +60,7 @@ class Conversation {
     this.items.push({ type: "message", role: role ?? "user", content });
   }
 
-  *#assistant(message: JsonObject, path: string): Work<void> {
+  *#assistant(message: JsonObject, path: string): CooperativeTask<void> {
     const known = ["role", "content", "refusal", "tool_calls", "function_call", "thinking_blocks"];
     this.#name(message, [...known, "reasoning_content", "reasoning"], path);
     const calls = yield* this.#calls(message, path);
@@ -76,7 +76,7 @@ class Conversation {
     thoughts.nameRest();
   }
 
-  *#said({ content, refusal }: JsonObject, path: string): Work<JsonObject[]> {
+  *#said({ content, refusal }: JsonObject, path: string): CooperativeTask<JsonObject[]> {
     const text = yield* textOfParts(content, `${path}.content`, this.#dropped);
     const refused = asText(refusal);
     if (refused === "") return text === "" ? [] : [{ type: "message", role: "assistant", content: text }];
@@ -85,7 +85,7 @@ class Conversation {
     return [{ type: "message", role: "assistant", content: said }];
   }
 
-  *#calls({ tool_calls, function_call: legacy }: JsonObject, path: string): Work<JsonObject[]> {
+  *#calls({ tool_calls, function_call: legacy }: JsonObject, path: string): CooperativeTask<JsonObject[]> {
     const items: JsonObject[] = [];
     for (const [i, call] of (Array.isArray(tool_calls) ? tool_calls : []).entries()) {
       if (i % aTurn === aTurn - 1) yield;
@@ -113,7 +113,7 @@ class Conversation {
     return [];
   }
 
-  *#result({ content }: JsonObject, id: string, path: string): Work<void> {
+  *#result({ content }: JsonObject, id: string, path: string): CooperativeTask<void> {
     const call_id = ownId(id);
     const type = this.#custom.has(call_id) ? "custom_tool_call_output" : "function_call_output";
     const output = yield* textOfParts(content, `${path}.content`, this.#dropped, "\n");

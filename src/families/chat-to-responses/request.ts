@@ -5,7 +5,7 @@
  * keeps nothing: the next turn brings all of the conversation along, with the reasoning that the vendor wants back.
  */
 
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../wire/json.ts";
 import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
@@ -21,7 +21,11 @@ const alike = [
 ] as const;
 
 /** Throws a Refusal for what no response can bring. */
-export function* responseRequest(chat: JsonObject, context: TranslationContext, dropped: Dropped): Work<JsonObject> {
+export function* responseRequest(
+  chat: JsonObject,
+  context: TranslationContext,
+  dropped: Dropped,
+): CooperativeTask<JsonObject> {
   refuseImpossible(chat);
   nameWordless(chat, dropped);
   const input = yield* itemsOf(chat.messages, context.reasoningItems, dropped);

@@ -10,7 +10,7 @@ import type {
   CreateCompletionRequestSchema,
 } from "../../../gen/modelgateway/v1/completions_pb.ts";
 import { asRefusal } from "../../call/refusals.ts";
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { TranslationContext } from "../translation.ts";
@@ -60,7 +60,7 @@ const foreign = new Set([
 export function* chatRequest(
   request: Wire<typeof CreateCompletionRequestSchema>,
   context: TranslationContext,
-): Work<ChatRequest> {
+): CooperativeTask<ChatRequest> {
   const message = request.message();
   const prompt = onlyPrompt(message.prompt);
   const chat: JsonObject = {};
@@ -99,7 +99,7 @@ function readingOf(request: CreateCompletionRequest, prompt: string, context: Tr
 }
 
 /** A key that the completion's schema does not name may be one of chat's, and wrong. */
-function* checked(chat: JsonObject): Work<ChatRequest["chat"]> {
+function* checked(chat: JsonObject): CooperativeTask<ChatRequest["chat"]> {
   const wire = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
   yield* wire.understand();
   try {

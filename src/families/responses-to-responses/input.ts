@@ -5,7 +5,7 @@
  * so is what another server made of a conversation that had grown too long. A summary of the gateway's own is told as one.
  */
 import { makerOf } from "../../providers/profile/reasoning-seal.ts";
-import { aTurn, type Work } from "../../runtime/cooperative.ts";
+import { aTurn, type CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { ownId } from "../call-signature.ts";
 import type { Dropped } from "../chat-to-messages/request/dropped.ts";
@@ -21,7 +21,7 @@ export function* relayedInput(
   reasoning: ReasoningItems,
   isUnpriced: IsUnpriced,
   dropped: Dropped,
-): Work<JsonValue[] | undefined> {
+): CooperativeTask<JsonValue[] | undefined> {
   const maker = makerOf(reasoning.upstream);
   const relayed: JsonValue[] = [];
   let isChanged = false;

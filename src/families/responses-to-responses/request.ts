@@ -4,7 +4,7 @@
  */
 import type { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue } from "../../call/refusals.ts";
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { JsonValue } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Dropped } from "../chat-to-messages/request/dropped.ts";
@@ -25,7 +25,7 @@ export function* relayedRequest(
   items: ReasoningItems,
   isUnpriced: IsUnpriced,
   dropped: Dropped,
-): Work<CreateRequest> {
+): CooperativeTask<CreateRequest> {
   const json = request.outline();
   if ((json.prompt ?? null) !== null) {
     throw invalidValue("prompt", "the gateway keeps no prompt templates; send the prompt itself");

@@ -11,9 +11,9 @@ import { Caller as Least } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Arrival, Call, Handler } from "../../call/call.ts";
 import { type CredentialKind, Reason, Refusal, reasonWord, tooManyAttempts } from "../../call/refusals.ts";
 import type { Guesses } from "../../limits/guesses.ts";
-import { orElse } from "../../runtime/maybe-promise.ts";
+import { catchError } from "../../runtime/maybe-promise.ts";
 import { hashToken } from "../../runtime/secrets.ts";
-import type { ActStore } from "../../storage/people/audit-events.ts";
+import type { AuditEventStore } from "../../storage/people/audit-events.ts";
 import { accessOf } from "./authorize.ts";
 
 /** A failed credential. */
@@ -65,7 +65,7 @@ export function withGuesses(handle: Handler, methods: readonly DescMethod[], gue
   const looked = new Set(methods.filter((method) => accessOf(method).caller !== Least.KEY));
   return (call: Call) => {
     if (!looked.has(call.method)) return handle(call);
-    return orElse(
+    return catchError(
       () => handle(call),
       (error) => guessed(call, error),
     );
@@ -81,7 +81,7 @@ export interface ReportOptions {
 }
 
 /** Returns what writes an address that is beyond its bound into the audit log: never what was guessed. */
-export function reportTo(acts: Pick<ActStore, "insert">, { newId, clock, onError }: ReportOptions) {
+export function reportTo(acts: Pick<AuditEventStore, "insert">, { newId, clock, onError }: ReportOptions) {
   return (address: string, credential: CredentialKind, failures: number): void => {
     const now = clock();
     try {

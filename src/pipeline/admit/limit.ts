@@ -14,7 +14,7 @@ import { internal, type Refusal, rateLimited } from "../../call/refusals.ts";
 import type { Tier } from "../../call/tiers.ts";
 import type { Decision, Limiter, Rate } from "../../limits/limiter.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import { isLater, type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import { isPromise, type MaybePromise, then } from "../../runtime/maybe-promise.ts";
 import { accessOf } from "./authorize.ts";
 
 /** Who is limited. */
@@ -40,12 +40,12 @@ export interface Limit {
     method: DescMethod | undefined,
     family: Family,
     creditRemaining: number | undefined,
-  ): Soon<AnswerHeaders>;
+  ): MaybePromise<AnswerHeaders>;
   /**
    * Takes one from what an RPC may make a second, and returns what gives it back where nothing was made. Throws a Refusal, now or
    * later.
    */
-  making(accountId: string, method: DescMethod): Soon<() => void>;
+  making(accountId: string, method: DescMethod): MaybePromise<() => void>;
   /** Tells where a caller stands, and takes nothing. */
   standing(caller: Caller): Promise<AccountRate>;
   /** Draws the tokens that a call of this caller took, in and out. */
@@ -60,17 +60,21 @@ export interface LimitOptions {
 
 export function createLimit({ limiter, clock }: LimitOptions): Limit {
   // One after another: who is refused by one must not use up the next. What goes on is made only where one has to be waited for.
-  const takeTokens = (asker: Asker, own: Decision | undefined): Soon<AnswerHeaders> => {
+  const takeTokens = (asker: Asker, own: Decision | undefined): MaybePromise<AnswerHeaders> => {
     const { id, tier } = asker.account;
     const rate = tokensOf(tier);
     const tokens = rate && limiter.take(tokensId(id), rate, 0);
-    return isLater(tokens) ? tokens.then((there) => takeRequest(asker, own, there)) : takeRequest(asker, own, tokens);
+    return isPromise(tokens) ? tokens.then((there) => takeRequest(asker, own, there)) : takeRequest(asker, own, tokens);
   };
-  const takeRequest = (asker: Asker, own: Decision | undefined, tokens: Decision | undefined): Soon<AnswerHeaders> => {
+  const takeRequest = (
+    asker: Asker,
+    own: Decision | undefined,
+    tokens: Decision | undefined,
+  ): MaybePromise<AnswerHeaders> => {
     const { id, tier } = asker.account;
     const mayAsk = (own?.allowed ?? true) && (tokens?.allowed ?? true);
     const requests = limiter.take(id, perMinute(tier.requestsPerMinute), mayAsk ? 1 : 0);
-    return isLater(requests)
+    return isPromise(requests)
       ? requests.then((there) => tell(asker, own, tokens, there))
       : tell(asker, own, tokens, requests);
   };
@@ -94,13 +98,13 @@ export function createLimit({ limiter, clock }: LimitOptions): Limit {
       const own = rate && limiter.take(ownId(account.id, method as DescMethod), rate, access.countsMade ? 0 : 1);
       const goOn = (there: Decision | undefined) =>
         takeTokens(asker, rate && there && access.countsMade ? wholeOne(there, rate) : there);
-      return isLater(own) ? own.then(goOn) : goOn(own);
+      return isPromise(own) ? own.then(goOn) : goOn(own);
     },
     making(accountId, method) {
       const rate = perSecond(accessOf(method).perSecond);
       if (!rate) throw internal(new Error(`${method} has no bound a second`));
       const id = ownId(accountId, method);
-      return whenThere(limiter.take(id, rate, 1), (own) => {
+      return then(limiter.take(id, rate, 1), (own) => {
         if (!own.allowed) throw refusalOf(own, "call", "of this RPC a second", {});
         return () => void limiter.draw(id, rate, -1);
       });

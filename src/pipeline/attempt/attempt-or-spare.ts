@@ -3,20 +3,20 @@ import type { Call } from "../../call/call.ts";
 import type { Form, Input, Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
-import { orElse, type Soon } from "../../runtime/maybe-promise.ts";
-import type { Lead } from "../complete/candidates.ts";
+import { catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import type { Candidate } from "../complete/candidates.ts";
 import { type Answered, type AttemptOptions, attemptAt } from "./attempt.ts";
 
 /** As `attemptAt`. */
 export function attemptOrSpare<O extends Operation, F extends Form>(
-  lead: Lead,
+  lead: Candidate,
   part: Call<Input<O>>,
   signal: Signal,
   isHedge: boolean,
   options: AttemptOptions<F>,
-): Soon<Answered<O, F>> {
+): MaybePromise<Answered<O, F>> {
   const { spare, operation, state } = lead;
-  const by = (one: Lead) => attemptAt<O, F>(one, part, signal, isHedge, options);
+  const by = (one: Candidate) => attemptAt<O, F>(one, part, signal, isHedge, options);
   if (!spare) return by(lead);
   if (state.unserved.has(operation)) return by(spare);
   const unserved = (error: unknown) => {
@@ -24,5 +24,5 @@ export function attemptOrSpare<O extends Operation, F extends Form>(
     state.unserved.note(operation);
     return by(spare);
   };
-  return orElse(() => by(lead), unserved);
+  return catchError(() => by(lead), unserved);
 }

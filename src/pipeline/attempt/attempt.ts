@@ -7,7 +7,7 @@
  */
 
 import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
-import type { AttemptFacts } from "../../call/call-record.ts";
+import type { AttemptRecord } from "../../call/call-record.ts";
 import type { Form, Input, Operation, Output } from "../../call/operations.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
 import type { Translated } from "../../families/translation.ts";
@@ -15,17 +15,17 @@ import { outputBound } from "../../ledger/worst-case.ts";
 import type { Attempt } from "../../providers/contract.ts";
 import type { Timeouts } from "../../providers/upstream/timeouts.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
-import { doSoon } from "../../runtime/cooperative.ts";
-import { orElse, type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import { runCooperatively } from "../../runtime/cooperative.ts";
+import { catchError, type MaybePromise, then } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { outputOf } from "../charge/estimate.ts";
 import type { AttemptMeter, CallMeter } from "../charge/meter.ts";
 import type { Reservation } from "../charge/reserve.ts";
 import { endless } from "../check/deadline.ts";
-import type { Lead } from "../complete/candidates.ts";
+import type { Candidate } from "../complete/candidates.ts";
 import type { CallStreams } from "./drain.ts";
 import { droppedHeaders } from "./dropped-headers.ts";
-import { holdHead } from "./first-content-gate.ts";
+import { firstContentGate } from "./first-content-gate.ts";
 import { translate } from "./translate.ts";
 import { UpstreamStream } from "./upstream-stream.ts";
 
@@ -51,55 +51,55 @@ export interface AttemptOptions<F extends Form> {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Told of an attempt when it is sent. */
-  readonly onSent: (lead: Lead, facts: AttemptFacts) => void;
+  readonly onSent: (lead: Candidate, facts: AttemptRecord) => void;
 }
 
 export interface Answered<O extends Operation, F extends Form> {
   readonly answer: Answer<Output<O, F>>;
-  readonly lead: Lead;
-  readonly facts: AttemptFacts;
+  readonly lead: Candidate;
+  readonly facts: AttemptRecord;
 }
 
 /** Asks `part`, which is the call or one of several that it consists of, at a target. Throws a Refusal, now or later. */
 export function attemptAt<O extends Operation, F extends Form>(
-  lead: Lead,
+  lead: Candidate,
   part: Call<Input<O>>,
   signal: Signal,
   isHedge: boolean,
   options: AttemptOptions<F>,
-): Soon<Answered<O, F>> {
+): MaybePromise<Answered<O, F>> {
   const translating = translate(lead, part, options);
-  const translated = doSoon(translating, part.request.isLong);
-  return whenThere(translated, (asked) => attemptWith(asked, lead, part, signal, isHedge, options));
+  const translated = runCooperatively(translating, part.request.isLong);
+  return then(translated, (asked) => attemptWith(asked, lead, part, signal, isHedge, options));
 }
 
 function attemptWith<O extends Operation, F extends Form>(
   translated: Translated<Operation, Operation>,
-  lead: Lead,
+  lead: Candidate,
   part: Call<Input<O>>,
   signal: Signal,
   isHedge: boolean,
   options: AttemptOptions<F>,
-): Soon<Answered<O, F>> {
+): MaybePromise<Answered<O, F>> {
   const { form, meter, reservation, clock, onSent } = options;
   const { operation } = lead;
   const { dropped } = translated;
   if (dropped.length > 0 && options.isStrict) throw wouldBeDropped(dropped);
   const bounded = reservation.bound(lead, translated.request);
-  return whenThere(bounded, (request) => {
+  return then(bounded, (request) => {
     const facts = factsOf(lead, clock(), isHedge);
-    part.facts.attempts = [...part.facts.attempts, facts];
+    part.record.attempts = [...part.record.attempts, facts];
     onSent(lead, facts);
     const attempted = meter.attempt(operation, request);
     const failedFirst = followOvertaking(signal, part.signal, attempted, facts);
     const stream = options.streams && streamOf(lead, signal, attempted, request, facts, options.streams);
-    const told = (answer: Answer): Soon<Answered<O, F>> => {
+    const told = (answer: Answer): MaybePromise<Answered<O, F>> => {
       // A stream may last for long, and asks for no text of its request any more.
       if (form === "stream") for (const sent of [request, part.request]) sent.letGoOfText();
       const answered = { answer: toldBack(answer, translated) as Answered<O, F>["answer"], lead, facts };
       if (answer.kind !== "whole" || answered.answer.kind !== "whole" || !answer.body.isLong) return answered;
       // What was long is long in other words, too.
-      return whenThere((answered.answer.body as Wire).written(), () => answered);
+      return then((answered.answer.body as Wire).written(), () => answered);
     };
     /** Who has no sockets waits for itself. */
     const waited = () => {
@@ -112,10 +112,10 @@ function attemptWith<O extends Operation, F extends Form>(
         ? heldBack(answer, attempted, facts).then(told)
         : told(answer);
     };
-    return orElse(
+    return catchError(
       () => {
         const upstream = { request, signal: stream?.signal ?? signal, late: stream?.late, meter: attempted, facts };
-        return whenThere(lead.speak(requestTo(lead, part, upstream, options)), spoken);
+        return then(lead.speak(requestTo(lead, part, upstream, options)), spoken);
       },
       (error): never => {
         failedFirst();
@@ -131,8 +131,8 @@ function attemptWith<O extends Operation, F extends Form>(
 
 /** What a provider is asked. */
 function requestTo<F extends Form>(
-  { operation, target }: Lead,
-  { id, header, facts: { trace } }: Pick<Call, "id" | "header" | "facts">,
+  { operation, target }: Candidate,
+  { id, header, record: { trace } }: Pick<Call, "id" | "header" | "record">,
   { request, signal, late, meter, facts }: Pick<Attempt, "request" | "signal" | "late" | "meter" | "facts">,
   { form, deadline, timeouts, priority, clock }: AttemptOptions<F>,
 ): Attempt<Operation, F> {
@@ -155,11 +155,11 @@ function requestTo<F extends Form>(
 
 /** The stream that an attempt asks for. */
 function streamOf(
-  { model, operation, kind, state }: Lead,
+  { model, operation, kind, state }: Candidate,
   signal: Signal,
   meter: AttemptMeter,
   request: Wire,
-  facts: AttemptFacts,
+  facts: AttemptRecord,
   call: CallStreams,
 ): UpstreamStream {
   const mostOutput = () => outputOf(operation, outputBound(operation, request.outline()), model);
@@ -180,17 +180,17 @@ function toldBack(answer: Answer, translated: Translated<Operation, Operation>):
 }
 
 /** Holds a stream's head back: what is waited for it is the upstream's. */
-async function heldBack(spoken: Answer, meter: AttemptMeter, facts: AttemptFacts): Promise<Answer> {
+async function heldBack(spoken: Answer, meter: AttemptMeter, facts: AttemptRecord): Promise<Answer> {
   const spokenAt = performance.now();
   try {
-    return await holdHead(spoken, () => meter.hasContent());
+    return await firstContentGate(spoken, () => meter.hasContent());
   } finally {
     facts.waitedMs += performance.now() - spokenAt;
   }
 }
 
-function factsOf({ model, target, kind }: Lead, begunAt: number, isHedge: boolean): AttemptFacts {
-  const facts: AttemptFacts = {
+function factsOf({ model, target, kind }: Candidate, begunAt: number, isHedge: boolean): AttemptRecord {
+  const facts: AttemptRecord = {
     upstream: target.upstream,
     kind,
     model: target.model,
@@ -208,7 +208,7 @@ function factsOf({ model, target, kind }: Lead, begunAt: number, isHedge: boolea
  * An attempt that another has overtaken counts no more, whether it has answered or not. Returns what says that it failed
  * before: then it was not overtaken.
  */
-function followOvertaking(signal: Signal, caller: Signal, meter: AttemptMeter, facts: AttemptFacts): () => void {
+function followOvertaking(signal: Signal, caller: Signal, meter: AttemptMeter, facts: AttemptRecord): () => void {
   if (signal === caller) return nothing;
   const overtaken = () => {
     if (caller.aborted) return;

@@ -7,9 +7,9 @@
  * kept and no slow reader holds the upstream up. Where no usage is told in time, reasoning that nobody saw is estimated from
  * the time before the first content.
  */
-import type { Facts } from "../../call/call-record.ts";
+import type { CallRecord } from "../../call/call-record.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
-import { Later, type Soon } from "../../runtime/maybe-promise.ts";
+import { Deferred, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { UpstreamStream } from "./upstream-stream.ts";
 
 /** The streams of this process that are read on. */
@@ -73,16 +73,16 @@ export class CallStreams {
   readonly drains: Drains;
   /** Fires when the caller leaves. */
   readonly caller: Signal;
-  readonly #facts: Facts;
+  readonly #record: CallRecord;
   /** Made anew with each: a list that grows in place keeps room for sixteen more. */
   #reading: readonly UpstreamStream[] = [];
   #draining = 0;
-  #drained: Later<void> | undefined;
+  #drained: Deferred<void> | undefined;
 
-  constructor(drains: Drains, { facts, signal }: { readonly facts: Facts; readonly signal: Signal }) {
+  constructor(drains: Drains, { record, signal }: { readonly record: CallRecord; readonly signal: Signal }) {
     this.drains = drains;
     this.caller = signal;
-    this.#facts = facts;
+    this.#record = record;
   }
 
   /** Whether any is read on. */
@@ -91,10 +91,10 @@ export class CallStreams {
   }
 
   /** Says that the caller takes no more. What is returned is there when no stream is read on. */
-  left(): Soon<void> {
+  left(): MaybePromise<void> {
     for (const stream of this.#reading) stream.leave();
     if (this.#draining === 0) return undefined;
-    this.#drained ??= new Later<void>();
+    this.#drained ??= new Deferred<void>();
     return this.#drained;
   }
 
@@ -117,8 +117,8 @@ export class CallStreams {
   }
 
   drainEnded(stream: UpstreamStream, ms: number): void {
-    this.#facts.drainedMs = Math.max(this.#facts.drainedMs ?? 0, ms);
+    this.#record.drainedMs = Math.max(this.#record.drainedMs ?? 0, ms);
     this.drains.delete(stream);
-    if (--this.#draining === 0) this.#drained?.come();
+    if (--this.#draining === 0) this.#drained?.resolve();
   }
 }

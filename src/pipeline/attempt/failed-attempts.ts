@@ -1,7 +1,7 @@
 /**
  * The attempts in whose place another was made, as they are written down with the call (`requests.tried`).
  */
-import type { AttemptFacts } from "../../call/call-record.ts";
+import type { AttemptRecord } from "../../call/call-record.ts";
 
 /** An attempt that failed before the one that counts, or beside which another was quicker. */
 export interface Tried {
@@ -27,8 +27,8 @@ const overtaken = "another attempt was quicker";
 
 /** Returns a JSON list, or null where there were none. `last` is the attempt that the call itself tells of. */
 export function triedOf(
-  attempts: readonly AttemptFacts[],
-  last: AttemptFacts | undefined,
+  attempts: readonly AttemptRecord[],
+  last: AttemptRecord | undefined,
   call: CallCost,
 ): string | null {
   const tried = attempts.flatMap((attempt): readonly Tried[] => {

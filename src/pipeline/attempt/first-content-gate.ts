@@ -5,7 +5,7 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer } from "../../call/call.ts";
-import { each, flow, type Take } from "../../runtime/push-stream.ts";
+import { forEach, pushStream, type Take } from "../../runtime/push-stream.ts";
 import type { Wire } from "../../wire/wire.ts";
 
 /** For how long, at most, in milliseconds. */
@@ -16,7 +16,7 @@ const mostBytes = 1024 * 1024;
 type Batch<O extends DescMessage> = readonly Wire<O>[];
 
 /** Resolves when content has come, the stream has ended, or it took too long or too much. Throws what the stream throws before that. */
-export async function holdHead<O extends DescMessage>(
+export async function firstContentGate<O extends DescMessage>(
   answer: Answer<O>,
   hasContent: () => boolean,
 ): Promise<Answer<O>> {
@@ -27,7 +27,7 @@ export async function holdHead<O extends DescMessage>(
   let taker: Take<Batch<O>> | undefined;
   const { promise: held, resolve: letGo, reject: fail } = Promise.withResolvers<void>();
   const { promise: told, resolve: goOn, reject: leave } = Promise.withResolvers<void>();
-  const reading = each(answer.frames, (batch) => {
+  const reading = forEach(answer.frames, (batch) => {
     if (taker) return taker(batch);
     head.push(batch);
     for (const frame of batch) bytes += frame.bytes().length;
@@ -59,5 +59,5 @@ export async function holdHead<O extends DescMessage>(
     }
     head.length = 0;
   };
-  return { ...answer, frames: flow<Batch<O>>((take) => tell(take).then(() => reading)) };
+  return { ...answer, frames: pushStream<Batch<O>>((take) => tell(take).then(() => reading)) };
 }

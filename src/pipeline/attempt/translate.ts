@@ -3,12 +3,12 @@ import type { Call } from "../../call/call.ts";
 import type { Form, Operation } from "../../call/operations.ts";
 import { callersPath, translateAlong } from "../../families/index.ts";
 import type { Translated, Translation } from "../../families/translation.ts";
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { estimatePromptTokens } from "../../tokens/prompt.ts";
 import { jsonLength } from "../../wire/scan/json-length.ts";
 import { Wire } from "../../wire/wire.ts";
 import { unpricedToolsOf } from "../charge/estimate.ts";
-import type { Lead } from "../complete/candidates.ts";
+import type { Candidate } from "../complete/candidates.ts";
 
 /** How many times as long as its base64 a text may be as JSON, at most; nothing else grows so in a translation. */
 const mostLonger = 6;
@@ -21,10 +21,10 @@ export interface TranslateOptions {
 
 /** Puts a call into the words that the upstream of a lead speaks, as it takes them. Throws a Refusal. */
 export function* translate(
-  lead: Pick<Lead, "way" | "model" | "target" | "operation" | "fitting">,
+  lead: Pick<Candidate, "way" | "model" | "target" | "operation" | "fitting">,
   part: Call,
   options: TranslateOptions,
-): Work<Translated<Operation, Operation>> {
+): CooperativeTask<Translated<Operation, Operation>> {
   const translated = yield* inWordsOf(lead, part, options);
   const said = fitted(lead, translated);
   return said.request === translated.request ? said : { ...said, request: yield* counted(said.request, part) };
@@ -32,7 +32,7 @@ export function* translate(
 
 /** Fits what is said in an upstream's words to what it takes. */
 export function fitted(
-  { way, operation, fitting }: Pick<Lead, "way" | "operation" | "fitting">,
+  { way, operation, fitting }: Pick<Candidate, "way" | "operation" | "fitting">,
   translated: Translated<Operation, Operation>,
 ): Translated<Operation, Operation> {
   if (!fitting) return translated;
@@ -49,10 +49,10 @@ function isRelay({ from, to }: Translation): boolean {
 
 /** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
 export function* inWordsOf(
-  { way, model, target, operation, fitting }: Pick<Lead, "way" | "model" | "target" | "operation" | "fitting">,
+  { way, model, target, operation, fitting }: Pick<Candidate, "way" | "model" | "target" | "operation" | "fitting">,
   part: Call,
   { form, arrivedAt }: TranslateOptions,
-): Work<Translated<Operation, Operation>> {
+): CooperativeTask<Translated<Operation, Operation>> {
   // The models to fall back to are the gateway's business.
   const isNamed = "models" in part.request.desc.field && part.request.outline().models !== undefined;
   const asked = (isNamed ? part.request.with({ models: undefined }) : part.request) as TranslatedRequest;
@@ -74,7 +74,7 @@ export function* inWordsOf(
 }
 
 /** Counts what it has become where it may be too much. What was long is written for it, and sent as it is then. */
-function* counted(request: TranslatedRequest, { body, request: { isLong } }: Call): Work<TranslatedRequest> {
+function* counted(request: TranslatedRequest, { body, request: { isLong } }: Call): CooperativeTask<TranslatedRequest> {
   const mayBeTooMuch = body.bytes * mostLonger > body.maxBytes;
   if (isLong) {
     return yield* Wire.ofLong(request.desc, request.json(), (length) => mayBeTooMuch && body.growTo(length));

@@ -5,10 +5,10 @@
  * A class, for there are thousands at once.
  */
 import type { Frames } from "../../call/call.ts";
-import type { AttemptFacts } from "../../call/call-record.ts";
+import type { AttemptRecord } from "../../call/call-record.ts";
 import { cancelled } from "../../call/refusals.ts";
-import { Leaving, type Signal } from "../../runtime/caller-abort.ts";
-import { each, flow, noMore, type Take } from "../../runtime/push-stream.ts";
+import { CallerAbort, type Signal } from "../../runtime/caller-abort.ts";
+import { forEach, pushStream, stopPulling, type Take } from "../../runtime/push-stream.ts";
 import type { Pace } from "../../targets/pace.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { AttemptMeter } from "../charge/meter.ts";
@@ -19,7 +19,7 @@ export interface UpstreamStreamInit {
   /** Fires when nobody waits for the attempt any more. */
   readonly signal: Signal;
   readonly meter: AttemptMeter;
-  readonly facts: AttemptFacts;
+  readonly facts: AttemptRecord;
   readonly pace: Pace;
   /** Whether the model runs in this process: nobody sends a bill for what is not asked of it any more. */
   readonly isEmbedded: boolean;
@@ -40,7 +40,7 @@ const mostWaited = 0.1;
 
 export class UpstreamStream {
   /** Fires when the upstream is to be broken off. */
-  readonly signal = new Leaving();
+  readonly signal = new CallerAbort();
   readonly #init: UpstreamStreamInit;
   #state: "new" | "taken" | "draining" | "over" = "new";
   #take: Take<Batch> | undefined;
@@ -69,13 +69,13 @@ export class UpstreamStream {
 
   /** Returns the frames for whoever takes them. */
   through<F extends Frames>(frames: F): F {
-    return flow<Batch>((take) => {
+    return pushStream<Batch>((take) => {
       const end = Promise.withResolvers<void>();
       this.#take = take;
       this.#end = end;
       if (this.#state === "new") this.#state = "taken";
       this.#init.call.readingBegan(this);
-      each(frames, this.#pass).then(
+      forEach(frames, this.#pass).then(
         () => this.#ended(end.resolve),
         (error: unknown) => this.#ended(() => end.reject(error)),
       );
@@ -135,7 +135,7 @@ export class UpstreamStream {
     for (const frame of batch) bytes += frame.bytes().length;
     this.#bytes += bytes;
     if (this.#bytes > mostBytes) this.cut();
-    if (this.#state !== "draining") throw noMore;
+    if (this.#state !== "draining") throw stopPulling;
     const paced = this.#init.call.drains.paced(bytes);
     return paced && this.#untilCut(paced);
   }
@@ -243,6 +243,6 @@ export class UpstreamStream {
 }
 
 /** When the model began to put out tokens, by `performance.now()`. */
-function startOf({ sentAt, queuedMs, firstByteMs = 0 }: AttemptFacts): number {
+function startOf({ sentAt, queuedMs, firstByteMs = 0 }: AttemptRecord): number {
   return sentAt + queuedMs + Math.max(shortestStartMs, Math.min(firstByteMs, longestStartMs));
 }

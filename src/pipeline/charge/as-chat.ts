@@ -4,8 +4,8 @@ import type { Input } from "../../call/operations.ts";
 import { messagesToChat } from "../../families/messages-to-chat/index.ts";
 import { responsesToChat } from "../../families/responses-to-chat/index.ts";
 import type { Translation } from "../../families/translation.ts";
-import { doSoon } from "../../runtime/cooperative.ts";
-import { type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import { runCooperatively } from "../../runtime/cooperative.ts";
+import { type MaybePromise, then } from "../../runtime/maybe-promise.ts";
 import { estimatePromptTokens as estimateTokens } from "../../tokens/prompt.ts";
 import type { Wire } from "../../wire/wire.ts";
 
@@ -16,7 +16,10 @@ const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 
 export function asChat<O extends keyof typeof translations>(
   family: O,
   request: Wire<Input<O>>,
-): Soon<Wire<Input<"chat">>> {
+): MaybePromise<Wire<Input<"chat">>> {
   const translation = translations[family] as unknown as Translation<O, "chat">;
-  return whenThere(doSoon(translation.translate(request, context), request.isLong), (translated) => translated.request);
+  return then(
+    runCooperatively(translation.translate(request, context), request.isLong),
+    (translated) => translated.request,
+  );
 }

@@ -7,7 +7,7 @@
  */
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Caller } from "../../call/call.ts";
-import type { AttemptFacts } from "../../call/call-record.ts";
+import type { AttemptRecord } from "../../call/call-record.ts";
 import type { Operation } from "../../call/operations.ts";
 import type { Price } from "../../call/price.ts";
 import type { CallUsage } from "../../call/usage.ts";
@@ -15,10 +15,10 @@ import type { Charged, Ledger } from "../../ledger/ledger.ts";
 import { costOf, costOfAll } from "../../ledger/price.ts";
 import { chargedRates, isPlain } from "../../ledger/rates.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import { type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import { type MaybePromise, then } from "../../runtime/maybe-promise.ts";
 import type { CallStreams } from "../attempt/drain.ts";
 import { triedOf } from "../attempt/failed-attempts.ts";
-import type { Lead } from "../complete/candidates.ts";
+import type { Candidate } from "../complete/candidates.ts";
 import { type Charge, chargeOnce } from "./charge-once.ts";
 import { charactersOf } from "./estimate.ts";
 import { type CallMeter, type Measured, type MeasuredRequest, nothingMeasured } from "./meter.ts";
@@ -29,7 +29,7 @@ export interface Running {
   readonly call: Call;
   readonly asked: Operation;
   /** Where it went last; without facts where nothing was sent. */
-  readonly reached: () => { readonly lead: Lead; readonly facts: AttemptFacts | undefined };
+  readonly reached: () => { readonly lead: Candidate; readonly facts: AttemptRecord | undefined };
   readonly meter: CallMeter;
   /** Milliseconds since 1970. */
   readonly arrivedAt: number;
@@ -39,7 +39,7 @@ export interface Running {
   readonly streams: CallStreams | undefined;
 }
 
-export interface SettleOptions {
+export interface CaptureOptions {
   readonly ledger: Ledger;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -52,25 +52,23 @@ export interface SettleOptions {
 }
 
 /** Runs a call to its answer, and charges it. Throws what `work` throws, when that has been settled: now or later. */
-export type Settle = <A extends Answer>(running: Running, work: () => Soon<A>) => Soon<A>;
+export type CaptureCall = <A extends Answer>(running: Running, work: () => MaybePromise<A>) => MaybePromise<A>;
 
-export function createSettle(options: SettleOptions): Settle {
+export function createCapture(options: CaptureOptions): CaptureCall {
   return (running, work) => {
     const { call, arrivedAt, meter, streams } = running;
     return chargeOnce({ call, arrivedAt, meter, streams, charge: chargeOf(running, options) }, work, options);
   };
 }
 
-function chargeOf(running: Running, options: SettleOptions): Charge {
+function chargeOf(running: Running, options: CaptureOptions): Charge {
   return (outcome, endedAt, firstByteAt) => {
     const { reservation, streams, meter } = running;
     if (!reservation.isMade()) return {};
-    const chargedFor = (hasCost: boolean, measuring: Soon<Measured>) =>
-      whenThere(measuring, (measured) =>
-        chargeFor(running, { outcome, endedAt, firstByteAt, hasCost }, measured, options),
-      );
+    const chargedFor = (hasCost: boolean, measuring: MaybePromise<Measured>) =>
+      then(measuring, (measured) => chargeFor(running, { outcome, endedAt, firstByteAt, hasCost }, measured, options));
     if (outcome === Outcome.LEFT)
-      return whenThere(streams?.left(), () => {
+      return then(streams?.left(), () => {
         // Of a whole answer that its caller left nothing was told.
         const hasCost = streams !== undefined && meter.hasContent();
         return chargedFor(hasCost, hasCost ? meter.measureLeft() : nothingMeasured);
@@ -90,7 +88,12 @@ interface Ended {
   readonly hasCost: boolean;
 }
 
-function chargeFor(running: Running, ended: Ended, measured: Measured, options: SettleOptions): Soon<AnswerHeaders> {
+function chargeFor(
+  running: Running,
+  ended: Ended,
+  measured: Measured,
+  options: CaptureOptions,
+): MaybePromise<AnswerHeaders> {
   const { call, asked, arrivedAt } = running;
   const { outcome, endedAt, firstByteAt, hasCost } = ended;
   const { used, requests, estimated, isNothing, gaveUp } = measured;
@@ -108,7 +111,7 @@ function chargeFor(running: Running, ended: Ended, measured: Measured, options: 
     operation: asked,
     model: model.id,
     upstream: target.upstream,
-    tried: triedOf(call.facts.attempts, last, { model: model.id, cost }),
+    tried: triedOf(call.record.attempts, last, { model: model.id, cost }),
     outcome,
     input,
     cache_read: cacheRead,
@@ -122,14 +125,14 @@ function chargeFor(running: Running, ended: Ended, measured: Measured, options: 
     duration_ms: Math.max(0, endedAt - arrivedAt),
     first_byte_ms: firstByteAt === undefined ? null : Math.max(0, firstByteAt - arrivedAt),
   };
-  return whenThere(options.ledger.settle(settlement, running.reservation.held()), (charged) => {
-    const { facts } = call;
-    facts.outcome = outcome;
-    facts.used = whole;
-    facts.cost = charged?.cost ?? 0;
-    facts.waived = charged?.waived ?? 0;
-    if (facts.waived > 0) options.onWaived?.(call, facts.waived);
-    if (gaveUp) facts.gaveUp = true;
+  return then(options.ledger.capture(settlement, running.reservation.held()), (charged) => {
+    const { record } = call;
+    record.outcome = outcome;
+    record.used = whole;
+    record.cost = charged?.cost ?? 0;
+    record.waived = charged?.waived ?? 0;
+    if (record.waived > 0) options.onWaived?.(call, record.waived);
+    if (gaveUp) record.gaveUp = true;
     options.onUsed(call.caller, tokensOf(whole));
     return headersOf(whole, estimated, charged);
   });

@@ -9,13 +9,17 @@ import type { Answer, AnswerHeaders, Call, Frames } from "../../call/call.ts";
 import { Refusal } from "../../call/refusals.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
-import { following, Later, type Soon, whenThere } from "../../runtime/maybe-promise.ts";
-import { each, flow, noMore } from "../../runtime/push-stream.ts";
+import { Deferred, type MaybePromise, then, thenOrCatch } from "../../runtime/maybe-promise.ts";
+import { forEach, pushStream, stopPulling } from "../../runtime/push-stream.ts";
 import type { CallStreams } from "../attempt/drain.ts";
 import type { CallMeter } from "./meter.ts";
 
 /** Charges a call, and returns what the answer tells of its cost. `firstByteAt` is when its caller got the first byte. */
-export type Charge = (outcome: Outcome, endedAt: number, firstByteAt: number | undefined) => Soon<AnswerHeaders>;
+export type Charge = (
+  outcome: Outcome,
+  endedAt: number,
+  firstByteAt: number | undefined,
+) => MaybePromise<AnswerHeaders>;
 
 /** A call that will be charged. */
 export interface ToCharge {
@@ -40,12 +44,12 @@ export interface ChargeOnceOptions {
 /** Runs a call to its answer, and has it charged. Throws what `work` throws, when that has been done: now or later. */
 export function chargeOnce<A extends Answer>(
   running: ToCharge,
-  work: () => Soon<A>,
+  work: () => MaybePromise<A>,
   options: ChargeOnceOptions,
-): Soon<A> {
+): MaybePromise<A> {
   const charging = new Charging(running, options);
   const { signal } = running.call;
-  return following(
+  return thenOrCatch(
     work,
     (answer) => {
       if (answer.kind === "whole") return chargedWhole(answer, signal, charging);
@@ -54,21 +58,21 @@ export function chargeOnce<A extends Answer>(
       return { ...answer, frames: charged(answer.frames, running, charging), trailers: () => charging.costHeaders() };
     },
     (error) =>
-      whenThere(signal.aborted ? chargedLeft(running, charging) : charging.end(Outcome.FAILED), (): never => {
+      then(signal.aborted ? chargedLeft(running, charging) : charging.end(Outcome.FAILED), (): never => {
         throw error;
       }),
   );
 }
 
 /** Charges a call whose caller has left. While it is read on for that nobody waits but who tells of the call. */
-function chargedLeft({ call, streams }: ToCharge, charging: Charging): Soon<void> {
+function chargedLeft({ call, streams }: ToCharge, charging: Charging): MaybePromise<void> {
   const ending = charging.end(Outcome.LEFT);
   if (!streams?.isDraining()) return ending;
-  call.facts.settling = ending;
+  call.record.settling = ending;
   return undefined;
 }
 
-function chargedWhole<A extends Answer>(answer: A, signal: Signal, charging: Charging): Soon<A> {
+function chargedWhole<A extends Answer>(answer: A, signal: Signal, charging: Charging): MaybePromise<A> {
   if (!signal.aborted) charging.began();
   return charging.end(signal.aborted ? Outcome.LEFT : Outcome.ANSWERED).then(() => {
     return { ...answer, headers: { ...answer.headers, ...charging.costHeaders() } };
@@ -81,7 +85,7 @@ class Charging {
   readonly #options: ChargeOnceOptions;
   readonly #isDone: () => void;
   #firstByteAt: number | undefined;
-  #ending: Later<void> | undefined;
+  #ending: Deferred<void> | undefined;
   #headers: AnswerHeaders = {};
 
   constructor(running: ToCharge, options: ChargeOnceOptions) {
@@ -95,7 +99,7 @@ class Charging {
     if (this.#firstByteAt !== undefined) return;
     const { call, arrivedAt } = this.#running;
     this.#firstByteAt = this.#options.clock();
-    call.facts.firstByteMs = Math.max(0, this.#firstByteAt - arrivedAt);
+    call.record.firstByteMs = Math.max(0, this.#firstByteAt - arrivedAt);
   }
 
   /** Ends a call whose caller left before it asked for the first byte. */
@@ -109,16 +113,16 @@ class Charging {
   }
 
   /** Charges the call, unless that was done or is being done. Whoever asks hears of it where it cannot be. */
-  end(outcome: Outcome): Later<void> {
+  end(outcome: Outcome): Deferred<void> {
     if (this.#ending) return this.#ending;
-    const begin = new Later<Outcome>();
+    const begin = new Deferred<Outcome>();
     this.#ending = begin.then((how) => this.#charge(how));
-    begin.come(outcome);
+    begin.resolve(outcome);
     return this.#ending;
   }
 
-  #charge(outcome: Outcome): Soon<void> {
-    return following(
+  #charge(outcome: Outcome): MaybePromise<void> {
+    return thenOrCatch(
       () => this.#running.charge(outcome, this.#options.clock(), this.#firstByteAt),
       (headers) => {
         this.#headers = headers;
@@ -151,9 +155,9 @@ function isCallersBound(error: unknown): boolean {
 function charged(frames: Frames, running: ToCharge, charging: Charging): Frames {
   const { call, meter } = running;
   const { signal } = call;
-  return flow((take) => {
+  return pushStream((take) => {
     let hasBegun = false;
-    const taken = each(frames, (batch) => {
+    const taken = forEach(frames, (batch) => {
       hasBegun = true;
       // Who has left does not get it any more.
       if (signal.aborted) return take(batch);
@@ -167,7 +171,7 @@ function charged(frames: Frames, running: ToCharge, charging: Charging): Frames 
         return charging.end(Outcome.ANSWERED);
       },
       async (error: unknown) => {
-        const isLeft = error === noMore || signal.aborted || (hasBegun && isCallersBound(error));
+        const isLeft = error === stopPulling || signal.aborted || (hasBegun && isCallersBound(error));
         const failed = hasBegun ? Outcome.BROKEN : Outcome.FAILED;
         await (isLeft ? chargedLeft(running, charging) : charging.end(failed));
         throw error;

@@ -36,11 +36,11 @@ export interface Asking {
 }
 
 /** Money is in millionths of the unit. */
-export interface Need {
+export interface Estimate {
   /** The most that the call may cost. */
-  readonly wanted: number;
+  readonly max: number;
   /** What it cannot do with less than. */
-  readonly least: number;
+  readonly min: number;
   /** What its input may cost of that. */
   readonly ofInput: number;
   readonly answers: number;
@@ -68,7 +68,7 @@ export function unpricedToolsOf({ price }: Model): ((tool: JsonObject) => boolea
 }
 
 /** Returns undefined where nothing is to be reserved. Throws a Refusal where the cost cannot be known and must be. */
-export function needOf(asking: Asking): Need | undefined {
+export function estimateOf(asking: Asking): Estimate | undefined {
   const { call, model, asked, operation, request } = asking;
   const { price } = model;
   if (!price) {
@@ -89,7 +89,16 @@ export function needOf(asking: Asking): Need | undefined {
   const costOf = (tokens: number) => fees + worstCost(rates, input, characters, tokens);
   const wanted = costOf(output * answers);
   const least = isOwn ? wanted : Math.min(wanted, costOf(fewest * answers));
-  return { wanted, least, ofInput: costOf(0), answers, output, fewest, isTold: isTold(operation, sent, model), rates };
+  return {
+    max: wanted,
+    min: least,
+    ofInput: costOf(0),
+    answers,
+    output,
+    fewest,
+    isTold: isTold(operation, sent, model),
+    rates,
+  };
 }
 
 /** Returns the dearest rates that the call may be charged by, and what its searches and requests cost at most. */
@@ -113,9 +122,9 @@ function dearest(price: Price, spoken: Asked, prompt: number, { call, asked, mod
 }
 
 /** Returns the bound of each answer's output that is set where so much is held, in tokens; undefined where none is. */
-export function boundWith(held: number, need: Need): number | undefined {
-  const { rates, wanted, ofInput, answers, output, fewest } = need;
-  if (held === wanted && !need.isTold) return undefined;
+export function boundWith(held: number, need: Estimate): number | undefined {
+  const { rates, max, ofInput, answers, output, fewest } = need;
+  if (held === max && !need.isTold) return undefined;
   // What is held is never less than the fewest cost, which rounding must not take away.
   const affordable = Math.max(fewest, Math.floor(outputFor(rates, held - ofInput) / answers));
   return Math.min(affordable, output);

@@ -8,7 +8,7 @@
 import type { Operation } from "../../call/operations.ts";
 import { type CallUsage, nothingUsed } from "../../call/usage.ts";
 import type { Served } from "../../ledger/rates.ts";
-import { type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import { type MaybePromise, then } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type Counting, guessTokens } from "./count-used.ts";
 import type { KeptText } from "./kept-text.ts";
@@ -49,9 +49,9 @@ export interface CallMeter {
   /** Whether anything has come of an answer that counts. */
   hasContent(): boolean;
   /** Returns what was used so far; `complete` says that what was told of the output is all of it. */
-  measure(complete: boolean): Soon<Measured>;
+  measure(complete: boolean): MaybePromise<Measured>;
   /** Returns what a call used that its caller left: by each attempt of which content has come, with the reasoning in it. */
-  measureLeft(): Soon<Measured>;
+  measureLeft(): MaybePromise<Measured>;
 }
 
 /** `parts` is of how many requests the call consists. */
@@ -90,15 +90,15 @@ class Attempts implements CallMeter {
     return this.#attempts.some(hasCome);
   }
 
-  measure(complete: boolean): Soon<Measured> {
+  measure(complete: boolean): MaybePromise<Measured> {
     return this.#measureAll(this.#counted(), { complete, isLeft: false });
   }
 
-  measureLeft(): Soon<Measured> {
+  measureLeft(): MaybePromise<Measured> {
     return this.#measureAll(this.#attempts.filter(hasCome), { complete: false, isLeft: true });
   }
 
-  #measureAll(all: readonly Attempted[], how: How): Soon<Measured> {
+  #measureAll(all: readonly Attempted[], how: How): MaybePromise<Measured> {
     const only = all[0];
     if (only && all.length === 1) return measure(only, how, this.#counting);
     const measuring = Promise.all(all.map((attempted) => measure(attempted, how, this.#counting)));
@@ -120,15 +120,15 @@ interface How {
   readonly isLeft: boolean;
 }
 
-function measure(attempted: Attempted, { complete, isLeft }: How, counting: Counting): Soon<Measured> {
+function measure(attempted: Attempted, { complete, isLeft }: How, counting: Counting): MaybePromise<Measured> {
   const { operation, request, usage, output: kept, hasGivenUp, hasEnded, isCut } = attempted;
   // Of vectors nobody pays for an output.
   const toldOutput = operation === "embeddings" ? 0 : usage.output;
   // Some upstreams tell of nothing where there was something.
   const isCounted = toldOutput === 0 && !kept.isEmpty();
   const isTold = usage.input !== undefined && toldOutput !== undefined && (complete || hasEnded) && !isCounted;
-  return whenThere(isTold || isUncounted(operation) ? 0 : countOutput(kept, counting), (counted) =>
-    whenThere(usage.input ?? (isUncounted(operation) ? 0 : counting.input(operation, request)), (input) => {
+  return then(isTold || isUncounted(operation) ? 0 : countOutput(kept, counting), (counted) =>
+    then(usage.input ?? (isUncounted(operation) ? 0 : counting.input(operation, request)), (input) => {
       const { cacheRead, cacheWrite, cacheWriteHour, reasoning } = usage;
       const thought = isLeft && !attempted.isOutputTold ? thoughtOf(attempted, counted) : 0;
       const output = Math.max(toldOutput ?? 0, counted + thought);

@@ -11,11 +11,11 @@ import { insufficientCredit, type Refusal } from "../../call/refusals.ts";
 import type { Ledger, Reserved, Short, Wish } from "../../ledger/ledger.ts";
 import { withOutputBound } from "../../ledger/worst-case.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import { following, type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import { type MaybePromise, then, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { Wire } from "../../wire/wire.ts";
-import type { Lead } from "../complete/candidates.ts";
-import { type Asking, boundWith, needOf, refuseUnpriced } from "./estimate.ts";
+import type { Candidate } from "../complete/candidates.ts";
+import { type Asking, boundWith, estimateOf, refuseUnpriced } from "./estimate.ts";
 
 /** Who reserves, for what, and since when: in milliseconds since 1970. */
 interface Reserving {
@@ -25,7 +25,7 @@ interface Reserving {
 }
 
 /** What is asked of which model, and how its upstream calls a bound of the output. */
-export type Bounding = Pick<Lead, "model" | "operation" | "fitting">;
+export type Bounding = Pick<Candidate, "model" | "operation" | "fitting">;
 
 /** One reservation for all that a call asks of its upstreams. */
 export interface Reservation {
@@ -34,7 +34,7 @@ export interface Reservation {
    * the words of its operation, with the bound that the credit sets. Throws a Refusal, now or later, where the call may
    * not, or cannot, be paid for.
    */
-  bound<W extends Wire>(lead: Bounding, request: W): Soon<W>;
+  bound<W extends Wire>(lead: Bounding, request: W): MaybePromise<W>;
   isMade(): boolean;
   /** Returns what is reserved at this moment; undefined where nothing is. */
   held(): Reserved | undefined;
@@ -42,7 +42,7 @@ export interface Reservation {
 
 export function createReservation(ledger: Ledger, reserving: Reserving): Reservation {
   const { call, asked, arrivedAt } = reserving;
-  let reserved: { readonly model: Model; readonly bound: Soon<Bound> } | undefined;
+  let reserved: { readonly model: Model; readonly bound: MaybePromise<Bound> } | undefined;
   let held: Reserved | undefined;
   let isMade = false;
   /** Gives back what was reserved for another model, if anything was. */
@@ -52,13 +52,13 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
     const free = (): unknown => {
       const last = held;
       held = undefined;
-      return last && ledger.free(last);
+      return last && ledger.release(last);
     };
-    return following<Bound, unknown, unknown>(() => bound, free, free);
+    return thenOrCatch<Bound, unknown, unknown>(() => bound, free, free);
   };
   const hold = (wish: Wish) =>
-    whenThere(ledger.hold(wish), (made) => {
-      if (made.kind === "short") throw shortOf(wish.least, made);
+    then(ledger.hold(wish), (made) => {
+      if (made.kind === "short") throw shortOf(wish.min, made);
       held = made;
       return made;
     });
@@ -67,9 +67,9 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
       if (asked === "count_tokens") return request;
       if (reserved?.model !== model) {
         const asking = { call, asked, model, operation, request };
-        reserved = { model, bound: whenThere(freed(), () => reserve(hold, asking, arrivedAt)) };
+        reserved = { model, bound: then(freed(), () => reserve(hold, asking, arrivedAt)) };
       } else refuseUnpriced(model, request);
-      return whenThere(reserved.bound, (bound) => {
+      return then(reserved.bound, (bound) => {
         isMade = true;
         call.onReserved?.();
         return bound(operation, request, fitting?.outputBound ?? "max_tokens");
@@ -85,12 +85,12 @@ type Bound = <W extends Wire>(operation: Operation, request: W, chatName: string
 
 const unbounded: Bound = (_, request) => request;
 
-function reserve(hold: (wish: Wish) => Soon<Reserved>, asking: Asking, now: number): Soon<Bound> {
-  asking.call.facts.outputBound = undefined;
-  const need = needOf(asking);
+function reserve(hold: (wish: Wish) => MaybePromise<Reserved>, asking: Asking, now: number): MaybePromise<Bound> {
+  asking.call.record.outputBound = undefined;
+  const need = estimateOf(asking);
   if (!need) return unbounded;
   const { call, asked, model } = asking;
-  const { wanted, least } = need;
+  const { max, min } = need;
   const { accountId, keyId, isLimited, asOf } = call.caller;
   const wish = {
     requestId: call.id,
@@ -100,13 +100,13 @@ function reserve(hold: (wish: Wish) => Soon<Reserved>, asking: Asking, now: numb
     asOf,
     operation: asked,
     model: model.id,
-    wanted,
-    least,
+    max,
+    min,
     now,
   };
-  return whenThere(hold(wish), ({ amount }) => {
+  return then(hold(wish), ({ amount }) => {
     const tokens = boundWith(amount, need);
-    call.facts.outputBound = amount < wanted ? tokens : undefined;
+    call.record.outputBound = amount < max ? tokens : undefined;
     if (tokens === undefined) return unbounded;
     return (spoken, sent, chatName) => withOutputBound(spoken, sent, tokens, chatName);
   });

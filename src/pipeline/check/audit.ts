@@ -10,13 +10,13 @@ import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/prot
 import { type Audit as AuditOption, Caller as Least } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { type Answer, type Call, type Handler, here } from "../../call/call.ts";
 import { asRefusal, Reason, reasonWord } from "../../call/refusals.ts";
-import type { ActStore, NewAct } from "../../storage/people/audit-events.ts";
+import type { AuditEventStore, NewAuditEvent } from "../../storage/people/audit-events.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { Wire } from "../../wire/wire.ts";
 import { accessOf } from "../admit/authorize.ts";
 
 export interface AuditOptions {
-  readonly storage: Pick<Storage, "accounts" | "users"> & { readonly acts: Pick<ActStore, "insert"> };
+  readonly storage: Pick<Storage, "accounts" | "users"> & { readonly acts: Pick<AuditEventStore, "insert"> };
   readonly newId: (prefix: string, now: number) => string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -158,7 +158,7 @@ function write(plan: Plan, call: Call, { answer, error, named, address }: Ended,
   }
 }
 
-type Actor = Pick<NewAct, "actor_kind" | "actor_id">;
+type Actor = Pick<NewAuditEvent, "actor_kind" | "actor_id">;
 
 function actorOf({ caller, peer }: Call, signedIn: string): Actor {
   const { userId, keyId, rights } = caller;

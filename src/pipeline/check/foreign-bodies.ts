@@ -3,8 +3,8 @@ import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/
 import type { Answer, Call, Handler } from "../../call/call.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
 import { type Meant, meantAsChat } from "../../families/chat-bodies.ts";
-import { doSoon } from "../../runtime/cooperative.ts";
-import { type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import { runCooperatively } from "../../runtime/cooperative.ts";
+import { type MaybePromise, then } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { droppedHeaders } from "../attempt/dropped-headers.ts";
 import { isStrict } from "./strict.ts";
@@ -16,16 +16,16 @@ export function withMeant(handle: Handler): Handler {
     if (request.desc !== CreateChatCompletionRequestSchema || request.isMessage()) return handle(call);
     const meant = meantAsChat(request as unknown as Wire<typeof CreateChatCompletionRequestSchema>);
     if (!meant) return handle(call);
-    return whenThere(doSoon(meant, request.isLong), (chat) => handleMeant(handle, call, chat));
+    return then(runCooperatively(meant, request.isLong), (chat) => handleMeant(handle, call, chat));
   };
 }
 
-function handleMeant(handle: Handler, call: Call, { request, dropped }: Meant): Soon<Answer> {
+function handleMeant(handle: Handler, call: Call, { request, dropped }: Meant): MaybePromise<Answer> {
   if (dropped.length > 0 && isStrict(call.header)) throw wouldBeDropped(dropped);
   const written = call.request.isLong ? request.written() : request;
-  const answered = whenThere(written, (wire) => handle({ ...call, request: wire as unknown as Call["request"] }));
+  const answered = then(written, (wire) => handle({ ...call, request: wire as unknown as Call["request"] }));
   if (dropped.length === 0) return answered;
-  return whenThere(answered, (answer) => {
+  return then(answered, (answer) => {
     const further = answer.headers?.["x-gateway-dropped"];
     return { ...answer, headers: { ...answer.headers, ...droppedHeaders(dropped, further) } };
   });

@@ -16,9 +16,9 @@ import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
-import { doInTurns, nextTurn } from "../../runtime/cooperative.ts";
+import { nextTurn, runInTurns } from "../../runtime/cooperative.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import type { Later } from "../../runtime/maybe-promise.ts";
+import type { Deferred } from "../../runtime/maybe-promise.ts";
 import { isSureOfLong } from "../../wire/check/long-check.ts";
 import { placeOf } from "../../wire/check/places.ts";
 import { isSurelySound } from "../../wire/check/quick-check.ts";
@@ -28,11 +28,11 @@ import { Wire } from "../../wire/wire.ts";
 export type Validate = (request: Wire, isUnsure?: boolean) => void;
 
 /** Holds a long request to its contract in turns. Throws as `validate` does, later. */
-export function validateLong(request: Wire, validate: Validate): Later<void> {
-  return doInTurns(isSureOfLong(request.desc, request.outline())).then((isSure) => {
+export function validateLong(request: Wire, validate: Validate): Deferred<void> {
+  return runInTurns(isSureOfLong(request.desc, request.outline())).then((isSure) => {
     if (isSure) return;
     // The reader makes of it what the validator looks at.
-    const understood = doInTurns(request.understand()).then(() => nextTurn());
+    const understood = runInTurns(request.understand()).then(() => nextTurn());
     return understood.then(() => validate(request, true));
   });
 }

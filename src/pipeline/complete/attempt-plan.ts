@@ -16,7 +16,7 @@ export function shortestRest(leads: readonly ToTarget[]): number {
 }
 
 /** Most calls ask once: what they need not know is not kept. */
-export class Course<L extends ToTarget> {
+export class AttemptPlan<L extends ToTarget> {
   readonly #leads: readonly L[];
   readonly #targets: Pick<Targets, "passesChecks">;
   /** How often each model may be asked. */
@@ -82,8 +82,8 @@ export class Course<L extends ToTarget> {
 }
 
 /** Returns leads in the order in which one after another is asked; those that are left alone at this moment are none of it. */
-export function courseOf<L extends ToTarget>(leads: readonly L[], targets: Pick<Targets, "passesChecks">): L[] {
-  const course = new Course(leads, targets, Number.POSITIVE_INFINITY);
+export function attemptOrder<L extends ToTarget>(leads: readonly L[], targets: Pick<Targets, "passesChecks">): L[] {
+  const course = new AttemptPlan(leads, targets, Number.POSITIVE_INFINITY);
   const order: L[] = [];
   for (let lead = course.next(); lead; lead = course.next()) {
     order.push(lead);

@@ -17,7 +17,7 @@ import { partsOf } from "./each-prompt.ts";
 import { route } from "./route.ts";
 
 /** A target of a model, and the way to what its upstream speaks. */
-export interface Lead {
+export interface Candidate {
   readonly model: Model;
   readonly target: Target;
   /** The API that its upstream speaks. */
@@ -31,10 +31,10 @@ export interface Lead {
   readonly hasQueue: boolean;
   readonly state: TargetState;
   /** What is asked in its place where the upstream turns out not to have the operation. */
-  readonly spare?: Lead | undefined;
+  readonly spare?: Candidate | undefined;
 }
 
-export interface LeadsOptions {
+export interface CandidatesOptions {
   readonly catalog: Catalog;
   /** By the upstream's name. */
   readonly providers: ReadonlyMap<string, Provider>;
@@ -44,14 +44,17 @@ export interface LeadsOptions {
 }
 
 /** At least one lead, and all of them ask their upstreams in the same number of requests. Throws a Refusal. */
-export type LeadsOf = <O extends Operation>(asked: O, call: Call<Input<O>>) => readonly [Lead, ...Lead[]];
+export type CandidatesFor = <O extends Operation>(
+  asked: O,
+  call: Call<Input<O>>,
+) => readonly [Candidate, ...Candidate[]];
 
-export function createLeadsOf(options: LeadsOptions): LeadsOf {
+export function createCandidatesFor(options: CandidatesOptions): CandidatesFor {
   const { catalog, targets, random } = options;
   const leadAt = createLeadAt(options);
 
   /** Adds a lead for each target that can be asked: nearly every call has one, for which no list is made in between. */
-  function addTo<O extends Operation>(leads: Lead[], asked: O, model: Model, call: Call<Input<O>>): void {
+  function addTo<O extends Operation>(leads: Candidate[], asked: O, model: Model, call: Call<Input<O>>): void {
     const isSticky = model.sticky && model.targets.length > 1;
     const conversation = isSticky ? conversationOf(asked, call as unknown as Call) : undefined;
     for (const target of route(model, { targets, random, conversation })) {
@@ -62,7 +65,7 @@ export function createLeadsOf(options: LeadsOptions): LeadsOf {
 
   return <O extends Operation>(asked: O, call: Call<Input<O>>) => {
     const models = modelsOf(asked, call, catalog);
-    const leads: Lead[] = [];
+    const leads: Candidate[] = [];
     for (const model of models) addTo(leads, asked, model, call);
     const [first] = leads;
     if (!first) throw modelNotFound(namedIn(call.request.outline()).model ?? "");
@@ -125,16 +128,16 @@ export function modelsOf<O extends Operation>(
 }
 
 /** Returns the lead for what is asked; undefined where the target cannot be asked that. */
-type LeadAt = (asked: Operation, model: Model, target: Target, call: Pick<Call, "request">) => Lead | undefined;
+type LeadAt = (asked: Operation, model: Model, target: Target, call: Pick<Call, "request">) => Candidate | undefined;
 
 /** The leads of a target: nearly always one. */
 interface LeadsAt {
-  readonly usual: Lead;
-  readonly other?: { readonly lead: Lead; readonly takes: (request: JsonObject) => boolean } | undefined;
+  readonly usual: Candidate;
+  readonly other?: { readonly lead: Candidate; readonly takes: (request: JsonObject) => boolean } | undefined;
 }
 
 /** What upstreams speak never changes: the leads of a model are found once, by the first call that asks for them. */
-function createLeadAt(options: LeadsOptions): LeadAt {
+function createLeadAt(options: CandidatesOptions): LeadAt {
   const found = new WeakMap<Model, Map<Operation, Map<Target, LeadsAt>>>();
   return (asked, model, target, { request }) => {
     const ofModel = found.get(model) ?? new Map<Operation, Map<Target, LeadsAt>>();
@@ -146,7 +149,7 @@ function createLeadAt(options: LeadsOptions): LeadAt {
   };
 }
 
-function leadsOfAll(asked: Operation, model: Model, { providers, targets }: LeadsOptions): Map<Target, LeadsAt> {
+function leadsOfAll(asked: Operation, model: Model, { providers, targets }: CandidatesOptions): Map<Target, LeadsAt> {
   const leads = new Map<Target, LeadsAt>();
   for (const target of model.targets) {
     const provider = providerOf(target, providers);
@@ -155,7 +158,7 @@ function leadsOfAll(asked: Operation, model: Model, { providers, targets }: Lead
     const state = targets.of(target);
     const ways = waysTo(asked, model, provider, fitting);
     if (!ways) continue;
-    const leadBy = (way: Way, spareWay?: Way): Lead => {
+    const leadBy = (way: Way, spareWay?: Way): Candidate => {
       const operation = way.at(-1)?.to ?? asked;
       const speak = speaks[operation] as Speak<Operation>;
       const spare = spareWay && operation === "responses" ? leadBy(spareWay) : undefined;
@@ -168,7 +171,7 @@ function leadsOfAll(asked: Operation, model: Model, { providers, targets }: Lead
   return leads;
 }
 
-function providerOf({ upstream }: Target, providers: LeadsOptions["providers"]): Provider {
+function providerOf({ upstream }: Target, providers: CandidatesOptions["providers"]): Provider {
   const provider = providers.get(upstream);
   if (!provider) throw internal(new Error(`no provider for the upstream ${upstream}`));
   return provider;

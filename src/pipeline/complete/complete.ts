@@ -7,31 +7,31 @@
  * upstream answered, how many attempts it took and where the time went is told in the answer's headers.
  */
 import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
-import type { AttemptFacts, Facts } from "../../call/call-record.ts";
+import type { AttemptRecord, CallRecord } from "../../call/call-record.ts";
 import type { Form, Input, Operation, Output } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
-import { following, type Soon } from "../../runtime/maybe-promise.ts";
+import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import type { Answered } from "../attempt/attempt.ts";
 import { attemptOrSpare } from "../attempt/attempt-or-spare.ts";
 import { CallStreams, createDrains, type Drains } from "../attempt/drain.ts";
-import type { Settle } from "../charge/capture.ts";
+import type { CaptureCall } from "../charge/capture.ts";
 import type { Counting } from "../charge/count-used.ts";
 import { createMeter } from "../charge/meter.ts";
 import { createReservation } from "../charge/reserve.ts";
 import { deadlineOf, timeoutsOf } from "../check/deadline.ts";
 import { isStrict } from "../check/strict.ts";
-import type { Lead, LeadsOf } from "./candidates.ts";
+import type { Candidate, CandidatesFor } from "./candidates.ts";
 import { eachPrompt, partsOf } from "./each-prompt.ts";
 import type { Send } from "./send.ts";
 import { serverTiming } from "./server-timing.ts";
 
 export interface CompleteOptions {
-  readonly leadsOf: LeadsOf;
+  readonly leadsOf: CandidatesFor;
   readonly send: Send;
   readonly ledger: Ledger;
-  readonly settle: Settle;
+  readonly settle: CaptureCall;
   readonly counting: Counting;
   /** Left out: no stream is read on after its caller has left. */
   readonly drains?: Drains;
@@ -46,29 +46,29 @@ export type Complete = <O extends Operation, F extends Form>(
   asked: O,
   form: F,
   call: Call<Input<O>>,
-) => Soon<Answer<Output<O, F>>>;
+) => MaybePromise<Answer<Output<O, F>>>;
 
 export function createComplete(init: CompleteOptions): Complete {
   const { leadsOf, send, ledger, settle, counting, drains = createDrains(0), priorityOf, clock } = init;
   return <O extends Operation, F extends Form>(asked: O, form: F, call: Call<Input<O>>) => {
     const begunAt = performance.now();
     const arrivedAt = clock();
-    const { facts } = call;
-    facts.operation = asked;
-    facts.form = form;
+    const { record } = call;
+    record.operation = asked;
+    record.form = form;
     const timeouts = timeoutsOf(call.header);
     const deadline = deadlineOf(timeouts, arrivedAt);
     const strict = isStrict(call.header);
     const leads = leadsOf(asked, call);
     const [first] = leads;
-    facts.model = first.model.id;
+    record.model = first.model.id;
     const meter = createMeter(partsOf(first.way, call), counting);
     const streams = form === "stream" ? new CallStreams(drains, call) : undefined;
     const reservation = createReservation(ledger, { call, asked, arrivedAt });
-    let reached: { lead: Lead; facts: AttemptFacts | undefined } = { lead: first, facts: undefined };
-    const reach = (lead: Lead, attempt: AttemptFacts) => {
+    let reached: { lead: Candidate; facts: AttemptRecord | undefined } = { lead: first, facts: undefined };
+    const reach = (lead: Candidate, attempt: AttemptRecord) => {
       reached = { lead, facts: attempt };
-      facts.model = lead.model.id;
+      record.model = lead.model.id;
     };
     const options = {
       form,
@@ -84,25 +84,25 @@ export function createComplete(init: CompleteOptions): Complete {
       clock,
       onSent: reach,
     };
-    const mayHedge = form === "whole" ? () => clock() < deadline && !facts.attempts.some(isQueued) : undefined;
+    const mayHedge = form === "whole" ? () => clock() < deadline && !record.attempts.some(isQueued) : undefined;
     const onPaused = (ms: number) => {
-      facts.pausedMs = (facts.pausedMs ?? 0) + ms;
+      record.pausedMs = (record.pausedMs ?? 0) + ms;
     };
     const answeredBy = ({ answer, lead, facts: attempt }: Answered<O, F>): Answer<Output<O, F>> => {
       // Of two that were asked at once the one that was sent last need not be the one that answered.
       reach(lead, attempt);
-      const told = toldOf(lead, facts, begunAt);
+      const told = toldOf(lead, record, begunAt);
       const headers = answer.headers ? { ...answer.headers, ...told } : told;
       return answer.kind === "whole" ? { kind: "whole", body: answer.body, headers } : { ...answer, headers };
     };
-    const ask = (part: Call<Input<O>>): Soon<Answer<Output<O, F>>> => {
+    const ask = (part: Call<Input<O>>): MaybePromise<Answer<Output<O, F>>> => {
       const sending = { signal: part.signal, deadline, mayHedge, onPaused };
-      const askAt = (to: Lead, signal: Signal, isHedge: boolean) =>
+      const askAt = (to: Candidate, signal: Signal, isHedge: boolean) =>
         attemptOrSpare<O, F>(to, part, signal, isHedge, options);
       const failed = (error: unknown): never => {
-        throw withWay(error, reached.lead, facts, begunAt);
+        throw withWay(error, reached.lead, record, begunAt);
       };
-      return following(() => send.send(leads, sending, askAt), answeredBy, failed);
+      return thenOrCatch(() => send.send(leads, sending, askAt), answeredBy, failed);
     };
     const running = { call, asked, meter, arrivedAt, reached: () => reached, reservation, streams };
     const hasQueue = leads.some((lead) => lead.hasQueue);
@@ -110,22 +110,22 @@ export function createComplete(init: CompleteOptions): Complete {
   };
 }
 
-const isQueued = (attempt: AttemptFacts) => attempt.isQueued === true;
+const isQueued = (attempt: AttemptRecord) => attempt.isQueued === true;
 
 /** Says who answered, and where the time went. */
-function toldOf(lead: Lead, facts: Facts, begunAt: number): AnswerHeaders {
+function toldOf(lead: Candidate, facts: CallRecord, begunAt: number): AnswerHeaders {
   let asked = 1;
   for (const { failure, isOvertaken } of facts.attempts) if (failure !== undefined || isOvertaken) asked++;
   return wayOf(lead, asked, facts, begunAt);
 }
 
 /** Has a refusal say where the call went, if it went anywhere. */
-function withWay(error: unknown, lead: Lead, facts: Facts, begunAt: number): unknown {
+function withWay(error: unknown, lead: Candidate, facts: CallRecord, begunAt: number): unknown {
   const { length } = facts.attempts;
   return error instanceof Refusal && length > 0 ? error.with({ headers: wayOf(lead, length, facts, begunAt) }) : error;
 }
 
-function wayOf({ model, target }: Lead, attempts: number, facts: Facts, begunAt: number): AnswerHeaders {
+function wayOf({ model, target }: Candidate, attempts: number, facts: CallRecord, begunAt: number): AnswerHeaders {
   return {
     "x-gateway-model": model.id,
     "x-gateway-upstream": target.upstream,

@@ -13,12 +13,12 @@ import { promptTexts } from "../../families/completions-to-chat/prompt.ts";
 import { JoinedPieces, joinedCompletion } from "../../families/completions-to-chat/several.ts";
 import type { Translation } from "../../families/translation.ts";
 import { abortSignalOf } from "../../runtime/caller-abort.ts";
-import type { Soon } from "../../runtime/maybe-promise.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { allOf, interleave } from "./concurrently.ts";
 
 /** Asks the upstream once. */
-export type Ask<I extends DescMessage, D extends DescMessage> = (call: Call<I>) => Soon<Answer<D>>;
+export type Ask<I extends DescMessage, D extends DescMessage> = (call: Call<I>) => MaybePromise<Answer<D>>;
 
 type Completion = Output<"completions", Form>;
 
@@ -56,7 +56,7 @@ export function eachPrompt<O extends Operation, F extends Form>(
   call: Call<Input<O>>,
   ask: Ask<Input<O>, Output<O, F>>,
   hasQueue = false,
-): Soon<Answer<Output<O, F>>> {
+): MaybePromise<Answer<Output<O, F>>> {
   if (way[0]?.from !== "completions") return ask(call);
   boundPrompts(call.request as Wire<DescMessage> as Wire<Input<"completions">>, call.body);
   return askEach(form, call, ask, hasQueue);

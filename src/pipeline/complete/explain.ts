@@ -7,23 +7,23 @@
  */
 
 import type { Call } from "../../call/call.ts";
-import { newFacts } from "../../call/call-record.ts";
+import { newCallRecord } from "../../call/call-record.ts";
 import type { Form, Input, Operation } from "../../call/operations.ts";
 import type { Rates } from "../../call/price.ts";
 import { asRefusal, Reason, type Refusal, upstreamResting, wouldBeDropped } from "../../call/refusals.ts";
 import type { Translated } from "../../families/translation.ts";
-import { doSoon } from "../../runtime/cooperative.ts";
+import { runCooperatively } from "../../runtime/cooperative.ts";
 import type { LedgerStore } from "../../storage/money/ledger.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { Targets } from "../../targets/targets.ts";
 import { fitted, inWordsOf } from "../attempt/translate.ts";
-import { boundWith, needOf } from "../charge/estimate.ts";
+import { boundWith, estimateOf } from "../charge/estimate.ts";
 import { shortOf } from "../charge/reserve.ts";
 import { timeoutsOf } from "../check/deadline.ts";
 import { isStrict } from "../check/strict.ts";
 import { type Validate, validateLong } from "../check/validate.ts";
-import { courseOf, shortestRest } from "./attempt-plan.ts";
-import type { Lead, LeadsOf } from "./candidates.ts";
+import { attemptOrder, shortestRest } from "./attempt-plan.ts";
+import type { Candidate, CandidatesFor } from "./candidates.ts";
 import { firstPart } from "./each-prompt.ts";
 
 /** What is asked, and in which form. */
@@ -50,7 +50,7 @@ export interface ExplainedModel {
 }
 
 export interface ExplainedTarget {
-  readonly lead: Lead;
+  readonly lead: Candidate;
   readonly dropped: readonly string[];
   /** For how long it is left alone yet, in milliseconds. */
   readonly restMs: number;
@@ -75,7 +75,7 @@ export type CacheState = "hit" | "miss" | "";
 
 export interface ExplainOptions {
   readonly validate: Validate;
-  readonly leadsOf: LeadsOf;
+  readonly leadsOf: CandidatesFor;
   readonly targets: Targets;
   readonly left: LedgerStore["left"];
   /** Says whether the answer is kept. Throws a Refusal where the caller wants only one that is. */
@@ -91,16 +91,16 @@ export function createExplain(options: ExplainOptions): Explain {
   return async (explaining, given, prepare) => {
     const { asked, form } = explaining;
     try {
-      const own = { ...given, facts: newFacts() };
+      const own = { ...given, facts: newCallRecord() };
       await (own.request.isLong ? validateLong(own.request, validate) : validate(own.request));
       const call = await prepare(asked, own);
       timeoutsOf(call.header);
       isStrict(call.header);
       const leads = leadsOf(asked, call as Call<Input<Operation>>);
-      const course = courseOf(leads, targets);
+      const course = attemptOrder(leads, targets);
       const resting = leads.filter((lead) => !course.includes(lead));
       const words = translator({ ...explaining, call, arrivedAt: clock() });
-      const at = (lead: Lead) => explainedAt(lead, words, { ...explaining, call }, options);
+      const at = (lead: Candidate) => explainedAt(lead, words, { ...explaining, call }, options);
       const found: ExplainedTarget[] = [];
       for (const lead of [...course, ...resting]) found.push(await at(lead));
       const cache = cacheState(asked, form, call);
@@ -113,13 +113,13 @@ export function createExplain(options: ExplainOptions): Explain {
 }
 
 /** The first that is asked decides: where it refuses the call itself, no other is. */
-function refusalBefore(found: readonly ExplainedTarget[], leads: readonly Lead[]) {
+function refusalBefore(found: readonly ExplainedTarget[], leads: readonly Candidate[]) {
   const [first] = found;
   return first && first.restMs > 0 ? upstreamResting(shortestRest(leads)) : first?.refusal;
 }
 
 /** Puts a call into the words of a lead's upstream. Fails by a Refusal. */
-type Translator = (lead: Lead) => Promise<Translated<Operation, Operation>>;
+type Translator = (lead: Candidate) => Promise<Translated<Operation, Operation>>;
 
 /** What is long takes long to translate: it is done once for all leads that are asked in the same words. */
 function translator(explaining: Explaining & { readonly call: Call; readonly arrivedAt: number }): Translator {
@@ -131,14 +131,14 @@ function translator(explaining: Explaining & { readonly call: Call; readonly arr
     const { maxOutputTokens, reasons } = model;
     const words = JSON.stringify([operation, maxOutputTokens, reasons, fitting?.customTools, target.model, ...items]);
     const translating = () => inWordsOf(lead, firstPart(lead.way, call), { form, arrivedAt });
-    const translated = done.get(words) ?? (await doSoon(translating(), call.request.isLong));
+    const translated = done.get(words) ?? (await runCooperatively(translating(), call.request.isLong));
     done.set(words, translated);
     return fitted(lead, translated);
   };
 }
 
 async function explainedAt(
-  lead: Lead,
+  lead: Candidate,
   translateFor: Translator,
   { asked, call }: Explaining & { readonly call: Call },
   { left }: ExplainOptions,
@@ -160,19 +160,19 @@ async function explainedAt(
 
 /** Says what would be held, and whether the credit reaches for it. */
 function heldFor(
-  asking: Parameters<typeof needOf>[0],
+  asking: Parameters<typeof estimateOf>[0],
   left: ReturnType<LedgerStore["left"]>,
 ): Pick<ExplainedTarget, "hold" | "refusal"> {
   try {
-    const need = asking.asked === "count_tokens" ? undefined : needOf(asking);
+    const need = asking.asked === "count_tokens" ? undefined : estimateOf(asking);
     if (!need) return { hold: undefined, refusal: undefined };
-    const { wanted, least } = need;
-    const isShort = left.available < least;
+    const { max, min } = need;
+    const isShort = left.available < min;
     const available = left.available === Number.POSITIVE_INFINITY ? undefined : left.available;
-    const outputBound = isShort ? undefined : boundWith(Math.min(wanted, left.available), need);
+    const outputBound = isShort ? undefined : boundWith(Math.min(max, left.available), need);
     return {
-      hold: { wanted, least, available, outputBound, rates: need.rates },
-      refusal: isShort ? shortOf(least, left) : undefined,
+      hold: { wanted: max, least: min, available, outputBound, rates: need.rates },
+      refusal: isShort ? shortOf(min, left) : undefined,
     };
   } catch (error) {
     return { hold: undefined, refusal: refusalOf(error) };

@@ -19,9 +19,9 @@ import {
   isTelling,
 } from "../../providers/errors/fault.ts";
 import { abortSignalOf, type Signal } from "../../runtime/caller-abort.ts";
-import { following, type Soon } from "../../runtime/maybe-promise.ts";
+import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import type { Targets } from "../../targets/targets.ts";
-import { Course, shortestRest, type ToTarget } from "./attempt-plan.ts";
+import { AttemptPlan, shortestRest, type ToTarget } from "./attempt-plan.ts";
 import type { Hedge } from "./hedge.ts";
 
 export interface SendOptions {
@@ -37,7 +37,7 @@ export interface SendOptions {
 }
 
 /** One attempt. `signal` fires when nobody waits for it any more. Throws a Refusal, now or later. */
-export type AskAt<L, A> = (lead: L, signal: Signal, isHedge: boolean) => Soon<A>;
+export type AskAt<L, A> = (lead: L, signal: Signal, isHedge: boolean) => MaybePromise<A>;
 
 export interface Sending {
   /** Fires when the caller leaves. */
@@ -54,7 +54,7 @@ export interface Send {
   /** How many attempts a call makes of a model at most. */
   readonly attempts: number;
   /** Throws a Refusal, now or later. */
-  send<L extends ToTarget, A>(leads: readonly L[], sending: Sending, ask: AskAt<L, A>): Soon<A>;
+  send<L extends ToTarget, A>(leads: readonly L[], sending: Sending, ask: AskAt<L, A>): MaybePromise<A>;
 }
 
 /** What is left of the time must be more for another attempt: a timer may fire a little early by the clock. */
@@ -73,13 +73,13 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
   function onTrial<A>(
     { state: { breaker, load } }: ToTarget,
     signal: Signal,
-    ask: () => Soon<A>,
-    otherwise: (error: unknown) => Soon<A>,
-  ): Soon<A> {
+    ask: () => MaybePromise<A>,
+    otherwise: (error: unknown) => MaybePromise<A>,
+  ): MaybePromise<A> {
     const begunAt = clock();
     breaker.began();
     load.began();
-    return following(
+    return thenOrCatch(
       ask,
       (answer) => {
         breaker.ended("well");
@@ -97,8 +97,8 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
     );
   }
 
-  function send<L extends ToTarget, A>(leads: readonly L[], sending: Sending, ask: AskAt<L, A>): Soon<A> {
-    const course = new Course(leads, targets, attempts);
+  function send<L extends ToTarget, A>(leads: readonly L[], sending: Sending, ask: AskAt<L, A>): MaybePromise<A> {
+    const course = new AttemptPlan(leads, targets, attempts);
     const lead = course.next();
     if (!lead) throw upstreamResting(shortestRest(leads));
     lead.state.budget.earn();
@@ -106,7 +106,7 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
   }
 
   /** Asks at a target, and goes on where it fails. `fault` is what failed before. */
-  function askOn<L extends ToTarget, A>(run: Run<L, A>, at: L, fault: unknown): Soon<A> {
+  function askOn<L extends ToTarget, A>(run: Run<L, A>, at: L, fault: unknown): MaybePromise<A> {
     const { course, sending, ask } = run;
     const { signal, mayHedge } = sending;
     course.asked(at);
@@ -119,7 +119,7 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
   }
 
   /** Asks elsewhere, or there again after a while. Throws what the caller is told where neither can be. */
-  function goOn<L extends ToTarget, A>(run: Run<L, A>, at: L, error: unknown, before: unknown): Soon<A> {
+  function goOn<L extends ToTarget, A>(run: Run<L, A>, at: L, error: unknown, before: unknown): MaybePromise<A> {
     const { course, sending } = run;
     const { signal, deadline } = sending;
     const isPassedOver = before !== undefined && isOwnRefusal(error);
@@ -160,7 +160,7 @@ async function pause(ms: number, signal: Signal): Promise<void> {
 
 /** What all attempts of a call are made by. */
 interface Run<L extends ToTarget, A> {
-  readonly course: Course<L>;
+  readonly course: AttemptPlan<L>;
   readonly sending: Sending;
   readonly ask: AskAt<L, A>;
 }

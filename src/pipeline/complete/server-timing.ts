@@ -2,10 +2,10 @@
  * Where the time went until an answer could be handed over: in queues, at upstreams (those that failed and the pauses after
  * them too), and in the gateway itself. Source: W3C Server Timing.
  */
-import type { Facts } from "../../call/call-record.ts";
+import type { CallRecord } from "../../call/call-record.ts";
 
 /** Returns the header `server-timing`, and notes the gateway's own part. `begunAt` is by `performance.now()`. */
-export function serverTiming(facts: Facts, begunAt: number): string {
+export function serverTiming(facts: CallRecord, begunAt: number): string {
   const totalMs = performance.now() - begunAt;
   let queue = 0;
   let upstream = facts.pausedMs ?? 0;

@@ -9,7 +9,7 @@ import { nothingUsed } from "../../call/usage.ts";
 import type { Ledger, Reserved } from "../../ledger/ledger.ts";
 import { partOf } from "../../ledger/price.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import type { Soon } from "../../runtime/maybe-promise.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { type Charge, chargeOnce } from "../charge/charge-once.ts";
 import { shortOf } from "../charge/reserve.ts";
 import { serverTiming } from "../complete/server-timing.ts";
@@ -27,14 +27,14 @@ export interface CacheHitOptions {
 }
 
 /** Throws a Refusal. */
-export type AnswerHit = (hit: KeptAnswer, asked: Operation, form: Form, call: Call) => Soon<Answer>;
+export type AnswerHit = (hit: KeptAnswer, asked: Operation, form: Form, call: Call) => MaybePromise<Answer>;
 
 export function createCacheHit(options: CacheHitOptions): AnswerHit {
   const { ledger, priceShare, clock } = options;
   return (hit, asked, form, call) => {
     const [begunAt, arrivedAt] = [performance.now(), clock()];
-    const { facts, caller } = call;
-    Object.assign(facts, { operation: asked, form, model: hit.model, replayed: "cache" });
+    const { record, caller } = call;
+    Object.assign(record, { operation: asked, form, model: hit.model, replayed: "cache" });
     const cost = partOf(hit.cost, priceShare);
     let reserved: Reserved | undefined;
     let isReserved = false;
@@ -50,8 +50,8 @@ export function createCacheHit(options: CacheHitOptions): AnswerHit {
         duration_ms: Math.max(0, endedAt - arrivedAt),
         first_byte_ms: firstByteAt === undefined ? null : Math.max(0, firstByteAt - arrivedAt),
       };
-      const charged = await ledger.settle(settlement, reserved);
-      Object.assign(facts, { outcome, used: nothingUsed, cost: charged?.cost ?? 0, waived: charged?.waived ?? 0 });
+      const charged = await ledger.capture(settlement, reserved);
+      Object.assign(record, { outcome, used: nothingUsed, cost: charged?.cost ?? 0, waived: charged?.waived ?? 0 });
       return { "x-gateway-cost": formatDecimal(charged?.cost ?? 0) };
     };
     return chargeOnce(
@@ -59,7 +59,7 @@ export function createCacheHit(options: CacheHitOptions): AnswerHit {
       async (): Promise<Answer> => {
         if (cost > 0) reserved = await reserve(ledger, call, asked, hit.model, cost, arrivedAt);
         isReserved = true;
-        const headers = headersOf(hit, arrivedAt, serverTiming(facts, begunAt));
+        const headers = headersOf(hit, arrivedAt, serverTiming(record, begunAt));
         const desc = operations[asked][form];
         if (form === "whole") return { kind: "whole", body: bodyOf(desc, hit.packed), headers };
         const frames = framesOf(desc, hit.packed, () => {
@@ -82,7 +82,7 @@ async function reserve(
 ): Promise<Reserved> {
   const { accountId, keyId, isLimited, asOf } = caller;
   const names = { requestId: id, accountId, keyId, isLimited, asOf, operation, model };
-  const held = await ledger.hold({ ...names, wanted: cost, least: cost, now });
+  const held = await ledger.hold({ ...names, max: cost, min: cost, now });
   if (held.kind === "short") throw shortOf(cost, held);
   return held;
 }

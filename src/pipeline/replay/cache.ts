@@ -12,8 +12,8 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames } from "../../call/call.ts";
 import type { Form, Input, Operation } from "../../call/operations.ts";
 import { modelUnpriced, notCached } from "../../call/refusals.ts";
-import type { Soon } from "../../runtime/maybe-promise.ts";
-import { each, flow } from "../../runtime/push-stream.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { forEach, pushStream } from "../../runtime/push-stream.ts";
 import type { Catalog, Model } from "../../targets/catalog.ts";
 import { mayCallUnpriced } from "../admit/authorize.ts";
 import { modelsOf } from "../complete/candidates.ts";
@@ -44,7 +44,7 @@ export function withCache(complete: Complete, options: CacheOptions): Complete {
       return answerHit(hit, asked, form, call);
     }
     if (!place) {
-      Object.assign(call.facts, { operation: asked, form, model });
+      Object.assign(call.record, { operation: asked, form, model });
       throw notCached();
     }
     return keeping(await forward(complete, asked, form, call), call, options, place);
@@ -91,8 +91,8 @@ function lookUp(asked: Operation, form: Form, call: Call, { catalog, cache, cloc
   return { hit, model, place: onlyKept ? undefined : { cache: within, key, model: first } };
 }
 
-function forward(complete: Complete, asked: Operation, form: Form, call: Call): Soon<Answer> {
-  return complete(asked, form, call as Call<Input<Operation>>) as Soon<Answer>;
+function forward(complete: Complete, asked: Operation, form: Form, call: Call): MaybePromise<Answer> {
+  return complete(asked, form, call as Call<Input<Operation>>) as MaybePromise<Answer>;
 }
 
 /** Nothing is as fresh as what is asked for anew, which is what an age of 0 means. */
@@ -133,7 +133,7 @@ function keeping(answer: Answer, call: Call, { clock }: CacheOptions, place: Pla
   const told: AnswerHeaders = { ...answer.headers, "x-gateway-cache": "miss" };
   const recording = createRecording(cache.mostBytes, cache.room);
   const keep = () => {
-    const { outcome, gaveUp, model = "", cost = 0 } = call.facts;
+    const { outcome, gaveUp, model = "", cost = 0 } = call.record;
     const mayKeep = outcome === Outcome.ANSWERED && !gaveUp && !isCut(call) && model === place.model.id;
     const packed = mayKeep ? recording.packed() : undefined;
     if (!packed) return;
@@ -148,14 +148,14 @@ function keeping(answer: Answer, call: Call, { clock }: CacheOptions, place: Pla
 }
 
 /** Whether it may have ended where its credit did: the next who asks may have more. */
-function isCut({ facts: { outputBound, used } }: Call): boolean {
+function isCut({ record: { outputBound, used } }: Call): boolean {
   return outputBound !== undefined && used !== undefined && used.output >= outputBound;
 }
 
 /** What a batch is made of is looked at when it has been handed over: nobody waits for that. */
 function recorded(frames: Frames, recording: ReturnType<typeof createRecording>, over: () => void): Frames {
-  return flow((take) => {
-    const told = each(frames, (batch) => {
+  return pushStream((take) => {
+    const told = forEach(frames, (batch) => {
       const taken = take(batch);
       recording.add(batch);
       return taken;

@@ -10,8 +10,8 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames, Handler } from "../../call/call.ts";
 import { type Form, type Operation, operations } from "../../call/operations.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
-import { doInTurns } from "../../runtime/cooperative.ts";
-import type { Soon } from "../../runtime/maybe-promise.ts";
+import { runInTurns } from "../../runtime/cooperative.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { canonicalParts, canonicalText } from "../../wire/canonical.ts";
 import { authorizeModel } from "../admit/authorize.ts";
@@ -54,7 +54,7 @@ export function createReplays(options: ReplayOptions): Replays {
   };
 }
 
-function sameOf(key: string, asked: Operation, form: Form, { request }: Call): Soon<Same> {
+function sameOf(key: string, asked: Operation, form: Form, { request }: Call): MaybePromise<Same> {
   const hashes = [createHash("sha256").update("replay request\n"), createHash("sha256").update("replay secret\n")];
   const take = (text: string) => {
     for (const each of hashes) each.update(text);
@@ -67,7 +67,7 @@ function sameOf(key: string, asked: Operation, form: Form, { request }: Call): S
   });
   // The form is said by the RPC; the request may say it once more.
   const without = ["stream"];
-  if (request.isLong) return doInTurns(canonicalParts(request.desc, request.message(), without, take)).then(told);
+  if (request.isLong) return runInTurns(canonicalParts(request.desc, request.message(), without, take)).then(told);
   take(canonicalText(request.desc, request.message(), without));
   return told();
 }
@@ -83,16 +83,16 @@ interface Making {
   end(): void;
 }
 
-function makingOf(turn: Turn, same: Same, { facts }: Call, { ledger, onError }: ReplayOptions): Making {
+function makingOf(turn: Turn, same: Same, { record }: Call, { ledger, onError }: ReplayOptions): Making {
   const recording = createRecording(mostBytes);
   let isDone: (() => void) | undefined = ledger.begin();
   return {
     recording,
-    isAnswered: () => facts.outcome === Outcome.ANSWERED,
+    isAnswered: () => record.outcome === Outcome.ANSWERED,
     async keep(headers) {
       try {
         const packed = recording.packed();
-        const told = packed && { model: facts.model ?? "", headers, packed };
+        const told = packed && { model: record.model ?? "", headers, packed };
         await turn.keep(told && (await sealReplay(told, same.secret, same.keyHash)));
       } catch (error) {
         onError(error);
@@ -165,7 +165,7 @@ async function replayed(
   { secret, keyHash }: Same,
   asked: Operation,
   form: Form,
-  { caller, facts, request }: Call,
+  { caller, record, request }: Call,
   catalog: Catalog,
 ): Promise<Answer> {
   const { kind } = operations[asked];
@@ -173,6 +173,6 @@ async function replayed(
   const { model, headers } = told;
   const { model: name } = request.outline();
   authorizeModel(caller, catalog.find(model, kind), typeof name === "string" ? name : undefined);
-  Object.assign(facts, { operation: asked, form, model, replayed: "idempotency", outcome: Outcome.ANSWERED, cost: 0 });
+  Object.assign(record, { operation: asked, form, model, replayed: "idempotency", outcome: Outcome.ANSWERED, cost: 0 });
   return { ...told.answer, headers: { ...headers, "x-gateway-original-request-id": requestId } };
 }

@@ -7,7 +7,7 @@
  * model is to go on with a turn that now begins without thinking, it cannot think within a budget.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import { type MaybePromise, then } from "../../runtime/maybe-promise.ts";
 import { isObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { isSealedReasoning } from "../profile/reasoning-seal.ts";
@@ -25,7 +25,7 @@ export interface Narrowed<D extends DescMessage> {
 }
 
 /** Returns the request without unsigned thinking; the very request where it has none. */
-export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): Soon<Narrowed<D>> {
+export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): MaybePromise<Narrowed<D>> {
   const { messages: outlined } = request.outline();
   const paths = unsignedIn(outlined);
   if (paths.length === 0 && !hasSealed(outlined)) return { request, dropped: paths };
@@ -37,7 +37,7 @@ export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): Soon<N
   if (!request.isLong) return { request: request.with(changes), dropped };
   const kept = Object.entries({ ...json, messages }).filter(([key]) => !lost.includes(key));
   const narrowed = Wire.ofJson(request.desc, Object.fromEntries(kept) as JsonObject).written();
-  return whenThere(narrowed, (written) => ({ request: written, dropped }));
+  return then(narrowed, (written) => ({ request: written, dropped }));
 }
 
 /** Returns the paths of unsigned thinking. */

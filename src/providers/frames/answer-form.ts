@@ -1,7 +1,7 @@
 /**
  * What an answer is written in, as its first bytes say: upstreams, and proxies before them, name it as they like, or not at all.
  */
-import { Later } from "../../runtime/maybe-promise.ts";
+import { Deferred } from "../../runtime/maybe-promise.ts";
 import { type Body, type Reader, UpstreamReply } from "../upstream/reply.ts";
 
 /** One piece of JSON; server-sent events; neither, or nothing that says so. */
@@ -52,12 +52,12 @@ export interface Begun {
 }
 
 /** Waits for as much of the body as tells its form. It fails by a Refusal where the upstream does before. */
-export function begunOf(reply: UpstreamReply): Later<Begun> {
-  const begun = new Later<Begun>();
+export function begunOf(reply: UpstreamReply): Deferred<Begun> {
+  const begun = new Deferred<Begun>();
   const told = (form: AnswerForm, body: Body) => {
-    begun.come({ form, reply: new UpstreamReply(reply.status, reply.headers, body) });
+    begun.resolve({ form, reply: new UpstreamReply(reply.status, reply.headers, body) });
   };
-  reply.read(new BegunBody(reply.source, told, (failure) => begun.fail(failure)));
+  reply.read(new BegunBody(reply.source, told, (failure) => begun.reject(failure)));
   return begun;
 }
 

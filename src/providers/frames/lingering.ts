@@ -2,7 +2,7 @@
  * How long a stream is waited for that says nothing more: one that is complete not for long, and one of nothing but comments no
  * longer than one that is silent.
  */
-import { noMore } from "../../runtime/push-stream.ts";
+import { stopPulling } from "../../runtime/push-stream.ts";
 import type { SseReader } from "../../wire/sse.ts";
 import type { Follower } from "../upstream/dialect.ts";
 import type { Body } from "../upstream/reply.ts";
@@ -51,7 +51,7 @@ export function createLinger(follower: Follower, source: Pick<Body, "leave"> | u
     const now = performance.now();
     until = Math.min(until ?? Number.POSITIVE_INFINITY, now + ms);
     isOver = now >= until;
-    if (isOver) throw noMore;
+    if (isOver) throw stopPulling;
     timer = setTimeout(leave, until - now);
   };
   const leave = () => {

@@ -5,7 +5,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../../call/call.ts";
 import { upstreamFailed } from "../../call/refusals.ts";
-import { each } from "../../runtime/push-stream.ts";
+import { forEach } from "../../runtime/push-stream.ts";
 import { longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { asFailure, understood } from "../errors/fault.ts";
@@ -83,7 +83,7 @@ export async function folded<O extends DescMessage>(
   maxBytes: number,
 ): Promise<Wire<O>> {
   let bytes = 0;
-  await each(frames, (batch) => {
+  await forEach(frames, (batch) => {
     for (const frame of batch) {
       bytes += frame.bytes().length;
       if (bytes > maxBytes) throw upstreamFailed("its answer is too large");

@@ -8,7 +8,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../../call/call.ts";
 import { upstreamFailed } from "../../call/refusals.ts";
 import { mayGoFirst, nextTurn } from "../../runtime/cooperative.ts";
-import { each, failAfter, flow, noMore, type Take } from "../../runtime/push-stream.ts";
+import { failAfter, forEach, pushStream, stopPulling, type Take } from "../../runtime/push-stream.ts";
 import { longJson } from "../../wire/json.ts";
 import { type SseFrame, SseReader } from "../../wire/sse.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -39,7 +39,7 @@ export function readFrames<O extends DescMessage>(
   // Nothing here keeps the attempt: a stream lasts longer than what is known of it is needed.
   const follower = dialect.follow(attempt);
   const { meter, operation } = attempt;
-  return flow((take) => new FrameReading(take, { desc, dialect, follower, meter, operation }, source).run(body));
+  return pushStream((take) => new FrameReading(take, { desc, dialect, follower, meter, operation }, source).run(body));
 }
 
 /** One reading of a stream. */
@@ -64,7 +64,7 @@ class FrameReading<O extends DescMessage> {
   }
 
   run(body: UpstreamReply["body"]): Promise<void> {
-    const read = each(body, this.#takeChunks).then(() => this.#takeRest());
+    const read = forEach(body, this.#takeChunks).then(() => this.#takeRest());
     return read.then(
       () => (this.#whole?.isSo ? this.#endWhole(this.#whole.bytes()) : this.#end()),
       (error: unknown) => this.#ended(error),
@@ -90,7 +90,7 @@ class FrameReading<O extends DescMessage> {
     const { follower, meter, desc } = this.#of;
     const batch: Wire<O>[] = [];
     const failure = takeFrames(frames, read, batch, this.#of);
-    const isOver = failure === noMore || (failure === undefined && follower.isOver());
+    const isOver = failure === stopPulling || (failure === undefined && follower.isOver());
     if (isOver) {
       this.#isOver = true;
       batch.push(...(follower.last?.(desc) ?? []));
@@ -100,7 +100,7 @@ class FrameReading<O extends DescMessage> {
     if (failure === undefined && !isOver) return taken;
     this.#isLeft = true;
     // What came before a failure is the caller's.
-    return failAfter(taken, failure ?? noMore);
+    return failAfter(taken, failure ?? stopPulling);
   };
 
   #takeRest(): Promise<void> | undefined {
@@ -136,12 +136,12 @@ class FrameReading<O extends DescMessage> {
   #ended(error: unknown): Promise<void> | undefined {
     this.#linger.stop();
     if (this.#isLeft) {
-      if (error === noMore && this.#isOver) return undefined;
+      if (error === stopPulling && this.#isOver) return undefined;
       throw error;
     }
     // What breaks behind a complete answer takes nothing from it.
     const isBehind = this.#of.follower.isComplete() && faultOf(error) !== undefined;
-    if (isBehind || (error === noMore && this.#linger.isOver())) return this.#end();
+    if (isBehind || (error === stopPulling && this.#linger.isOver())) return this.#end();
     throw error;
   }
 }

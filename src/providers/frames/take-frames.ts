@@ -2,7 +2,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { Refusal, upstreamFailed } from "../../call/refusals.ts";
-import { noMore } from "../../runtime/push-stream.ts";
+import { stopPulling } from "../../runtime/push-stream.ts";
 import type { SseFrame } from "../../wire/sse.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
@@ -41,7 +41,7 @@ export function takeFrames<O extends DescMessage>(
     return follower.isOver() && !follower.isComplete() ? upstreamFailed("its answer is empty") : undefined;
   } catch (error) {
     const failure = asFailure(error);
-    return follower.isComplete() && isUnreadable(failure) ? noMore : failure;
+    return follower.isComplete() && isUnreadable(failure) ? stopPulling : failure;
   }
 }
 

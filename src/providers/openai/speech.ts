@@ -8,7 +8,7 @@ import { create } from "@bufbuild/protobuf";
 import { SpeechChunkSchema, SpeechSchema } from "../../../gen/modelgateway/v1/speech_pb.ts";
 import type { Answer, Frames } from "../../call/call.ts";
 import type { Fields } from "../../http1/fields.ts";
-import type { Soon } from "../../runtime/maybe-promise.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt } from "../contract.ts";
 import { ask, askWhole } from "../upstream/ask.ts";
@@ -23,7 +23,7 @@ const maxAudioBytes = 256 * 1024 * 1024;
 export function speakSpeech(upstream: Upstream, dialect: Dialect, credential: Readonly<Fields>, path: string) {
   const common = commonFields({ ...credential, accept: "application/octet-stream" });
   const spoken: Dialect = { ...dialect, common: { whole: common, stream: common }, body: requestBody };
-  return (attempt: Attempt<"speech">): Soon<Answer<typeof SpeechSchema | typeof SpeechChunkSchema>> => {
+  return (attempt: Attempt<"speech">): MaybePromise<Answer<typeof SpeechSchema | typeof SpeechChunkSchema>> => {
     const asking = { upstream, dialect: spoken, path, attempt };
     return attempt.form === "whole"
       ? askWhole(asking, maxAudioBytes, wholeAudio)

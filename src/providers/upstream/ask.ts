@@ -4,10 +4,10 @@
  * What the upstream refuses is thrown as the refusal that the dialect makes of it, now or later.
  */
 
-import type { AttemptFacts } from "../../call/call-record.ts";
+import type { AttemptRecord } from "../../call/call-record.ts";
 import type { Refusal } from "../../call/refusals.ts";
 import type { Fields } from "../../http1/fields.ts";
-import { following, type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import { type MaybePromise, then, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import type { Attempt } from "../contract.ts";
 import { understood } from "../errors/fault.ts";
 import { decoded } from "./content-coding.ts";
@@ -26,14 +26,14 @@ export interface ToAsk {
 }
 
 /** Returns what is made of the reply as soon as its head has come. */
-export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => Soon<A>): Soon<A> {
+export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => MaybePromise<A>): MaybePromise<A> {
   const { facts } = asking.attempt;
   const coming = waited(facts, () => post(asking));
-  return whenThere(coming, (coded) => {
+  return then(coming, (coded) => {
     const reply = decoded(coded);
     if (reply.status === 200) return answerOf(reply);
     const reading = waited(facts, () => readError(reply));
-    return whenThere(reading, (bytes): never => {
+    return then(reading, (bytes): never => {
       throw refusalOf(reply, bytes, asking);
     });
   });
@@ -46,24 +46,24 @@ export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => Soon<A
 export function askWhole<A>(
   asking: ToAsk,
   maxBytes: number,
-  answerOf: (bytes: Buffer, reply: UpstreamReply) => Soon<A>,
-  eventsOf: (reply: UpstreamReply) => Soon<A> | undefined = () => undefined,
-): Soon<A> {
-  const read = (coded: UpstreamReply): Soon<() => Soon<A>> => {
+  answerOf: (bytes: Buffer, reply: UpstreamReply) => MaybePromise<A>,
+  eventsOf: (reply: UpstreamReply) => MaybePromise<A> | undefined = () => undefined,
+): MaybePromise<A> {
+  const read = (coded: UpstreamReply): MaybePromise<() => MaybePromise<A>> => {
     const reply = decoded(coded);
     if (reply.status !== 200)
-      return whenThere(readError(reply), (bytes) => () => {
+      return then(readError(reply), (bytes) => () => {
         throw refusalOf(reply, bytes, asking);
       });
     const events = eventsOf(reply);
-    if (events) return whenThere(events, (answer) => () => answer);
-    return whenThere(readWhole(reply, maxBytes), (bytes) => () => answerOf(bytes, reply));
+    if (events) return then(events, (answer) => () => answer);
+    return then(readWhole(reply, maxBytes), (bytes) => () => answerOf(bytes, reply));
   };
-  const reading = waited(asking.attempt.facts, () => whenThere(post(asking), read));
-  return whenThere(reading, (answer) => answer());
+  const reading = waited(asking.attempt.facts, () => then(post(asking), read));
+  return then(reading, (answer) => answer());
 }
 
-function post({ upstream, dialect, path, attempt }: ToAsk): Soon<UpstreamReply> {
+function post({ upstream, dialect, path, attempt }: ToAsk): MaybePromise<UpstreamReply> {
   const { signal, timeouts, late } = attempt;
   const strict = attempt.header("x-gateway-strict");
   const fields: Fields = { "x-request-id": attempt.id };
@@ -81,12 +81,12 @@ function refusalOf({ status, headers }: UpstreamReply, body: Buffer, { dialect, 
 }
 
 /** Counts the time until what is asked for is there, or fails, for the upstream's. */
-function waited<T>(facts: AttemptFacts, work: () => Soon<T>): Soon<T> {
+function waited<T>(facts: AttemptRecord, work: () => MaybePromise<T>): MaybePromise<T> {
   const begunAt = performance.now();
   const count = () => {
     facts.waitedMs += performance.now() - begunAt;
   };
-  return following(
+  return thenOrCatch(
     work,
     (there) => {
       count();

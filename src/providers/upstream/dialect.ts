@@ -11,7 +11,7 @@ import { type Form, type Operation, type Output, operations } from "../../call/o
 import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { type Fields, writeFields } from "../../http1/fields.ts";
 import type { Body } from "../../http1/write.ts";
-import { isLater, type Soon, whenThere } from "../../runtime/maybe-promise.ts";
+import { isPromise, type MaybePromise, then } from "../../runtime/maybe-promise.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Meter, Provider, Speak } from "../contract.ts";
 import type { Place } from "../errors/errors-in-answers.ts";
@@ -78,7 +78,7 @@ export interface Follower {
 
 /** Returns how to speak one operation at this path of the upstream. What it returns throws a Refusal, now or later. */
 export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dialect, path: string): Speak<O> {
-  return <F extends Form>(attempt: Attempt<O, F>): Soon<Answer<Output<O, F>>> => {
+  return <F extends Form>(attempt: Attempt<O, F>): MaybePromise<Answer<Output<O, F>>> => {
     const desc = operations[attempt.operation][attempt.form] as Output<O, F>;
     const asking = { upstream, dialect, path, attempt };
     if (attempt.form === "stream") return ask(asking, (reply) => streamAnswer(reply, desc, dialect, attempt));
@@ -135,7 +135,7 @@ function wholeAnswer<O extends DescMessage>(
   desc: O,
   dialect: Dialect,
   { operation, meter }: Attempt,
-): Soon<Answer<O>> {
+): MaybePromise<Answer<O>> {
   // Vectors need not be read: they say nothing of errors or usage.
   const isOfVectors = operation === "embeddings";
   const reading = understood(() => Wire.ofBytes(desc, bytes, true).prepared(isOfVectors));
@@ -145,7 +145,7 @@ function wholeAnswer<O extends DescMessage>(
     const { headers } = passedOn(reply);
     return headers ? { kind: "whole", body: answer, headers } : { kind: "whole", body: answer };
   };
-  if (!isLater(reading)) return read(reading);
+  if (!isPromise(reading)) return read(reading);
   return reading.then(read, (error: unknown): never => {
     throw asFailure(error);
   });
@@ -159,21 +159,21 @@ function streamAnswer<O extends DescMessage>(
   desc: O,
   dialect: Dialect,
   attempt: Attempt,
-): Soon<Answer<O>> {
+): MaybePromise<Answer<O>> {
   const streamed = (begun: UpstreamReply): Answer<O> => {
     return { kind: "stream", frames: readFrames(begun.body, desc, dialect, attempt, begun.source), ...passedOn(reply) };
   };
   if (mediaTypeOf(reply) === eventStream) return streamed(reply);
-  return whenThere(begunOf(reply), ({ form, reply: begun }) => {
+  return then(begunOf(reply), ({ form, reply: begun }) => {
     if (form === "events") return streamed(begun);
     if (form === "other") {
       begun.leave();
       throw upstreamFailed("it did not answer with a stream");
     }
-    return whenThere(readWhole(begun, maxAnswerBytes), (bytes) => {
+    return then(readWhole(begun, maxAnswerBytes), (bytes) => {
       const { operation, meter } = attempt;
       const reading = framesOfWhole(bytes, { desc, dialect, follower: dialect.follow(attempt), operation, meter });
-      return whenThere(reading, (frames): Answer<O> => {
+      return then(reading, (frames): Answer<O> => {
         return { kind: "stream", frames: once(frames), ...passedOn(reply) };
       });
     });

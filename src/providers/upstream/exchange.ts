@@ -11,8 +11,8 @@ import type { Connection } from "../../http1/client/connection.ts";
 import type { ReplyFields } from "../../http1/client/reply.ts";
 import type { PartTimeouts, Replies } from "../../http1/client/reply-handler.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
-import type { Later } from "../../runtime/maybe-promise.ts";
-import { noMore } from "../../runtime/push-stream.ts";
+import type { Deferred } from "../../runtime/maybe-promise.ts";
+import { stopPulling } from "../../runtime/push-stream.ts";
 import { type Body, type Reader, UpstreamReply } from "./reply.ts";
 import { type Bound, type Bounds, type Timeouts, timedOut } from "./timeouts.ts";
 
@@ -21,7 +21,7 @@ const releaseTimeoutMs = 1000;
 
 export class Exchange implements Replies, Body {
   /** The reply that is waited for, until its head is there: what that says is not kept for as long as the body lasts. */
-  #reply: Later<UpstreamReply> | undefined;
+  #reply: Deferred<UpstreamReply> | undefined;
   readonly #signal: Signal;
   readonly #late: ((why: Error) => boolean) | undefined;
   readonly #bounds: Bounds;
@@ -44,7 +44,7 @@ export class Exchange implements Replies, Body {
 
   /** `late` is told of a bound of the caller's that has passed, and returns whether the answer is read on all the same. */
   constructor(
-    reply: Later<UpstreamReply>,
+    reply: Deferred<UpstreamReply>,
     signal: Signal,
     bounds: Bounds,
     timeouts: Timeouts,
@@ -96,7 +96,7 @@ export class Exchange implements Replies, Body {
     this.#expect("idleMs");
     const reply = this.#reply;
     this.#reply = undefined;
-    reply?.come(new UpstreamReply(status, headers, this));
+    reply?.resolve(new UpstreamReply(status, headers, this));
   }
 
   body(pieces: Buffer[]): void {
@@ -133,7 +133,7 @@ export class Exchange implements Replies, Body {
     this.#letGo();
     const reply = this.#reply;
     this.#reply = undefined;
-    reply?.fail(refusal);
+    reply?.reject(refusal);
     this.#goOnIfIdle();
   }
 
@@ -150,7 +150,7 @@ export class Exchange implements Replies, Body {
   }
 
   leave(): void {
-    this.#finish(noMore);
+    this.#finish(stopPulling);
   }
 
   lifeless(since: number): void {

@@ -8,8 +8,8 @@
  */
 import type { Answer } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
-import { following, type Soon } from "../../runtime/maybe-promise.ts";
-import { ending } from "../../runtime/push-stream.ts";
+import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
+import { onEnd } from "../../runtime/push-stream.ts";
 import { type Attempt, type Provider, type Speak, withEverySpeak } from "../contract.ts";
 import { faultOf, isTelling } from "../errors/fault.ts";
 
@@ -97,7 +97,7 @@ function createAttempts(): Attempts {
 }
 
 function watched(speak: Speak<Operation>, record: Attempts, clock: () => number): Speak<Operation> {
-  const watchedSpeak = (attempt: Attempt): Soon<Answer> => {
+  const watchedSpeak = (attempt: Attempt): MaybePromise<Answer> => {
     let firstByte = -1;
     let isOver = false;
     const { facts, signal } = attempt;
@@ -121,7 +121,7 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
       if (answer.kind === "stream") {
         // Frames that nobody began to read have no end of their own.
         signal.addEventListener("abort", () => end(), { once: true });
-        return { ...answer, frames: ending(answer.frames, (error) => end(error), passing) };
+        return { ...answer, frames: onEnd(answer.frames, (error) => end(error), passing) };
       }
       const now = clock();
       came(now);
@@ -129,8 +129,8 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
       return answer;
     };
     record.began();
-    return following(
-      () => speak(attempt) as Soon<Answer>,
+    return thenOrCatch(
+      () => speak(attempt) as MaybePromise<Answer>,
       answered,
       (error): never => {
         end(error);

@@ -11,7 +11,7 @@ import type { Answer } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { cancelled, type Refusal, upstreamBusy } from "../../call/refusals.ts";
 import type { UpstreamConfig } from "../../config/config.ts";
-import { ending } from "../../runtime/push-stream.ts";
+import { onEnd } from "../../runtime/push-stream.ts";
 import { type Attempt, type Provider, type Speak, withEverySpeak } from "../contract.ts";
 import { faultOf } from "../errors/fault.ts";
 
@@ -141,7 +141,7 @@ function queuedSpeak(speak: Speak<Operation>, queue: Queue): Speak<Operation> {
       // Frames that nobody began to read have no end of their own.
       attempt.signal.addEventListener("abort", release, { once: true });
       if (attempt.signal.aborted) release();
-      return { ...answer, frames: ending(answer.frames, release) };
+      return { ...answer, frames: onEnd(answer.frames, release) };
     } catch (error) {
       release();
       throw error;

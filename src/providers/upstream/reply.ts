@@ -1,7 +1,7 @@
 /** The answer of an upstream, of which the head has come, and its body, which somebody reads as it comes. */
 
 import type { ReplyFields } from "../../http1/client/reply.ts";
-import { flow, type Take } from "../../runtime/push-stream.ts";
+import { pushStream, type Take } from "../../runtime/push-stream.ts";
 
 /** The body of an answer, which is read once. */
 export interface Body {
@@ -44,7 +44,7 @@ export class UpstreamReply implements Body {
   /** The same body for one who asks for it. Throws a Refusal. Leaving the iteration ends the exchange. */
   get body(): AsyncIterable<readonly Buffer[]> {
     const source = this.source;
-    return flow((take) => new Promise((resolve, reject) => source.read({ take, resolve, reject })));
+    return pushStream((take) => new Promise((resolve, reject) => source.read({ take, resolve, reject })));
   }
 }
 

@@ -7,7 +7,7 @@
 import type { Answer } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
-import { orElse, type Soon } from "../../runtime/maybe-promise.ts";
+import { catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
 import { askedToWaitMs, isLasting } from "../errors/fault.ts";
 
@@ -40,9 +40,9 @@ export function inRotation(providers: readonly [Provider, ...Provider[]], clock:
   }
 
   function speakBy(operation: Operation): Speak<Operation> {
-    const speak = (attempt: Attempt, key: ByKey, further: readonly ByKey[]): Soon<Answer> =>
-      orElse(
-        () => (key.provider.speaks[operation] as Speak<Operation>)(attempt) as Soon<Answer>,
+    const speak = (attempt: Attempt, key: ByKey, further: readonly ByKey[]): MaybePromise<Answer> =>
+      catchError(
+        () => (key.provider.speaks[operation] as Speak<Operation>)(attempt) as MaybePromise<Answer>,
         (error) => {
           const restMs = restFor(error);
           if (restMs !== undefined) key.restsUntil = clock() + restMs;

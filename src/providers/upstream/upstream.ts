@@ -1,15 +1,15 @@
 /** One upstream over HTTP: its connections, POST with a body known in full, and GET. */
 import { createConnectionPool, type UpstreamRequest } from "../../http1/client/pool.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
-import { Later } from "../../runtime/maybe-promise.ts";
+import { Deferred } from "../../runtime/maybe-promise.ts";
 import { Exchange } from "./exchange.ts";
 import type { UpstreamReply } from "./reply.ts";
 import { createBounds, defaultTimeouts, type Timeouts, timedOut } from "./timeouts.ts";
 
 export interface Upstream {
   /** Sends a request below the base address. The head comes, or it fails by a Refusal. */
-  post(request: RelativeRequest, waiting: Waiting): Later<UpstreamReply>;
-  get(request: RelativeRequest, waiting: Waiting): Later<UpstreamReply>;
+  post(request: RelativeRequest, waiting: Waiting): Deferred<UpstreamReply>;
+  get(request: RelativeRequest, waiting: Waiting): Deferred<UpstreamReply>;
   close(): Promise<void>;
 }
 
@@ -42,9 +42,9 @@ export function createUpstream(
     const { path, common, fields, body } = request;
     const bounds = boundsFor(wanted);
     const { totalMs } = bounds;
-    const reply = new Later<UpstreamReply>();
+    const reply = new Deferred<UpstreamReply>();
     if (totalMs && totalMs.ms <= 0) {
-      reply.fail(timedOut("totalMs", totalMs));
+      reply.reject(timedOut("totalMs", totalMs));
       return reply;
     }
     const exchange = new Exchange(reply, signal, bounds, timeouts, late);

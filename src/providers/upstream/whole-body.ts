@@ -1,11 +1,11 @@
 /** Reads the body of an upstream's answer whole, or as much of an error as is worth reading. */
 import { upstreamFailed } from "../../call/refusals.ts";
-import { Later } from "../../runtime/maybe-promise.ts";
+import { Deferred } from "../../runtime/maybe-promise.ts";
 import type { Reader, UpstreamReply } from "./reply.ts";
 
 /** Fails by a Refusal where it is larger than `maxBytes`. */
-export function readWhole(reply: UpstreamReply, maxBytes: number): Later<Buffer> {
-  const whole = new Later<Buffer>();
+export function readWhole(reply: UpstreamReply, maxBytes: number): Deferred<Buffer> {
+  const whole = new Deferred<Buffer>();
   reply.read(new WholeBody(whole, maxBytes));
   return whole;
 }
@@ -13,21 +13,21 @@ export function readWhole(reply: UpstreamReply, maxBytes: number): Later<Buffer>
 const maxErrorBytes = 64 * 1024;
 
 /** Reads the body of an error. One that is larger says nothing: some repeat the whole request, and the status still stands. */
-export function readError(reply: UpstreamReply): Later<Buffer> {
-  const whole = new Later<Buffer>();
+export function readError(reply: UpstreamReply): Deferred<Buffer> {
+  const whole = new Deferred<Buffer>();
   reply.read(new WholeBody(whole, maxErrorBytes, true));
   return whole;
 }
 
 class WholeBody implements Reader {
-  readonly #whole: Later<Buffer>;
+  readonly #whole: Deferred<Buffer>;
   readonly #maxBytes: number;
   readonly #mayBeMore: boolean;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
   /** `mayBeMore`: a larger body is none, instead of a failure. */
-  constructor(whole: Later<Buffer>, maxBytes: number, mayBeMore = false) {
+  constructor(whole: Deferred<Buffer>, maxBytes: number, mayBeMore = false) {
     this.#whole = whole;
     this.#maxBytes = maxBytes;
     this.#mayBeMore = mayBeMore;
@@ -48,15 +48,15 @@ class WholeBody implements Reader {
     try {
       bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, this.#bytes);
     } catch (error) {
-      this.#whole.fail(error);
+      this.#whole.reject(error);
       return;
     }
-    this.#whole.come(bytes);
+    this.#whole.resolve(bytes);
   }
 
   reject(failure: unknown): void {
-    if (this.#mayBeMore && this.#isTooLarge()) this.#whole.come(Buffer.alloc(0));
-    else this.#whole.fail(failure);
+    if (this.#mayBeMore && this.#isTooLarge()) this.#whole.resolve(Buffer.alloc(0));
+    else this.#whole.reject(failure);
   }
 
   #isTooLarge(): boolean {

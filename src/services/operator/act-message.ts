@@ -2,9 +2,9 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ActSchema } from "../../../gen/modelgateway/v1/operator_pb.ts";
-import type { Act } from "../../storage/people/audit-events.ts";
+import type { AuditEvent } from "../../storage/people/audit-events.ts";
 
-export function actMessage(act: Act): MessageInitShape<typeof ActSchema> {
+export function actMessage(act: AuditEvent): MessageInitShape<typeof ActSchema> {
   const { id, created_at, action, actor_kind, actor_id, actor_name, account_id, subject, details, refused } = act;
   return {
     ...{ id, action, accountId: account_id, subject, details, refused, address: act.address },

@@ -8,8 +8,8 @@
 import { ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Answer, Call } from "../../call/call.ts";
 import { asRefusal, backgroundTooLarge, type Refusal, upstreamFailed } from "../../call/refusals.ts";
-import { Leaving } from "../../runtime/caller-abort.ts";
-import type { Soon } from "../../runtime/maybe-promise.ts";
+import { CallerAbort } from "../../runtime/caller-abort.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { BackgroundStore } from "../../storage/answers/background-responses.ts";
 import type { StoredResponse } from "../../storage/answers/responses.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
@@ -25,7 +25,7 @@ export interface BackgroundCall {
   readonly response: JsonObject;
   readonly isStreamed: boolean;
   /** Asks the model. Throws a Refusal, now or later. */
-  readonly ask: (call: Call) => Soon<Answer<typeof ResponseStreamEventSchema>>;
+  readonly ask: (call: Call) => MaybePromise<Answer<typeof ResponseStreamEventSchema>>;
   /** Returns what is kept of it when it is complete, with this text. */
   readonly keptAs: (id: string, text: string) => StoredResponse;
 }
@@ -56,7 +56,7 @@ export class BackgroundRun {
   readonly log: EventLog | undefined;
   readonly #of: BackgroundCall;
   readonly #options: BackgroundRunOptions;
-  readonly #signal = new Leaving();
+  readonly #signal = new CallerAbort();
   /** As it stands. */
   #response: JsonObject;
   #stopped: Refusal | "cancelled" | undefined;
@@ -115,13 +115,13 @@ export class BackgroundRun {
   }
 
   /** The call is over, for those who tell of calls, when this is. */
-  #settleWith({ facts }: Call): void {
+  #settleWith({ record }: Call): void {
     const settling: Promise<void> = this.over.then(async () => {
-      if (facts.settling !== settling) await facts.settling;
+      if (record.settling !== settling) await record.settling;
       if (this.#failure !== undefined) throw this.#failure;
     });
     settling.catch(() => {});
-    facts.settling = settling;
+    record.settling = settling;
   }
 
   /** Ends it for its caller, who has asked for that. */

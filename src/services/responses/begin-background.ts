@@ -38,7 +38,7 @@ export async function beginInBackground(
     keptAs: rowsOf(call, resolved, parts),
   });
   // Its repetition is told of the same response, and makes no other.
-  if (hasKey) call.facts.outcome ??= Outcome.ANSWERED;
+  if (hasKey) call.record.outcome ??= Outcome.ANSWERED;
   return run;
 }
 

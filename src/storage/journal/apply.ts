@@ -8,7 +8,7 @@
  * long, its calls are charged one by one, by what is left.
  */
 
-import type { Settlement } from "../money/ledger.ts";
+import type { Capture } from "../money/ledger.ts";
 import { createDueRows, hasCalls, keySum, usageOf } from "../money/ledger-rows.ts";
 import type { LedgerStatements } from "../money/ledger-statements.ts";
 import type { InsertCalls, Over } from "./bulk-insert.ts";
@@ -20,7 +20,7 @@ export interface PostingParts {
   readonly due: DueSums;
   readonly insertCalls: InsertCalls;
   /** Charges one call by what is left. */
-  readonly settleAlone: (call: Settlement) => unknown;
+  readonly settleAlone: (call: Capture) => unknown;
   /** Reserves for one call by what is left. */
   readonly holdAlone: (entry: HoldEntry, node: string, expiresAt: number) => void;
 }
@@ -44,7 +44,7 @@ export function createPost({ statements, due, insertCalls, settleAlone, holdAlon
   /** Ends what calls that are over still hold. Those that should hold something and do not are to be settled alone. */
   function chargesOf(settled: readonly SettleEntry[], lapsed: ReadonlySet<string>) {
     const charges: Charge[] = [];
-    const alone: Settlement[] = [];
+    const alone: Capture[] = [];
     for (const entry of settled) {
       const { call, isHeld, taken } = entry;
       // Out of the lease; of the key nothing is held for a lease of the whole account.

@@ -7,14 +7,14 @@
  */
 
 import type { Connection, Engine } from "../engines/sqlite/database.ts";
-import type { Settlement } from "../money/ledger.ts";
+import type { Capture } from "../money/ledger.ts";
 import { isOfSameKind, requestRow } from "../money/ledger-rows.ts";
 import type { LedgerStatements } from "../money/ledger-statements.ts";
 import { createAlikeRows, placesOf } from "./alike-rows.ts";
 
 /** A call whose row is to be written: it costs what it says. */
 export interface Over {
-  readonly call: Settlement;
+  readonly call: Capture;
   /** Set where it was written before: its row is left as it is. */
   isKnown: boolean;
 }
@@ -78,7 +78,7 @@ function kindOf({ call }: Over): Values {
   return [call.operation, call.model, call.upstream, call.outcome, call.estimated, call.cached ?? 0];
 }
 
-function addOwn(values: Values, call: Settlement): void {
+function addOwn(values: Values, call: Capture): void {
   const { id, account_id, key_id, input, cache_read, cache_write, output, reasoning, characters, cost } = call;
   values.push(id, account_id, key_id, input, cache_read, cache_write, output, reasoning, characters, cost);
   values.push(call.created_at, call.duration_ms, call.first_byte_ms);

@@ -4,7 +4,7 @@
  * by whichever process.
  */
 import type { Connection } from "../engines/sqlite/database.ts";
-import type { Settlement } from "../money/ledger.ts";
+import type { Capture } from "../money/ledger.ts";
 import { lineOf, readLine } from "./records.ts";
 import type { NoteFiles, NumberedLine } from "./segments.ts";
 
@@ -41,7 +41,7 @@ interface FreeEntry {
 export interface SettleEntry {
   readonly kind: "settle";
   /** Its cost is covered by what it has reserved. */
-  readonly call: Settlement;
+  readonly call: Capture;
   /** Whether it has reserved anything. */
   readonly isHeld: boolean;
   /** Whether its key has, or may have, a limit of its own; unset in notes of older versions, where it may. */

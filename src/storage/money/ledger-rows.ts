@@ -1,6 +1,6 @@
 /** A call that is over as the rows that tell of it, each value in the place that its statement has for it. */
 import type { HoldEntry } from "../journal/journal.ts";
-import type { Settlement } from "./ledger.ts";
+import type { Capture } from "./ledger.ts";
 
 const hourMs = 3_600_000;
 /** Where in a row its counts begin. */
@@ -14,7 +14,7 @@ export type UsageRow = readonly [
 /** What a call adds to its hour, with what of it is added to the key besides: of its cost, and what is no longer held. */
 export type DueRow = readonly [...UsageRow, spent: number, freed: number];
 
-export function requestRow(call: Settlement, cost: number, waived: number) {
+export function requestRow(call: Capture, cost: number, waived: number) {
   const { id, account_id, key_id, operation, model, upstream, outcome, tried = null, cached = 0 } = call;
   const { input, cache_read, cache_write, output, reasoning, characters, estimated } = call;
   const { created_at, duration_ms, first_byte_ms } = call;
@@ -27,7 +27,7 @@ export function requestRow(call: Settlement, cost: number, waived: number) {
 }
 
 /** Whether calls are alike in what was asked, of whom, and how it ended: that is written once for all of them. */
-export function isOfSameKind(one: Settlement, other: Settlement): boolean {
+export function isOfSameKind(one: Capture, other: Capture): boolean {
   return (
     one.model === other.model &&
     one.operation === other.operation &&
@@ -39,7 +39,7 @@ export function isOfSameKind(one: Settlement, other: Settlement): boolean {
 }
 
 /** What a call adds to the hour in which it was taken up; one that is lost counts as none, and is found by its hour. */
-export function usageRow(call: Settlement, cost: number, requests = 1): UsageRow {
+export function usageRow(call: Capture, cost: number, requests = 1): UsageRow {
   const { account_id, key_id, model, input, cache_read, cache_write, output, reasoning, characters } = call;
   // biome-ignore format: a line for what belongs together.
   return [
@@ -75,7 +75,7 @@ export function createDueRows() {
   }
 
   return {
-    addCall(call: Settlement, spent: number, freed: number): void {
+    addCall(call: Capture, spent: number, freed: number): void {
       const sum = sumOf(call.account_id, hourOf(call.created_at), call.key_id, call.model);
       sum[4]++;
       sum[5] += call.input;

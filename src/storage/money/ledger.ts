@@ -33,9 +33,9 @@ export interface HoldInit {
   readonly operation: string;
   readonly model: string;
   /** The most that the call may cost. */
-  readonly wanted: number;
+  readonly max: number;
   /** What the call cannot do with less than. */
-  readonly least: number;
+  readonly min: number;
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly expiresAt: number;
@@ -47,10 +47,10 @@ export type Held =
   | { readonly kind: "short"; readonly of: "balance" | "limit"; readonly available: number };
 
 /** A call that is over; `cost` is what it should be charged. */
-export type Settlement = Omit<Selectable<RequestTable>, "waived" | "tried" | "cached"> &
+export type Capture = Omit<Selectable<RequestTable>, "waived" | "tried" | "cached"> &
   Partial<Pick<Selectable<RequestTable>, "tried" | "cached">>;
 
-export interface Charged {
+export interface Captured {
   readonly cost: number;
   /** What it should have been charged beyond that: more than was held for it, or than was left. */
   readonly waived: number;
@@ -80,7 +80,7 @@ export interface LedgerStore {
    * Charges a call, at most `most`, and frees its hold. What its hold does not cover, for that has lapsed or there was none, is
    * taken from what is left. A call that was settled before is left as it is: undefined.
    */
-  settle(settlement: Settlement, most?: number): Charged | undefined;
+  settle(settlement: Capture, most?: number): Captured | undefined;
   /** Moves on the deadlines of this process's holds. */
   renew(node: string, expiresAt: number): void;
   /**
@@ -129,10 +129,10 @@ export function ledgerStore(engine: Engine): LedgerStore {
   }
 
   function hold(init: HoldInit): Held {
-    if (init.wanted <= mostHeld && tryHold(init, init.wanted)) return { kind: "held", amount: init.wanted };
+    if (init.max <= mostHeld && tryHold(init, init.max)) return { kind: "held", amount: init.max };
     const left = leftOf(init.keyId);
     const available = Math.min(left.available, mostHeld);
-    if (available < init.wanted && available >= init.least && tryHold(init, available)) {
+    if (available < init.max && available >= init.min && tryHold(init, available)) {
       return { kind: "held", amount: available };
     }
     return { kind: "short", of: left.of, available };
@@ -145,7 +145,7 @@ export function ledgerStore(engine: Engine): LedgerStore {
     return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
   }
 
-  function settle(call: Settlement, most = call.cost): Charged | undefined {
+  function settle(call: Capture, most = call.cost): Captured | undefined {
     const { id, account_id, key_id } = call;
     if (selectKnown.get(id) && deleteLost.run(id) === 0) return undefined;
     const released = deleteHold.get(id)?.amount ?? 0;
@@ -175,10 +175,7 @@ export function ledgerStore(engine: Engine): LedgerStore {
   }
 
   const holdAlone = (entry: HoldEntry, node: string, expiresAt: number) => {
-    tryHold(
-      { ...entry, node, wanted: entry.amount, least: entry.amount, now: entry.createdAt, expiresAt },
-      entry.amount,
-    );
+    tryHold({ ...entry, node, max: entry.amount, min: entry.amount, now: entry.createdAt, expiresAt }, entry.amount);
   };
 
   return {

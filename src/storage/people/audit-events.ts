@@ -6,14 +6,14 @@ import type { Insertable, Selectable } from "kysely";
 import type { Database, Engine } from "../engines/sqlite/database.ts";
 import type { ActTable } from "../schema-people.ts";
 
-export type NewAct = Insertable<ActTable>;
+export type NewAuditEvent = Insertable<ActTable>;
 
-export interface Act extends Selectable<ActTable> {
+export interface AuditEvent extends Selectable<ActTable> {
   /** The e-mail address of the user, or the name of the key; null where they have none, or are no more. */
   readonly actor_name: string | null;
 }
 
-export interface ActFilter {
+export interface AuditEventFilter {
   readonly accountId?: string | undefined;
   /** As `KeyService.CreateKey`. */
   readonly action?: string | undefined;
@@ -22,13 +22,13 @@ export interface ActFilter {
   readonly limit: number;
 }
 
-export interface ActStore {
-  insert(act: NewAct): void;
+export interface AuditEventStore {
+  insert(act: NewAuditEvent): void;
   /** Lists some, newest first. */
-  page(filter: ActFilter): Act[];
+  page(filter: AuditEventFilter): AuditEvent[];
 }
 
-export function actStore(db: Database, engine: Engine): ActStore {
+export function auditEventStore(db: Database, engine: Engine): AuditEventStore {
   return {
     insert: (act) => void engine.run(db.insertInto("acts").values(act)),
     page: ({ accountId, action, before, limit }) =>

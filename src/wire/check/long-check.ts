@@ -1,6 +1,6 @@
 /** The quick check of a long request, in turns: as sure as `quick-check.ts` is, of the same. */
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { WireFault } from "../fault.ts";
 import { checkCount, checkKey, checkRawInTurns, type JsonObject, type JsonValue, type Walked } from "../json.ts";
 import { checkSpelling } from "../read.ts";
@@ -11,7 +11,11 @@ import { deepest, isSure } from "./quick-check.ts";
 const valuesATurn = 4096;
 
 /** Whether it is sure of a request of this type. `walked` counts what is looked at. */
-export function* isSureOfLong(desc: DescMessage, json: JsonObject, walked: Walked = { values: 0 }): Work<boolean> {
+export function* isSureOfLong(
+  desc: DescMessage,
+  json: JsonObject,
+  walked: Walked = { values: 0 },
+): CooperativeTask<boolean> {
   try {
     return yield* isSureInTurns(placeOf(desc), json, 0, walked);
   } catch (fault) {
@@ -20,7 +24,7 @@ export function* isSureOfLong(desc: DescMessage, json: JsonObject, walked: Walke
   }
 }
 
-function* isSureInTurns(place: Place, value: JsonValue, depth: number, walked: Walked): Work<boolean> {
+function* isSureInTurns(place: Place, value: JsonValue, depth: number, walked: Walked): CooperativeTask<boolean> {
   if (++walked.values % valuesATurn === 0) yield;
   if (typeof value !== "object" || value === null) return isSure(place, value, depth);
   if (Array.isArray(value)) return yield* isSureOfList(place, value, depth, walked);
@@ -32,7 +36,7 @@ function* isSureOfList(
   value: readonly JsonValue[],
   depth: number,
   walked: Walked,
-): Work<boolean> {
+): CooperativeTask<boolean> {
   const of = numbers !== undefined && typeof value[0] === "number" ? numbers : list;
   if (of === undefined) return false;
   if (of.isOfMessages) checkCount(value.length);
@@ -49,7 +53,12 @@ function* isSureOfList(
 }
 
 /** `depth` is that of the message which it stands in. */
-function* isSureOfObject(object: ObjectPlace, value: JsonObject, depth: number, walked: Walked): Work<boolean> {
+function* isSureOfObject(
+  object: ObjectPlace,
+  value: JsonObject,
+  depth: number,
+  walked: Walked,
+): CooperativeTask<boolean> {
   const { plan } = object;
   if (plan === undefined) return yield* isSureOfUnnamed(object, value, depth, walked);
   if (depth > deepest) return false;
@@ -76,7 +85,7 @@ function* isSureOfUnnamed(
   map: JsonObject,
   depth: number,
   walked: Walked,
-): Work<boolean> {
+): CooperativeTask<boolean> {
   if (place === undefined) {
     yield* checkRawInTurns(map, depth + 1, walked);
     return true;

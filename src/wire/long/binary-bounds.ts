@@ -7,14 +7,14 @@
  */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, type WireType } from "@bufbuild/protobuf/wire";
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { Counts, maxParts } from "../bounds.ts";
 import { WireFault } from "../fault.ts";
 import { binaryOptions } from "../json.ts";
 import { fieldsByNumber, isPacked, skip, typeOf, typeOfScalar } from "./records.ts";
 
 /** Counts in turns. Throws a WireFault where a message has more than is read. */
-export function* checkBinary(desc: DescMessage, bytes: Uint8Array): Work<void> {
+export function* checkBinary(desc: DescMessage, bytes: Uint8Array): CooperativeTask<void> {
   // A record takes two bytes at least.
   if (bytes.length <= 2 * maxParts) return;
   try {
@@ -42,7 +42,7 @@ const stepsATurn = 4096;
 /** Such JSON takes up to three records for a member. */
 const recordsOfJson = 3;
 
-function* count(desc: DescMessage, length: number, counting: Counting): Work<void> {
+function* count(desc: DescMessage, length: number, counting: Counting): CooperativeTask<void> {
   const { reader, counts } = counting;
   const isOfJson = desc.typeName.startsWith("google.protobuf.");
   const fields = fieldsByNumber(desc);
@@ -64,7 +64,7 @@ function* count(desc: DescMessage, length: number, counting: Counting): Work<voi
 }
 
 /** Numbers may stand behind one another in one record. */
-function* countItems(field: DescField, type: WireType, counting: Counting): Work<void> {
+function* countItems(field: DescField, type: WireType, counting: Counting): CooperativeTask<void> {
   const { reader, counts } = counting;
   const own = typeOf(field);
   const end = isPacked(field, type) ? reader.uint32() + reader.pos : reader.pos + 1;
@@ -76,7 +76,7 @@ function* countItems(field: DescField, type: WireType, counting: Counting): Work
 }
 
 /** An entry of a map has its key in field 1 and its value in field 2. */
-function* countEntry(field: DescField & { fieldKind: "map" }, counting: Counting): Work<void> {
+function* countEntry(field: DescField & { fieldKind: "map" }, counting: Counting): CooperativeTask<void> {
   const { reader, counts } = counting;
   const end = reader.uint32() + reader.pos;
   while (reader.pos < end) {

@@ -1,10 +1,10 @@
 /** Puts bytes together in turns: to copy megabytes, into memory that nobody has touched yet, takes milliseconds. */
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 
 /** In bytes: so much is copied before it may be interrupted. */
 const bytesATurn = 2 ** 20;
 
-export function* join(parts: readonly Uint8Array[]): Work<Buffer> {
+export function* join(parts: readonly Uint8Array[]): CooperativeTask<Buffer> {
   if (parts.length === 1) return bufferOf(parts[0] as Uint8Array);
   let length = 0;
   for (const part of parts) length += part.length;

@@ -12,7 +12,7 @@ import {
   mergeFromBinary,
 } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { binaryOptions } from "../json.ts";
 import { heldBy, holdsJson, holdsMessages, holdsTexts, put } from "./nested.ts";
 import { readStruct } from "./read-struct.ts";
@@ -22,14 +22,14 @@ import { fieldsByNumber, isPacked, skipField, typeOf } from "./records.ts";
 const pieceBytes = 8192;
 
 /** Throws an Error where it is no such message. */
-export function* readBinary(desc: DescMessage, bytes: Uint8Array): Work<Message> {
+export function* readBinary(desc: DescMessage, bytes: Uint8Array): CooperativeTask<Message> {
   const message = create(desc);
   yield* readInto(desc, message, bytes, binaryOptions.recursionLimit);
   return message;
 }
 
 /** `room` is how much deeper it may be nested. */
-function* readInto(desc: DescMessage, message: Message, bytes: Uint8Array, room: number): Work<void> {
+function* readInto(desc: DescMessage, message: Message, bytes: Uint8Array, room: number): CooperativeTask<void> {
   if (room <= 0) throw new Error("it is nested too deep");
   const merge = (part: Uint8Array) => mergeFromBinary(desc, message, part, { ...binaryOptions, recursionLimit: room });
   const fields = fieldsByNumber(desc);
@@ -67,7 +67,7 @@ function isLong(reader: BinaryReader): boolean {
   return length >= pieceBytes;
 }
 
-function* readField(message: Message, field: DescField, bytes: Uint8Array, room: number): Work<void> {
+function* readField(message: Message, field: DescField, bytes: Uint8Array, room: number): CooperativeTask<void> {
   if (holdsTexts(field)) put(message, field, yield* textOf(bytes));
   else if (holdsJson(field)) {
     const json = yield* readStruct(bytes, room - 1);
@@ -83,7 +83,7 @@ function* readField(message: Message, field: DescField, bytes: Uint8Array, room:
 /** In bytes: of a long text so much is read at a time. */
 const textBytes = 2 ** 20;
 
-function* textOf(bytes: Uint8Array): Work<string> {
+function* textOf(bytes: Uint8Array): CooperativeTask<string> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (isAscii(buffer)) {
     yield;

@@ -3,7 +3,7 @@
  * time.
  */
 import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { WireFault } from "../fault.ts";
 import { checkCount } from "../json.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "../plan.ts";
@@ -23,7 +23,7 @@ interface LongList {
 }
 
 /** Throws a WireFault where the JSON does not fit: of several faults the one that `readMessage` throws. */
-export function* readLongMessage<D extends DescMessage>(desc: D, json: JsonObject): Work<MessageShape<D>> {
+export function* readLongMessage<D extends DescMessage>(desc: D, json: JsonObject): CooperativeTask<MessageShape<D>> {
   const lists = longListsOf(planOf(desc), json);
   const longKeys = new Set(lists.map(({ key }) => key));
   const rest = Object.fromEntries(Object.entries(json).filter(([key]) => !longKeys.has(key)));
@@ -52,7 +52,7 @@ function membersBefore(end: string, json: JsonObject, except: ReadonlySet<string
   return Object.fromEntries(entries.slice(0, at).filter(([key]) => !except.has(key)));
 }
 
-function* readItems({ key, list, item }: LongList): Work<unknown[]> {
+function* readItems({ key, list, item }: LongList): CooperativeTask<unknown[]> {
   const items: unknown[] = [];
   let at: number | undefined;
   try {

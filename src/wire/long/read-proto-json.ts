@@ -3,7 +3,7 @@
  * and fields of others are read by themselves.
  */
 import { type DescField, type DescMessage, fromJson, type JsonObject, type Message } from "@bufbuild/protobuf";
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { deepest } from "../bounds.ts";
 import type { JsonValue } from "../json.ts";
 import { heldBy, holdsJson, holdsMessages, put } from "./nested.ts";
@@ -17,11 +17,11 @@ interface Reading {
 }
 
 /** Throws an Error where it does not fit, in the words of `fromJson`. */
-export function* readProtoJson(desc: DescMessage, json: JsonValue): Work<Message> {
+export function* readProtoJson(desc: DescMessage, json: JsonValue): CooperativeTask<Message> {
   return yield* messageOf(desc, json, 0, { messages: 0 });
 }
 
-function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: Reading): Work<Message> {
+function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: Reading): CooperativeTask<Message> {
   if (++reading.messages % messagesATurn === 0) yield;
   if (depth > deepest || typeof json !== "object" || json === null || Array.isArray(json)) return fromJson(desc, json);
   const fields = fieldsByName(desc);
@@ -45,7 +45,12 @@ function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: 
   return message;
 }
 
-function* putItems(message: Message, desc: DescMessage, field: DescField, list: readonly JsonValue[]): Work<void> {
+function* putItems(
+  message: Message,
+  desc: DescMessage,
+  field: DescField,
+  list: readonly JsonValue[],
+): CooperativeTask<void> {
   for (let at = 0; at < list.length; at += manyItems) {
     const some = fromJson(desc, { [field.jsonName]: list.slice(at, at + manyItems) });
     for (const item of heldBy(some, field) as unknown[]) put(message, field, item);
@@ -53,7 +58,7 @@ function* putItems(message: Message, desc: DescMessage, field: DescField, list: 
   }
 }
 
-function inField(field: DescField, value: JsonValue, depth: number, reading: Reading): Work<Message> {
+function inField(field: DescField, value: JsonValue, depth: number, reading: Reading): CooperativeTask<Message> {
   return messageOf(field.message as DescMessage, value, depth + 1, reading);
 }
 

@@ -3,7 +3,7 @@
  * `__proto__` is left out.
  */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { skip } from "./records.ts";
 
@@ -41,11 +41,11 @@ interface Reading {
 }
 
 /** Throws an Error where it is none, or is nested too deep. */
-export function* readStruct(bytes: Uint8Array, room: number): Work<JsonObject> {
+export function* readStruct(bytes: Uint8Array, room: number): CooperativeTask<JsonObject> {
   return yield* objectIn(bytes, { members: 0, room });
 }
 
-function* objectIn(bytes: Uint8Array, reading: Reading): Work<JsonObject> {
+function* objectIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonObject> {
   const object: JsonObject = {};
   for (const entry of recordsIn(bytes, 1)) {
     let key = "";
@@ -62,13 +62,13 @@ function* objectIn(bytes: Uint8Array, reading: Reading): Work<JsonObject> {
   return object;
 }
 
-function* listIn(bytes: Uint8Array, reading: Reading): Work<JsonValue[]> {
+function* listIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonValue[]> {
   const list: JsonValue[] = [];
   for (const item of recordsIn(bytes, 1)) list.push(yield* valueIn(item, reading));
   return list;
 }
 
-function* valueIn(bytes: Uint8Array, reading: Reading): Work<JsonValue> {
+function* valueIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonValue> {
   if (++reading.members % membersATurn === 0) yield;
   if (--reading.room <= 0) throw new Error("it is nested too deep");
   let value: JsonValue = null;

@@ -1,5 +1,5 @@
 /** Writes JSON in turns, as `JSON.stringify` writes it: nobody waits for what is long. */
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { join } from "./join.ts";
 
@@ -16,14 +16,14 @@ interface Growing {
 }
 
 /** Writes the value. With `isSorted`, members stand by the order of their names. */
-export function* writeJson(value: JsonValue, take: TakeText, isSorted = false): Work<void> {
+export function* writeJson(value: JsonValue, take: TakeText, isSorted = false): CooperativeTask<void> {
   const growing: Growing = { text: "", take };
   yield* write(value, growing, isSorted);
   if (growing.text !== "") take(growing.text);
 }
 
 /** Returns the value in bytes. `count` is told how many they are, as they come to be. */
-export function* jsonBytes(value: JsonValue, count: (bytes: number) => void = () => {}): Work<Buffer> {
+export function* jsonBytes(value: JsonValue, count: (bytes: number) => void = () => {}): CooperativeTask<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;
   yield* writeJson(value, (text) => {
@@ -35,7 +35,7 @@ export function* jsonBytes(value: JsonValue, count: (bytes: number) => void = ()
   return yield* join(parts);
 }
 
-function* write(value: JsonValue, growing: Growing, isSorted: boolean): Work<void> {
+function* write(value: JsonValue, growing: Growing, isSorted: boolean): CooperativeTask<void> {
   if (typeof value === "string" && value.length > partLength) yield* writeText(value, growing);
   else if (typeof value !== "object" || value === null) add(growing, JSON.stringify(value));
   else if (Array.isArray(value)) yield* writeList(value, growing, isSorted);
@@ -55,7 +55,7 @@ function handOn(growing: Growing): void {
   growing.text = "";
 }
 
-function* writeList(list: readonly JsonValue[], growing: Growing, isSorted: boolean): Work<void> {
+function* writeList(list: readonly JsonValue[], growing: Growing, isSorted: boolean): CooperativeTask<void> {
   add(growing, "[");
   let isFirst = true;
   for (const item of list) {
@@ -67,7 +67,7 @@ function* writeList(list: readonly JsonValue[], growing: Growing, isSorted: bool
   add(growing, "]");
 }
 
-function* writeObject(object: JsonObject, growing: Growing, isSorted: boolean): Work<void> {
+function* writeObject(object: JsonObject, growing: Growing, isSorted: boolean): CooperativeTask<void> {
   const keys = isSorted ? sortedKeys(object) : Object.keys(object);
   add(growing, "{");
   let isFirst = true;
@@ -87,7 +87,7 @@ export function sortedKeys(object: JsonObject): string[] {
   return Object.keys(Object.fromEntries(names.map((key) => [key, null])));
 }
 
-function* writeText(text: string, growing: Growing): Work<void> {
+function* writeText(text: string, growing: Growing): CooperativeTask<void> {
   add(growing, '"');
   for (let at = 0; at < text.length; ) {
     let end = Math.min(text.length, at + partLength);

@@ -1,6 +1,6 @@
 /** Message → public JSON, in turns: what `writeMessage` makes of it, with the items of its long lists written some at a time. */
 import type { DescMessage, JsonObject, JsonValue, Message, MessageShape } from "@bufbuild/protobuf";
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "../plan.ts";
 import { writeItem, writeMessage } from "../write.ts";
 
@@ -20,7 +20,7 @@ interface LongList {
   readonly withFirst: unknown;
 }
 
-export function* writeLongMessage(desc: DescMessage, message: Message): Work<JsonObject> {
+export function* writeLongMessage(desc: DescMessage, message: Message): CooperativeTask<JsonObject> {
   const source = message as unknown as Source;
   const lists = longListsOf(planOf(desc), source);
   // The first item keeps the place of its list among the members.

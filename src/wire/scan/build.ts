@@ -2,7 +2,7 @@
  * Puts a value together from the pieces that a long JSON text was cut into, in turns. What comes of it is what `JSON.parse` makes
  * of the whole.
  */
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { type Holder, type Name, nameIn, type Range, type Text } from "./pieces.ts";
 import { backslash } from "./signs.ts";
@@ -28,7 +28,7 @@ export interface BuildOptions {
 }
 
 /** Makes the value. Throws a WireFault. */
-export function* build(piece: Holder, options: BuildOptions): Work<JsonObject | JsonValue[]> {
+export function* build(piece: Holder, options: BuildOptions): CooperativeTask<JsonObject | JsonValue[]> {
   const made: JsonObject | JsonValue[] = piece.isObject ? {} : [];
   for (const part of piece.pieces) {
     if (part.kind === "range") addRange(made, options, part);
@@ -68,7 +68,7 @@ function* textOf(
   key: string | number,
   holder: JsonObject | JsonValue[],
   { bytes, leftOut, steps = { count: 0 } }: BuildOptions,
-): Work<string> {
+): CooperativeTask<string> {
   const text = bytes.subarray(from + 1, to - 1);
   if (yield* isPlainText(text, steps)) {
     if (!leftOut) return text.toString("latin1");
@@ -86,7 +86,7 @@ function* textOf(
   return read;
 }
 
-function* isPlainText(text: Buffer, steps: Steps): Work<boolean> {
+function* isPlainText(text: Buffer, steps: Steps): CooperativeTask<boolean> {
   for (let at = 0; at < text.length; at += partBytes) {
     steps.count += Math.min(partBytes, text.length - at);
     if (!isPlain(text.subarray(at, at + partBytes))) return false;

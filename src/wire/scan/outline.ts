@@ -6,7 +6,7 @@
  * a colon behind, and nothing stands in it but numbers. Whether each is well written, and none is missing, is not looked at.
  */
 import { isUtf8 } from "node:buffer";
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { type JsonValue, readAnswer } from "../json.ts";
 import { skipSpace } from "../splice.ts";
 import type { Steps } from "./steps.ts";
@@ -38,7 +38,7 @@ const stepsAtOnce = 200_000;
 const stepsOfSearch = 50;
 
 /** Returns the value with its vectors left empty; undefined where none can be passed over, or the text is no JSON. */
-export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): Work<JsonValue | undefined> {
+export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): CooperativeTask<JsonValue | undefined> {
   let at = yield* nextKey(bytes, 0, steps);
   if (at === -1 || !isUtf8(bytes)) return undefined;
   const pieces: Buffer[] = [];
@@ -67,7 +67,7 @@ export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): Work<J
 const searchedAtOnce = 1_048_576;
 
 /** Returns where a key stands, from a place on, or -1. */
-function* nextKey(bytes: Buffer, from: number, steps: Steps): Work<number> {
+function* nextKey(bytes: Buffer, from: number, steps: Steps): CooperativeTask<number> {
   for (let at = from; at < bytes.length; at += searchedAtOnce) {
     // A key may lie across the end of what is searched.
     const part = bytes.subarray(at, at + searchedAtOnce + key.length - 1);
@@ -88,7 +88,7 @@ function listAt(bytes: Buffer, keyEnd: number): number | undefined {
 }
 
 /** Returns where a list ends in which nothing stands but numbers; -1 where there is anything else before, or no end. */
-function* endOfNumbers(bytes: Buffer, from: number, steps: Steps): Work<number> {
+function* endOfNumbers(bytes: Buffer, from: number, steps: Steps): CooperativeTask<number> {
   const near = Math.min(bytes.length, from + nearBytes);
   let at = from;
   for (; at < near; at++) {
@@ -115,7 +115,7 @@ function isOfNumbers(list: Buffer): boolean {
   return true;
 }
 
-function* parsed(bytes: Buffer): Work<JsonValue | undefined> {
+function* parsed(bytes: Buffer): CooperativeTask<JsonValue | undefined> {
   try {
     return yield* readAnswer(bytes);
   } catch {

@@ -4,7 +4,7 @@
  *
  * A list or object is cut at its commas. One that is long itself, and so is a long text, is a piece of its own.
  */
-import type { Work } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { Member, Members } from "../splice.ts";
 import { colon } from "./signs.ts";
 import { parsed } from "./texts.ts";
@@ -118,7 +118,7 @@ export class Pieces {
   }
 
   /** Finds the members of the whole, which is an object. Their values are taken with the white space around them. */
-  *members(bytes: Buffer): Work<Members | undefined> {
+  *members(bytes: Buffer): CooperativeTask<Members | undefined> {
     const members = new Map<string, Member>();
     for (const [i, named] of this.#named.entries()) {
       if (i % membersATurn === 0) yield;

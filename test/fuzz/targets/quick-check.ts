@@ -17,7 +17,7 @@ import { SessionService } from "../../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { asRefusal, Reason } from "../../../src/call/refusals.ts";
 import { createValidate, validateLong } from "../../../src/pipeline/check/validate.ts";
-import { doNow } from "../../../src/runtime/cooperative.ts";
+import { runNow } from "../../../src/runtime/cooperative.ts";
 import { isSurelySound } from "../../../src/wire/check/quick-check.ts";
 import { WireFault } from "../../../src/wire/fault.ts";
 import { parseJson, readLong } from "../../../src/wire/json.ts";
@@ -119,7 +119,7 @@ function readerDifference(bytes: Buffer, read: (bytes: Buffer) => JsonValue): st
   const naive = readNaively(bytes);
   const readers = {
     plain: read,
-    piecewise: (bytes: Buffer) => doNow(readLong(bytes, undefined)),
+    piecewise: (bytes: Buffer) => runNow(readLong(bytes, undefined)),
     outlined: readOutlined,
   };
   for (const [name, reader] of Object.entries(readers)) {
@@ -138,7 +138,7 @@ function readerDifference(bytes: Buffer, read: (bytes: Buffer) => JsonValue): st
 /** Reads past the long texts first, and puts them in then. */
 function readOutlined(bytes: Buffer): JsonValue {
   const leftOut: LeftOut[] = [];
-  const value = doNow(readLong(bytes, leftOut));
+  const value = runNow(readLong(bytes, leftOut));
   putIn(bytes, leftOut);
   return value;
 }

@@ -5,7 +5,7 @@
  * models do write, become `{}`: the conversation goes on, and the loss is named.
  */
 import type { ChatMessage, ToolCall } from "../../../../gen/modelgateway/v1/chat_pb.ts";
-import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import { WireFault } from "../../../wire/fault.ts";
 import { checkRawInTurns, type JsonObject, type JsonValue, longJson, readLong } from "../../../wire/json.ts";
 import { upstreamName } from "../names.ts";
@@ -21,7 +21,7 @@ export function* assistantBlocks(
   path: string,
   calls: Calls,
   dropped: Dropped,
-): Work<JsonObject[]> {
+): CooperativeTask<JsonObject[]> {
   const content = yield* contentBlocks(message, path, "assistant", dropped);
   const said = [
     ...content.filter((block) => !isThinking(block)),
@@ -65,7 +65,12 @@ function signedThinking(value: JsonValue): JsonObject | undefined {
   return typeof signature === "string" && signature !== "" ? { type, thinking, signature } : undefined;
 }
 
-function* callBlocks(message: ChatMessage, path: string, calls: Calls, dropped: Dropped): Work<JsonObject[]> {
+function* callBlocks(
+  message: ChatMessage,
+  path: string,
+  calls: Calls,
+  dropped: Dropped,
+): CooperativeTask<JsonObject[]> {
   const blocks: (JsonObject | undefined)[] = [];
   for (const [i, call] of message.toolCalls.entries()) {
     if (i % aTurn === aTurn - 1) yield;
@@ -82,7 +87,12 @@ function* callBlocks(message: ChatMessage, path: string, calls: Calls, dropped: 
   return blocks.filter((block) => block !== undefined);
 }
 
-function* callBlock(call: ToolCall, path: string, calls: Calls, dropped: Dropped): Work<JsonObject | undefined> {
+function* callBlock(
+  call: ToolCall,
+  path: string,
+  calls: Calls,
+  dropped: Dropped,
+): CooperativeTask<JsonObject | undefined> {
   const { id: callerId = "", function: called, custom, extra } = call;
   const definition = called ?? custom;
   if (!definition) {
@@ -110,7 +120,7 @@ function toolUse({ callerId, name, input }: Use, path: string, calls: Calls, dro
   return undefined;
 }
 
-function* argumentsOf(text: string, path: string, dropped: Dropped): Work<JsonObject> {
+function* argumentsOf(text: string, path: string, dropped: Dropped): CooperativeTask<JsonObject> {
   if (text.trim() === "") return {};
   try {
     const value =

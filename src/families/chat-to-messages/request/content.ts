@@ -7,7 +7,7 @@
 import { type ChatMessage, type ContentPart, ContentPartType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { CacheControlSchema, ContentBlockSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
-import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { reads } from "../reads.ts";
 import type { Dropped } from "./dropped.ts";
@@ -23,7 +23,12 @@ export const sides = {
 export type Side = keyof typeof sides;
 
 /** Returns the blocks of a message's `content`, in reading order. `path` is the message's. */
-export function* contentBlocks(message: ChatMessage, path: string, side: Side, dropped: Dropped): Work<JsonObject[]> {
+export function* contentBlocks(
+  message: ChatMessage,
+  path: string,
+  side: Side,
+  dropped: Dropped,
+): CooperativeTask<JsonObject[]> {
   const { content } = message;
   if (content.case === "text") return textBlocks(content.value);
   const blocks: JsonObject[] = [];

@@ -7,7 +7,7 @@
  */
 import { type ChatMessage, Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
-import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { assistantBlocks } from "./assistant.ts";
 import { Calls } from "./calls.ts";
@@ -24,7 +24,7 @@ export interface Conversation {
 const marks = ["cache_control"];
 const interrupted = "The tool call was interrupted: there is no result.";
 
-export function* conversationOf(messages: readonly ChatMessage[], dropped: Dropped): Work<Conversation> {
+export function* conversationOf(messages: readonly ChatMessage[], dropped: Dropped): CooperativeTask<Conversation> {
   const builder = new ConversationBuilder(dropped);
   for (const [i, message] of messages.entries()) {
     yield* builder.add(message, `messages[${i}]`);
@@ -43,7 +43,7 @@ class ConversationBuilder {
     this.#dropped = dropped;
   }
 
-  *add(message: ChatMessage, path: string): Work<void> {
+  *add(message: ChatMessage, path: string): CooperativeTask<void> {
     switch (message.role) {
       case Role.SYSTEM:
       case Role.DEVELOPER:
@@ -75,14 +75,14 @@ class ConversationBuilder {
     return { system: this.#system, turns: this.#turns };
   }
 
-  *#assistant(message: ChatMessage, path: string): Work<void> {
+  *#assistant(message: ChatMessage, path: string): CooperativeTask<void> {
     if (this.#turns.at(-1)?.role === "user") this.#answerOpenCalls();
     const blocks = this.#marked(yield* assistantBlocks(message, path, this.#calls, this.#dropped), message, path);
     // An empty one is no turn: what stands around it is one.
     if (blocks.length > 0) this.#turn("assistant").blocks.push(...blocks);
   }
 
-  *#result(message: ChatMessage, path: string): Work<void> {
+  *#result(message: ChatMessage, path: string): CooperativeTask<void> {
     const { toolCallId = "", name, content, extra } = message;
     const id = this.#calls.answer(toolCallId, name);
     const blocks = yield* contentBlocks(message, path, "user", this.#dropped);

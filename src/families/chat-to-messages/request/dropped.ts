@@ -4,7 +4,7 @@
  * What says nothing is not named: a null, an empty text, list or object.
  */
 
-import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 
@@ -23,7 +23,7 @@ export class Dropped {
   }
 
   /** Returns the paths in the order of the request's members; within one, in the order in which they were found. */
-  *inOrderOf(request: Wire): Work<string[]> {
+  *inOrderOf(request: Wire): CooperativeTask<string[]> {
     if (this.#paths.size < 2) return [...this.#paths];
     // Of what is no member of the request, all stands first.
     const byMember = new Map<string | undefined, string[]>([[undefined, []]]);

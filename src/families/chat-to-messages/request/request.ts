@@ -5,7 +5,7 @@
  */
 import type { CreateChatCompletionRequest } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { OutputConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import type { Work } from "../../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { TranslationContext } from "../../translation.ts";
 import type { CalledTool } from "../answer/pieces.ts";
@@ -38,7 +38,7 @@ export function* messageRequest(
   request: CreateChatCompletionRequest,
   { form, maxOutputTokens }: TranslationContext,
   dropped: Dropped,
-): Work<MessageRequest> {
+): CooperativeTask<MessageRequest> {
   refuseImpossible(request);
   nameWordless(request, dropped);
   const { top_k: topK, ...shared } = sharedSettings(request, dropped);

@@ -11,7 +11,7 @@ import { ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts
 import { missingField } from "../../../call/refusals.ts";
 import { isSealedReasoning } from "../../../providers/profile/reasoning-seal.ts";
 import { isSealedSignature } from "../../../providers/profile/sealed-signature.ts";
-import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { ownId, signatureBeside, signatureBesideText } from "../../call-signature.ts";
 import { fieldsSet } from "../fields.ts";
@@ -32,7 +32,7 @@ export interface Telling {
 export function* assistantMessage(
   blocks: readonly PlacedBlock[],
   { names, target, readsSeals, unsaid }: Telling,
-): Work<JsonObject> {
+): CooperativeTask<JsonObject> {
   let text = "";
   let reasoning = "";
   let signature = "";

@@ -15,14 +15,14 @@ import {
   type InputMessage,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
-import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { assistantMessage, type Telling } from "./assistant.ts";
 import { contentOf, type PlacedBlock, paragraphs, partsOf, placed } from "./content.ts";
 import { changesTools } from "./offered-tools.ts";
 import { toolResultOf } from "./tool-results.ts";
 
-export function* conversationOf(request: CreateMessageRequest, telling: Telling): Work<JsonObject[]> {
+export function* conversationOf(request: CreateMessageRequest, telling: Telling): CooperativeTask<JsonObject[]> {
   const { unsaid } = telling;
   const messages: JsonObject[] = [];
   const instructions = systemPrompt(request, unsaid);
@@ -62,7 +62,7 @@ interface Turn {
   readonly blocks: PlacedBlock[];
 }
 
-function* turnsOf(messages: readonly InputMessage[]): Work<Turn[]> {
+function* turnsOf(messages: readonly InputMessage[]): CooperativeTask<Turn[]> {
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
     if (i % aTurn === aTurn - 1) yield;
@@ -84,7 +84,7 @@ function textBlock(text: string): ContentBlock {
 }
 
 /** A tool message holds text only: the images and files of results open the user's message, each with its call's id. */
-function* userMessages(blocks: readonly PlacedBlock[]): Work<JsonObject[]> {
+function* userMessages(blocks: readonly PlacedBlock[]): CooperativeTask<JsonObject[]> {
   const messages: JsonObject[] = [];
   const attached: JsonObject[] = [];
   const own: JsonObject[] = [];

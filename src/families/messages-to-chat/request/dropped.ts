@@ -6,11 +6,11 @@
  * that nobody thought of is named too. Null and the empty list say nothing, and are not named.
  */
 
-import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
 
 /** Returns the paths of what is left out. `unsaid` are those that the translation left out knowingly. */
-export function* droppedOf(request: JsonObject, unsaid: ReadonlySet<string>): Work<string[]> {
+export function* droppedOf(request: JsonObject, unsaid: ReadonlySet<string>): CooperativeTask<string[]> {
   const walk: Walk = { unsaid, dropped: [] };
   for (const [key, value] of Object.entries(request)) {
     if (key === "messages" && Array.isArray(value)) yield* inMessages(value, walk);
@@ -19,7 +19,7 @@ export function* droppedOf(request: JsonObject, unsaid: ReadonlySet<string>): Wo
   return walk.dropped;
 }
 
-function* inMessages(messages: readonly JsonValue[], walk: Walk): Work<void> {
+function* inMessages(messages: readonly JsonValue[], walk: Walk): CooperativeTask<void> {
   for (const [i, message] of messages.entries()) {
     visit(inMessage, message, `messages[${i}]`, walk);
     if (i % aTurn === aTurn - 1) yield;

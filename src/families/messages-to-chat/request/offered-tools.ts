@@ -12,7 +12,7 @@ import {
   MessageToolSchema,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidType, invalidValue } from "../../../call/refusals.ts";
-import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import { WireFault } from "../../../wire/fault.ts";
 import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
 import { readMessage } from "../../../wire/read.ts";
@@ -29,7 +29,10 @@ export function changesTools({ extra }: ContentBlock): boolean {
 }
 
 /** Puts the paths of what it leaves out into `unsaid`. Throws a Refusal. */
-export function* offeredTools({ tools, messages }: CreateMessageRequest, unsaid: Set<string>): Work<PlacedTool[]> {
+export function* offeredTools(
+  { tools, messages }: CreateMessageRequest,
+  unsaid: Set<string>,
+): CooperativeTask<PlacedTool[]> {
   const all = tools.map((tool, i) => ({ tool, path: `tools[${i}]` }));
   const offer = new Offer(all, unsaid);
   for (const [i, { content }] of messages.entries()) {

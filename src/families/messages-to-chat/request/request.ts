@@ -8,7 +8,7 @@
  */
 import type { CreateMessageRequest, MessageMetadata } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
-import type { Work } from "../../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { fieldsSet } from "../fields.ts";
@@ -26,7 +26,7 @@ export function* chatRequestOf(
   context: TranslationContext,
   names: ToolNames,
   unsaid: Set<string>,
-): Work<JsonObject> {
+): CooperativeTask<JsonObject> {
   refuseLostThread(request);
   for (let i = maxStops; i < request.stopSequences.length; i++) unsaid.add(`stop_sequences[${i}]`);
   const stops = stopsOf(request);

@@ -12,7 +12,7 @@ import {
   ResponseItemType as Type,
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue, itemNotFound, missingField } from "../../../call/refusals.ts";
-import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { ownId } from "../../call-signature.ts";
 import { isCompacted, isTrigger, summaryMessage, summaryWish } from "../compaction.ts";
@@ -21,7 +21,10 @@ import { chatPart, contentOf, isText } from "./content.ts";
 import { type Talk, Turn } from "./turn.ts";
 
 /** Throws a Refusal for what a chat model must not do without. */
-export function* conversationOf({ instructions, input }: CreateResponseRequest, talk: Talk): Work<JsonObject[]> {
+export function* conversationOf(
+  { instructions, input }: CreateResponseRequest,
+  talk: Talk,
+): CooperativeTask<JsonObject[]> {
   const conversation = new Conversation(talk);
   if (instructions) conversation.add({ role: "system", content: instructions });
   if (input.case === "inputText") conversation.add({ role: "user", content: input.value });

@@ -9,7 +9,7 @@ import {
   ResponseToolSchema,
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidType, invalidValue, missingField } from "../../../call/refusals.ts";
-import { aTurn, type Work } from "../../../runtime/cooperative.ts";
+import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import { WireFault } from "../../../wire/fault.ts";
 import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
 import { readMessage } from "../../../wire/read.ts";
@@ -30,7 +30,7 @@ export function describesTools({ extra }: ResponseItem): boolean {
 }
 
 /** Throws a Refusal. */
-export function* describedTools({ tools, input }: CreateResponseRequest): Work<DescribedTool[]> {
+export function* describedTools({ tools, input }: CreateResponseRequest): CooperativeTask<DescribedTool[]> {
   const described = tools.flatMap((tool, i) => withMembers(tool, `tools[${i}]`, false));
   const items = input.case === "inputItems" ? input.value.items : [];
   for (const [i, item] of items.entries()) {

@@ -11,7 +11,7 @@ import {
   type ResponseTextFormat,
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { asRefusal, invalidValue, missingField } from "../../../call/refusals.ts";
-import type { Work } from "../../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import type { Dropped } from "../../chat-to-messages/request/dropped.ts";
@@ -39,7 +39,7 @@ export function* chatRequestOf(
   tools: Toolset,
   context: TranslationContext,
   dropped: Dropped,
-): Work<Wire<typeof CreateChatCompletionRequestSchema>> {
+): CooperativeTask<Wire<typeof CreateChatCompletionRequestSchema>> {
   const request = asked.message();
   if (request.prompt) throw invalidValue("prompt", "the gateway keeps no prompt templates; send the prompt itself");
   const isStream = context.form === "stream";
@@ -124,7 +124,7 @@ function nameUnsaid(request: CreateResponseRequest, dropped: Dropped): void {
 }
 
 /** A key that the schema of responses does not name may be one of chat's, and wrong. */
-function* checked(chat: JsonObject): Work<Wire<typeof CreateChatCompletionRequestSchema>> {
+function* checked(chat: JsonObject): CooperativeTask<Wire<typeof CreateChatCompletionRequestSchema>> {
   const wire = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
   yield* wire.understand();
   try {

@@ -8,7 +8,7 @@
 import { ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseTool } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
-import type { Work } from "../../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../chat-to-messages/request/dropped.ts";
 import { fieldsSet } from "../../messages-to-chat/fields.ts";
@@ -26,7 +26,7 @@ export function* toolsetOf(
   request: CreateResponseRequest,
   customTools: boolean | undefined,
   dropped: Dropped,
-): Work<Toolset> {
+): CooperativeTask<Toolset> {
   const names = new ToolNames();
   const offered = new Map<string, JsonObject>();
   for (const described of yield* describedTools(request)) {
