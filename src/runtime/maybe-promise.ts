@@ -4,7 +4,7 @@
  *
  * What was begun by a plain call goes on by one: who waits for a `Later` is called as soon as it comes, and who waits for
  * that one then, however many there are. Async functions may wait for it as for a promise:
- * `isPromise(soon) ? await soon : soon`; elsewhere `then`, `thenOrCatch` and `catchError` go on.
+ * `isPromise(soon) ? await soon : soon`; elsewhere `andThen`, `thenOrCatch` and `catchError` go on.
  */
 export type MaybePromise<T> = T | PromiseLike<T>;
 
@@ -88,7 +88,7 @@ export function isPromise<T>(soon: MaybePromise<T>): soon is PromiseLike<T> {
 }
 
 /** Goes on with what is there, now or later. Throws what `goOn` throws now. */
-export function then<T, R>(soon: MaybePromise<T>, goOn: GoOn<T, R>): MaybePromise<R> {
+export function andThen<T, R>(soon: MaybePromise<T>, goOn: GoOn<T, R>): MaybePromise<R> {
   return isPromise(soon) ? soon.then(goOn) : goOn(soon);
 }
 

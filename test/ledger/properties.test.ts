@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { then } from "../../src/runtime/maybe-promise.ts";
+import { andThen } from "../../src/runtime/maybe-promise.ts";
 import { ledgerStore } from "../../src/storage/money/ledger.ts";
 import { openLedger, over, wish } from "../support/ledger.ts";
 import { createLedger } from "../support/ledger-by-ids.ts";
@@ -66,7 +66,7 @@ test("who closes waits for the calls that run, and for a settlement that has to 
   await t.ledger.hold(wish("r1", 10, 10, t.now()));
   const settled = ledger.begin();
   const closed = ledger.close();
-  void then(ledger.settle(over("r1", 5, t.now())), settled);
+  void andThen(ledger.settle(over("r1", 5, t.now())), settled);
   await closed;
   expect(t.account()).toEqual({ balance: 95, held: 0 });
   await t.close();

@@ -1,11 +1,11 @@
 /** What is there or will be: who waits is told at once, in order, and of every failure. */
 import { describe, expect, test } from "vitest";
 import {
+  andThen,
   catchError,
   Deferred,
   isPromise,
   type MaybePromise,
-  then,
   thenOrCatch,
 } from "../../src/runtime/maybe-promise.ts";
 
@@ -86,7 +86,7 @@ describe("who goes on", () => {
   for (const [name, way] of ways) {
     test(`does so with what is there ${name}`, async () => {
       expect(
-        await then(
+        await andThen(
           way(() => "a"),
           (value) => `${value}b`,
         ),

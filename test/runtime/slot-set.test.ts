@@ -33,7 +33,7 @@ test("one who was never added is not there, nor where another is", () => {
   present.add({ name: 1 });
   const stranger: Member = { name: 2, slot: 0 };
   expect([present.has(stranger), present.delete(stranger), present.delete({ name: 3 })]).toEqual([false, false, false]);
-  expect(present.all()).toEqual([{ name: 1, place: 0 }]);
+  expect(present.all()).toEqual([{ name: 1, slot: 0 }]);
 });
 
 test("those who have left are no burden to the collector, whenever they came", () => {

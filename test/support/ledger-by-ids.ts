@@ -8,7 +8,7 @@ import {
   type Reserved,
   type Settlement,
 } from "../../src/ledger/ledger.ts";
-import { type MaybePromise, then } from "../../src/runtime/maybe-promise.ts";
+import { andThen, type MaybePromise } from "../../src/runtime/maybe-promise.ts";
 import type { Held } from "../../src/storage/money/ledger.ts";
 
 export interface LedgerByIds extends Omit<Ledger, "hold" | "free" | "settle"> {
@@ -26,7 +26,7 @@ export function createLedger(options: LedgerOptions): LedgerByIds {
     ...ledger,
     inHand: ledger,
     hold: (wish) =>
-      then(ledger.hold(wish), (held): Held => {
+      andThen(ledger.hold(wish), (held): Held => {
         if (held.kind === "short") return held;
         reserved.set(wish.requestId, held);
         return { kind: "held", amount: held.amount };

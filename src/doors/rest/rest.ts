@@ -10,7 +10,7 @@ import type { Admission, BodyRoom, Caller, Peer, Way } from "../../call/call.ts"
 import type { HttpAnswer } from "../../http1/server/answer.ts";
 import { CallerAbort, type Signal } from "../../runtime/caller-abort.ts";
 import { nextTurn } from "../../runtime/cooperative.ts";
-import { catchError, isPromise, type MaybePromise, then, thenOrCatch } from "../../runtime/maybe-promise.ts";
+import { andThen, catchError, isPromise, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { type JsonObject, longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { type BodyLimits, discard, type HttpRequest, headerText, readBody, requestOf } from "../body/body.ts";
@@ -63,7 +63,7 @@ export function createRestDoor(options: RestOptions): RestDoor {
       const asked = { id, method, header, peer, caller, request, body: share, signal: gone };
       const answering = releasing(share, () => way.handle(asked));
       if (method.methodKind === "unary")
-        return then(answering, (whole) => {
+        return andThen(answering, (whole) => {
           if (!gone.aborted) writeWhole(outlet, whole, route.envelope);
         });
       return route.bodyField !== "" && !asksForEvents(request)
@@ -84,7 +84,7 @@ export function createRestDoor(options: RestOptions): RestDoor {
       );
     };
     return catchError(
-      () => then(way.admit(arrival), admitted),
+      () => andThen(way.admit(arrival), admitted),
       (error) => {
         discard(req, limits.timeoutMs);
         // Once the caller has left, what a door meets tells of nothing else.
@@ -134,7 +134,7 @@ function readCall(req: HttpRequest, visit: Visit, reading: Reading): MaybePromis
   const codings = codingsIn(headerText(req, "content-encoding"));
   const body = readBody(req, limits, share);
   if (codings.length > 0) return decodedCall(req, visit, body, codings, reading);
-  return then(body, (bytes) => callOf(req, visit, bytes, share));
+  return andThen(body, (bytes) => callOf(req, visit, bytes, share));
 }
 
 async function decodedCall(
@@ -160,7 +160,7 @@ function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, roo
     return { method: chooseMethod(route, json), request: Wire.ofJson(desc, json) };
   }
   const request = requestOf(desc, headerText(req, "content-type"), body, room);
-  return then(prepared(request, body.length), (came) => {
+  return andThen(prepared(request, body.length), (came) => {
     const read = withListedStrings(came);
     const named = Object.keys(variables).length === 0 ? read : read.with(variables);
     return { method: chooseMethod(route, named.outline()), request: named };
@@ -169,7 +169,7 @@ function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, roo
 
 /** What has been read in turns is checked in another. A long form goes on as the JSON that it stands for, with its text. */
 function prepared(request: Wire, length: number): MaybePromise<Wire> {
-  const reading = length < longJson ? request : then(request.prepared(), () => request.written());
+  const reading = length < longJson ? request : andThen(request.prepared(), () => request.written());
   return isPromise(reading) ? reading.then(() => nextTurn()).then(() => request) : request;
 }
 

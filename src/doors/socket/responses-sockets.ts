@@ -10,7 +10,7 @@ import type { AnswerHeaders, Arrival, Caller, Peer } from "../../call/call.ts";
 import { asRefusal, responsesSocketNotServed } from "../../call/refusals.ts";
 import { createDeadlines } from "../../http1/deadlines.ts";
 import { CallerAbort } from "../../runtime/caller-abort.ts";
-import { catchError, then } from "../../runtime/maybe-promise.ts";
+import { andThen, catchError } from "../../runtime/maybe-promise.ts";
 import { headerText } from "../body/body.ts";
 import { endRaw } from "../listener/raw-answers.ts";
 import { pathOf, plainPath } from "../request-path.ts";
@@ -102,7 +102,7 @@ export function createResponsesSockets(options: ResponsesSocketsOptions): Upgrad
       const fault = isDraining() ? responsesSocketNotServed() : handshakeFault(req);
       if (fault) return refuse(fault);
       const admitted = () =>
-        then(way.admit(arrival), ({ caller, headers }) => {
+        andThen(way.admit(arrival), ({ caller, headers }) => {
           if (gone.aborted) return;
           told.set(req, { "x-request-id": id, ...headers });
           const upgraded = upgrade(req, socket, head, caller, arrival);

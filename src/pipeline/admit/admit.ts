@@ -4,7 +4,7 @@
  */
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Admission, Arrival } from "../../call/call.ts";
-import { type MaybePromise, then } from "../../runtime/maybe-promise.ts";
+import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Authenticate, Authenticated } from "./authenticate.ts";
 import { accessOf, authorize, suffices } from "./authorize.ts";
 import type { Guessed } from "./guesses.ts";
@@ -34,7 +34,7 @@ export function createAdmit({ authenticate, limit, guessed }: AdmitOptions): Adm
     const bounded = counted?.byMethod || method.methodKind === "server_streaming" || accessOf(method).ownRate;
     const own = bounded && suffices(caller.rights, method) ? method : undefined;
     const taking = counted ? limit(counted, own, familyOf(arrival), counted.creditRemaining) : {};
-    return then(taking, (headers) => {
+    return andThen(taking, (headers) => {
       authorize(caller.rights, method);
       return { caller, headers };
     });

@@ -14,7 +14,7 @@ import { internal, type Refusal, rateLimited } from "../../call/refusals.ts";
 import type { Tier } from "../../call/tiers.ts";
 import type { Decision, Limiter, Rate } from "../../limits/limiter.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import { isPromise, type MaybePromise, then } from "../../runtime/maybe-promise.ts";
+import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { accessOf } from "./authorize.ts";
 
 /** Who is limited. */
@@ -104,7 +104,7 @@ export function createLimit({ limiter, clock }: LimitOptions): Limit {
       const rate = perSecond(accessOf(method).perSecond);
       if (!rate) throw internal(new Error(`${method} has no bound a second`));
       const id = ownId(accountId, method);
-      return then(limiter.take(id, rate, 1), (own) => {
+      return andThen(limiter.take(id, rate, 1), (own) => {
         if (!own.allowed) throw refusalOf(own, "call", "of this RPC a second", {});
         return () => void limiter.draw(id, rate, -1);
       });

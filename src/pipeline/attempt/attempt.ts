@@ -16,7 +16,7 @@ import type { Attempt } from "../../providers/contract.ts";
 import type { Timeouts } from "../../providers/upstream/timeouts.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
-import { catchError, type MaybePromise, then } from "../../runtime/maybe-promise.ts";
+import { andThen, catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { outputOf } from "../charge/estimate.ts";
 import type { AttemptMeter, CallMeter } from "../charge/meter.ts";
@@ -70,7 +70,7 @@ export function attemptAt<O extends Operation, F extends Form>(
 ): MaybePromise<Answered<O, F>> {
   const translating = translate(lead, part, options);
   const translated = runCooperatively(translating, part.request.isLong);
-  return then(translated, (asked) => attemptWith(asked, lead, part, signal, isHedge, options));
+  return andThen(translated, (asked) => attemptWith(asked, lead, part, signal, isHedge, options));
 }
 
 function attemptWith<O extends Operation, F extends Form>(
@@ -86,7 +86,7 @@ function attemptWith<O extends Operation, F extends Form>(
   const { dropped } = translated;
   if (dropped.length > 0 && options.isStrict) throw wouldBeDropped(dropped);
   const bounded = reservation.bound(lead, translated.request);
-  return then(bounded, (request) => {
+  return andThen(bounded, (request) => {
     const facts = factsOf(lead, clock(), isHedge);
     part.record.attempts = [...part.record.attempts, facts];
     onSent(lead, facts);
@@ -99,7 +99,7 @@ function attemptWith<O extends Operation, F extends Form>(
       const answered = { answer: toldBack(answer, translated) as Answered<O, F>["answer"], lead, facts };
       if (answer.kind !== "whole" || answered.answer.kind !== "whole" || !answer.body.isLong) return answered;
       // What was long is long in other words, too.
-      return then((answered.answer.body as Wire).written(), () => answered);
+      return andThen((answered.answer.body as Wire).written(), () => answered);
     };
     /** Who has no sockets waits for itself. */
     const waited = () => {
@@ -115,7 +115,7 @@ function attemptWith<O extends Operation, F extends Form>(
     return catchError(
       () => {
         const upstream = { request, signal: stream?.signal ?? signal, late: stream?.late, meter: attempted, facts };
-        return then(lead.speak(requestTo(lead, part, upstream, options)), spoken);
+        return andThen(lead.speak(requestTo(lead, part, upstream, options)), spoken);
       },
       (error): never => {
         failedFirst();

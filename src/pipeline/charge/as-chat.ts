@@ -5,7 +5,7 @@ import { messagesToChat } from "../../families/messages-to-chat/index.ts";
 import { responsesToChat } from "../../families/responses-to-chat/index.ts";
 import type { Translation } from "../../families/translation.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
-import { type MaybePromise, then } from "../../runtime/maybe-promise.ts";
+import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { estimatePromptTokens as estimateTokens } from "../../tokens/prompt.ts";
 import type { Wire } from "../../wire/wire.ts";
 
@@ -18,7 +18,7 @@ export function asChat<O extends keyof typeof translations>(
   request: Wire<Input<O>>,
 ): MaybePromise<Wire<Input<"chat">>> {
   const translation = translations[family] as unknown as Translation<O, "chat">;
-  return then(
+  return andThen(
     runCooperatively(translation.translate(request, context), request.isLong),
     (translated) => translated.request,
   );

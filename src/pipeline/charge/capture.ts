@@ -15,7 +15,7 @@ import type { Charged, Ledger } from "../../ledger/ledger.ts";
 import { costOf, costOfAll } from "../../ledger/price.ts";
 import { chargedRates, isPlain } from "../../ledger/rates.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import { type MaybePromise, then } from "../../runtime/maybe-promise.ts";
+import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { CallStreams } from "../attempt/drain.ts";
 import { triedOf } from "../attempt/failed-attempts.ts";
 import type { Candidate } from "../complete/candidates.ts";
@@ -66,9 +66,11 @@ function chargeOf(running: Running, options: CaptureOptions): Charge {
     const { reservation, streams, meter } = running;
     if (!reservation.isMade()) return {};
     const chargedFor = (hasCost: boolean, measuring: MaybePromise<Measured>) =>
-      then(measuring, (measured) => chargeFor(running, { outcome, endedAt, firstByteAt, hasCost }, measured, options));
+      andThen(measuring, (measured) =>
+        chargeFor(running, { outcome, endedAt, firstByteAt, hasCost }, measured, options),
+      );
     if (outcome === Outcome.LEFT)
-      return then(streams?.left(), () => {
+      return andThen(streams?.left(), () => {
         // Of a whole answer that its caller left nothing was told.
         const hasCost = streams !== undefined && meter.hasContent();
         return chargedFor(hasCost, hasCost ? meter.measureLeft() : nothingMeasured);
@@ -125,7 +127,7 @@ function chargeFor(
     duration_ms: Math.max(0, endedAt - arrivedAt),
     first_byte_ms: firstByteAt === undefined ? null : Math.max(0, firstByteAt - arrivedAt),
   };
-  return then(options.ledger.capture(settlement, running.reservation.held()), (charged) => {
+  return andThen(options.ledger.capture(settlement, running.reservation.held()), (charged) => {
     const { record } = call;
     record.outcome = outcome;
     record.used = whole;

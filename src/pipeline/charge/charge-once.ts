@@ -9,7 +9,7 @@ import type { Answer, AnswerHeaders, Call, Frames } from "../../call/call.ts";
 import { Refusal } from "../../call/refusals.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
-import { Deferred, type MaybePromise, then, thenOrCatch } from "../../runtime/maybe-promise.ts";
+import { andThen, Deferred, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { forEach, pushStream, stopPulling } from "../../runtime/push-stream.ts";
 import type { CallStreams } from "../attempt/drain.ts";
 import type { CallMeter } from "./meter.ts";
@@ -58,7 +58,7 @@ export function chargeOnce<A extends Answer>(
       return { ...answer, frames: charged(answer.frames, running, charging), trailers: () => charging.costHeaders() };
     },
     (error) =>
-      then(signal.aborted ? chargedLeft(running, charging) : charging.end(Outcome.FAILED), (): never => {
+      andThen(signal.aborted ? chargedLeft(running, charging) : charging.end(Outcome.FAILED), (): never => {
         throw error;
       }),
   );

@@ -8,7 +8,7 @@
 import type { Operation } from "../../call/operations.ts";
 import { type CallUsage, nothingUsed } from "../../call/usage.ts";
 import type { Served } from "../../ledger/rates.ts";
-import { type MaybePromise, then } from "../../runtime/maybe-promise.ts";
+import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type Counting, guessTokens } from "./count-used.ts";
 import type { KeptText } from "./kept-text.ts";
@@ -127,8 +127,8 @@ function measure(attempted: Attempted, { complete, isLeft }: How, counting: Coun
   // Some upstreams tell of nothing where there was something.
   const isCounted = toldOutput === 0 && !kept.isEmpty();
   const isTold = usage.input !== undefined && toldOutput !== undefined && (complete || hasEnded) && !isCounted;
-  return then(isTold || isUncounted(operation) ? 0 : countOutput(kept, counting), (counted) =>
-    then(usage.input ?? (isUncounted(operation) ? 0 : counting.input(operation, request)), (input) => {
+  return andThen(isTold || isUncounted(operation) ? 0 : countOutput(kept, counting), (counted) =>
+    andThen(usage.input ?? (isUncounted(operation) ? 0 : counting.input(operation, request)), (input) => {
       const { cacheRead, cacheWrite, cacheWriteHour, reasoning } = usage;
       const thought = isLeft && !attempted.isOutputTold ? thoughtOf(attempted, counted) : 0;
       const output = Math.max(toldOutput ?? 0, counted + thought);

@@ -11,7 +11,7 @@ import { insufficientCredit, type Refusal } from "../../call/refusals.ts";
 import type { Ledger, Reserved, Short, Wish } from "../../ledger/ledger.ts";
 import { withOutputBound } from "../../ledger/worst-case.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import { type MaybePromise, then, thenOrCatch } from "../../runtime/maybe-promise.ts";
+import { andThen, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Candidate } from "../complete/candidates.ts";
@@ -57,7 +57,7 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
     return thenOrCatch<Bound, unknown, unknown>(() => bound, free, free);
   };
   const hold = (wish: Wish) =>
-    then(ledger.hold(wish), (made) => {
+    andThen(ledger.hold(wish), (made) => {
       if (made.kind === "short") throw shortOf(wish.min, made);
       held = made;
       return made;
@@ -67,9 +67,9 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
       if (asked === "count_tokens") return request;
       if (reserved?.model !== model) {
         const asking = { call, asked, model, operation, request };
-        reserved = { model, bound: then(freed(), () => reserve(hold, asking, arrivedAt)) };
+        reserved = { model, bound: andThen(freed(), () => reserve(hold, asking, arrivedAt)) };
       } else refuseUnpriced(model, request);
-      return then(reserved.bound, (bound) => {
+      return andThen(reserved.bound, (bound) => {
         isMade = true;
         call.onReserved?.();
         return bound(operation, request, fitting?.outputBound ?? "max_tokens");
@@ -104,7 +104,7 @@ function reserve(hold: (wish: Wish) => MaybePromise<Reserved>, asking: Asking, n
     min,
     now,
   };
-  return then(hold(wish), ({ amount }) => {
+  return andThen(hold(wish), ({ amount }) => {
     const tokens = boundWith(amount, need);
     call.record.outputBound = amount < max ? tokens : undefined;
     if (tokens === undefined) return unbounded;

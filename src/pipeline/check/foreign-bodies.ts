@@ -4,7 +4,7 @@ import type { Answer, Call, Handler } from "../../call/call.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
 import { type Meant, meantAsChat } from "../../families/chat-bodies.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
-import { type MaybePromise, then } from "../../runtime/maybe-promise.ts";
+import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { droppedHeaders } from "../attempt/dropped-headers.ts";
 import { isStrict } from "./strict.ts";
@@ -16,16 +16,16 @@ export function withMeant(handle: Handler): Handler {
     if (request.desc !== CreateChatCompletionRequestSchema || request.isMessage()) return handle(call);
     const meant = meantAsChat(request as unknown as Wire<typeof CreateChatCompletionRequestSchema>);
     if (!meant) return handle(call);
-    return then(runCooperatively(meant, request.isLong), (chat) => handleMeant(handle, call, chat));
+    return andThen(runCooperatively(meant, request.isLong), (chat) => handleMeant(handle, call, chat));
   };
 }
 
 function handleMeant(handle: Handler, call: Call, { request, dropped }: Meant): MaybePromise<Answer> {
   if (dropped.length > 0 && isStrict(call.header)) throw wouldBeDropped(dropped);
   const written = call.request.isLong ? request.written() : request;
-  const answered = then(written, (wire) => handle({ ...call, request: wire as unknown as Call["request"] }));
+  const answered = andThen(written, (wire) => handle({ ...call, request: wire as unknown as Call["request"] }));
   if (dropped.length === 0) return answered;
-  return then(answered, (answer) => {
+  return andThen(answered, (answer) => {
     const further = answer.headers?.["x-gateway-dropped"];
     return { ...answer, headers: { ...answer.headers, ...droppedHeaders(dropped, further) } };
   });

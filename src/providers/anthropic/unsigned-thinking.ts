@@ -7,7 +7,7 @@
  * model is to go on with a turn that now begins without thinking, it cannot think within a budget.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type MaybePromise, then } from "../../runtime/maybe-promise.ts";
+import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { isObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { isSealedReasoning } from "../profile/reasoning-seal.ts";
@@ -37,7 +37,7 @@ export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): MaybeP
   if (!request.isLong) return { request: request.with(changes), dropped };
   const kept = Object.entries({ ...json, messages }).filter(([key]) => !lost.includes(key));
   const narrowed = Wire.ofJson(request.desc, Object.fromEntries(kept) as JsonObject).written();
-  return then(narrowed, (written) => ({ request: written, dropped }));
+  return andThen(narrowed, (written) => ({ request: written, dropped }));
 }
 
 /** Returns the paths of unsigned thinking. */

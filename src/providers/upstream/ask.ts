@@ -7,7 +7,7 @@
 import type { AttemptRecord } from "../../call/call-record.ts";
 import type { Refusal } from "../../call/refusals.ts";
 import type { Fields } from "../../http1/fields.ts";
-import { type MaybePromise, then, thenOrCatch } from "../../runtime/maybe-promise.ts";
+import { andThen, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import type { Attempt } from "../contract.ts";
 import { understood } from "../errors/fault.ts";
 import { decoded } from "./content-coding.ts";
@@ -29,11 +29,11 @@ export interface ToAsk {
 export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => MaybePromise<A>): MaybePromise<A> {
   const { facts } = asking.attempt;
   const coming = waited(facts, () => post(asking));
-  return then(coming, (coded) => {
+  return andThen(coming, (coded) => {
     const reply = decoded(coded);
     if (reply.status === 200) return answerOf(reply);
     const reading = waited(facts, () => readError(reply));
-    return then(reading, (bytes): never => {
+    return andThen(reading, (bytes): never => {
       throw refusalOf(reply, bytes, asking);
     });
   });
@@ -52,15 +52,15 @@ export function askWhole<A>(
   const read = (coded: UpstreamReply): MaybePromise<() => MaybePromise<A>> => {
     const reply = decoded(coded);
     if (reply.status !== 200)
-      return then(readError(reply), (bytes) => () => {
+      return andThen(readError(reply), (bytes) => () => {
         throw refusalOf(reply, bytes, asking);
       });
     const events = eventsOf(reply);
-    if (events) return then(events, (answer) => () => answer);
-    return then(readWhole(reply, maxBytes), (bytes) => () => answerOf(bytes, reply));
+    if (events) return andThen(events, (answer) => () => answer);
+    return andThen(readWhole(reply, maxBytes), (bytes) => () => answerOf(bytes, reply));
   };
-  const reading = waited(asking.attempt.facts, () => then(post(asking), read));
-  return then(reading, (answer) => answer());
+  const reading = waited(asking.attempt.facts, () => andThen(post(asking), read));
+  return andThen(reading, (answer) => answer());
 }
 
 function post({ upstream, dialect, path, attempt }: ToAsk): MaybePromise<UpstreamReply> {

@@ -11,7 +11,7 @@ import { type Form, type Operation, type Output, operations } from "../../call/o
 import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { type Fields, writeFields } from "../../http1/fields.ts";
 import type { Body } from "../../http1/write.ts";
-import { isPromise, type MaybePromise, then } from "../../runtime/maybe-promise.ts";
+import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Meter, Provider, Speak } from "../contract.ts";
 import type { Place } from "../errors/errors-in-answers.ts";
@@ -164,16 +164,16 @@ function streamAnswer<O extends DescMessage>(
     return { kind: "stream", frames: readFrames(begun.body, desc, dialect, attempt, begun.source), ...passedOn(reply) };
   };
   if (mediaTypeOf(reply) === eventStream) return streamed(reply);
-  return then(begunOf(reply), ({ form, reply: begun }) => {
+  return andThen(begunOf(reply), ({ form, reply: begun }) => {
     if (form === "events") return streamed(begun);
     if (form === "other") {
       begun.leave();
       throw upstreamFailed("it did not answer with a stream");
     }
-    return then(readWhole(begun, maxAnswerBytes), (bytes) => {
+    return andThen(readWhole(begun, maxAnswerBytes), (bytes) => {
       const { operation, meter } = attempt;
       const reading = framesOfWhole(bytes, { desc, dialect, follower: dialect.follow(attempt), operation, meter });
-      return then(reading, (frames): Answer<O> => {
+      return andThen(reading, (frames): Answer<O> => {
         return { kind: "stream", frames: once(frames), ...passedOn(reply) };
       });
     });
