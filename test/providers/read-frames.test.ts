@@ -5,8 +5,8 @@ import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert";
 import { describe, test } from "vitest";
 import { ChatCompletionChunkSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import type { Attempt } from "../../src/providers/contract.ts";
+import type { Dialect } from "../../src/providers/dialect.ts";
 import { readFrames } from "../../src/providers/frames/read-frames.ts";
-import type { Dialect } from "../../src/providers/upstream/dialect.ts";
 import type { Wire } from "../../src/wire/wire.ts";
 
 /** Takes all frames, up to the one that says so. */

@@ -6,8 +6,8 @@
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { canonical } from "../chat/canonical.ts";
+import type { Fill, Spot } from "./fill.ts";
 import { type Flat, propertyOf } from "./flat.ts";
-import type { Fill, Spot } from "./instance.ts";
 import { both } from "./schema.ts";
 
 /** How many values are tried, beyond one a place, to find items that differ. */

@@ -7,6 +7,7 @@
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { arrayFor, objectFor } from "./container.ts";
+import type { Fill, Spot } from "./fill.ts";
 import { fitOfAll } from "./fit.ts";
 import { copyOf, type Flat, fold, unconstrained } from "./flat.ts";
 import { numberFor } from "./number.ts";
@@ -40,16 +41,6 @@ export interface Wish {
   /** Asks for an object even where the schema would allow something else. */
   readonly object?: boolean;
 }
-
-/** Where in the instance a value stands, and which of the possible values is wanted. */
-export interface Spot {
-  readonly depth: number;
-  readonly place: number;
-  /** How many branches were taken on the way here. */
-  readonly taken: number;
-}
-
-export type Fill = (schema: Schema, spot: Spot) => JsonValue | undefined;
 
 export function instanceOf(root: Schema, wish: Wish): JsonValue | undefined {
   const work: Work = { root, word: wish.word, steps: maxSteps };

@@ -10,8 +10,8 @@ import type { Signal } from "../../runtime/caller-abort.ts";
 import type { Job } from "./job.ts";
 import { Part } from "./part.ts";
 import type { FromWorker } from "./protocol.ts";
-import { createThread, type ThreadOptions, TooLong } from "./thread.ts";
-import { createTurns } from "./turns.ts";
+import { createThread, type Thread, type ThreadOptions, TooLong } from "./thread.ts";
+import { createTurns, type Turns } from "./turns.ts";
 
 export interface StudioOptions extends ThreadOptions {
   /** How many jobs are worked on side by side, whatever comes anew. */
@@ -37,111 +37,117 @@ const lookAgain = 1000;
 const busy = "The speech model is busy: too many requests wait already. Try again later.";
 
 export function createStudio(options: StudioOptions = {}): Studio {
-  const { seats = 12, guests = 4, mostWaiting = 256, patience = 2000, ...threadOptions } = options;
-  const turns = createTurns({ seats, guests, most: mostWaiting, patience, unseated: withdraw });
-  const thread = createThread(threadOptions, () => {
-    for (const part of turns.all()) part.forgotten();
-  });
-  let lastId = 0;
-  let working = false;
-  let again: NodeJS.Timeout | undefined;
-  let closed: Promise<void> | undefined;
-  let onEmpty = () => {};
+  return new OneWorkerStudio(options);
+}
 
-  async function* perform(job: Job, signal: Signal): AsyncGenerator<Uint8Array, number> {
+class OneWorkerStudio implements Studio {
+  readonly #turns: Turns;
+  readonly #thread: Thread;
+  #lastId = 0;
+  #isWorking = false;
+  #again: NodeJS.Timeout | undefined;
+  #closed: Promise<void> | undefined;
+  #onEmpty = () => {};
+
+  constructor({ seats = 12, guests = 4, mostWaiting = 256, patience = 2000, ...threadOptions }: StudioOptions) {
+    const unseated = (part: Part) => this.#withdraw(part);
+    this.#turns = createTurns({ seats, guests, most: mostWaiting, patience, unseated });
+    this.#thread = createThread(threadOptions, () => {
+      for (const part of this.#turns.all()) part.forgotten();
+    });
+  }
+
+  async *perform(job: Job, signal: Signal): AsyncGenerator<Uint8Array, number> {
     if (signal.aborted) throw cancelled();
-    if (closed) throw upstreamFailed("the gateway is shutting down");
-    const part = new Part(++lastId, job, () => performance.now(), advance);
+    if (this.#closed) throw upstreamFailed("the gateway is shutting down");
+    const part = new Part(++this.#lastId, job, () => performance.now(), this.#advance);
     const onAbort = () => {
       part.fail(cancelled(), { atOnce: true });
-      leave(part);
+      this.#leave(part);
     };
-    if (!turns.add(part)) {
+    if (!this.#turns.add(part)) {
       throw upstreamRefused(503, { message: busy, param: undefined }, undefined, { "retry-after": "5" });
     }
     signal.addEventListener("abort", onAbort, { once: true });
-    advance();
+    this.#advance();
     try {
       return yield* part.take();
     } finally {
       signal.removeEventListener("abort", onAbort);
-      leave(part);
+      this.#leave(part);
     }
   }
 
-  function leave(part: Part): void {
-    turns.remove(part);
-    withdraw(part);
-    advance();
-    if (turns.all().length === 0) onEmpty();
+  close(): Promise<void> {
+    this.#closed ??= this.#shut();
+    return this.#closed;
   }
 
-  function withdraw(part: Part): void {
-    if (part.begun) thread.drop(part.id);
+  #leave(part: Part): void {
+    this.#turns.remove(part);
+    this.#withdraw(part);
+    this.#advance();
+    if (this.#turns.all().length === 0) this.#onEmpty();
+  }
+
+  #withdraw(part: Part): void {
+    if (part.begun) this.#thread.drop(part.id);
     part.forgotten();
   }
 
-  /** Sets the worker to work where it has nothing to do. */
-  function advance(): void {
-    if (working) return;
-    working = true;
-    void work();
+  /** Starts the worker's next turns unless it has one already. */
+  readonly #advance = (): void => {
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    void this.#work();
+  };
+
+  async #work(): Promise<void> {
+    clearTimeout(this.#again);
+    for (let part = this.#turns.next(); part; part = this.#turns.next()) await this.#takeTurn(part);
+    this.#isWorking = false;
+    if (this.#turns.crowded) this.#again = setTimeout(this.#advance, lookAgain).unref();
   }
 
-  async function work(): Promise<void> {
-    clearTimeout(again);
-    for (let part = turns.next(); part; part = turns.next()) await takeTurn(part);
-    working = false;
-    if (turns.crowded) again = setTimeout(advance, lookAgain).unref();
-  }
-
-  async function takeTurn(part: Part): Promise<void> {
+  async #takeTurn(part: Part): Promise<void> {
     const job = part.begun ? {} : { job: part.job };
     part.begun = true;
     try {
-      const answer = await thread.turn({ kind: "turn", id: part.id, ...job });
+      const answer = await this.#thread.turn({ kind: "turn", id: part.id, ...job });
       // A part that was left meanwhile is not begun any more.
-      if (part.begun) hear(part, answer);
+      if (part.begun) this.#receive(part, answer);
     } catch (error) {
-      if (error instanceof TooLong) refuse(part, upstreamTimeout());
-      else if (++part.losses > 1) refuse(part, upstreamFailed("the speech worker died", error));
+      if (error instanceof TooLong) this.#refuse(part, upstreamTimeout());
+      else if (++part.losses > 1) this.#refuse(part, upstreamFailed("the speech worker died", error));
       else part.forgotten();
     }
   }
 
-  function hear(part: Part, answer: FromWorker): void {
+  #receive(part: Part, answer: FromWorker): void {
     if (answer.kind === "failed") {
-      refuse(part, upstreamFailed("the text could not be spoken", new Error(answer.message)));
+      this.#refuse(part, upstreamFailed("the text could not be spoken", new Error(answer.message)));
       return;
     }
     part.receive(answer.bytes);
     if (answer.samples === undefined) return;
-    turns.remove(part);
+    this.#turns.remove(part);
     part.begun = false;
     part.end(answer.samples);
   }
 
-  function refuse(part: Part, refusal: Error): void {
-    turns.remove(part);
+  #refuse(part: Part, refusal: Error): void {
+    this.#turns.remove(part);
     part.begun = false;
     part.fail(refusal);
   }
 
-  async function shut(): Promise<void> {
-    if (turns.all().length > 0) {
+  async #shut(): Promise<void> {
+    if (this.#turns.all().length > 0) {
       await new Promise<void>((resolve) => {
-        onEmpty = resolve;
+        this.#onEmpty = resolve;
       });
     }
-    clearTimeout(again);
-    await thread.close();
+    clearTimeout(this.#again);
+    await this.#thread.close();
   }
-
-  return {
-    perform,
-    close() {
-      closed ??= shut();
-      return closed;
-    },
-  };
 }

@@ -36,67 +36,90 @@ export interface TurnsOptions {
 /** As many as a part makes ahead of its taker: so no newcomer has to be taken from before it has had them. */
 const firstTurns = 4;
 
-export function createTurns({ seats, guests, most, patience, unseated }: TurnsOptions): Turns {
+export function createTurns(options: TurnsOptions): Turns {
+  return new RoundRobin(options);
+}
+
+class RoundRobin implements Turns {
+  readonly #options: TurnsOptions;
   /** In the order of their turns. */
-  let seated: Part[] = [];
-  let waiting: Part[] = [];
-  /** How many turns each has had. */
-  const had = new Map<Part, number>();
-  let lastWasNew = false;
+  #seated: Part[] = [];
+  #waiting: Part[] = [];
+  /** Number of turns that each part has had. */
+  readonly #turns = new Map<Part, number>();
+  #lastWasNew = false;
 
-  const turnsOf = (part: Part) => had.get(part) ?? 0;
-  const isNew = (part: Part) => turnsOf(part) < firstTurns;
-
-  function unseat(part: Part): void {
-    seated = seated.filter((other) => other !== part);
-    waiting.push(part);
-    unseated(part);
+  constructor(options: TurnsOptions) {
+    this.#options = options;
   }
 
-  /** Makes way for a part, where another has to. */
-  function makeWay(newcomer: boolean): void {
-    const stalled = seated.find(({ stalledFor }) => stalledFor >= patience);
-    // Who has had the fewest turns has the fewest to make again.
-    const settled = seated.filter((part) => !isNew(part)).sort((a, b) => turnsOf(a) - turnsOf(b));
-    const guest = newcomer && settled.length > seats ? settled[0] : undefined;
-    const leaving = stalled ?? guest;
-    if (leaving) unseat(leaving);
+  add(part: Part): boolean {
+    if (this.#waiting.length >= this.#options.most) return false;
+    this.#waiting.push(part);
+    return true;
   }
 
-  function seat(): void {
-    const hungry = waiting.filter((part) => part.hasRoom);
-    for (const part of [...hungry.filter(isNew), ...hungry.filter((one) => !isNew(one))]) {
-      if (seated.length >= seats + guests) makeWay(isNew(part));
-      if (seated.length >= seats + guests) return;
-      waiting = waiting.filter((other) => other !== part);
-      seated.push(part);
+  remove(part: Part): void {
+    this.#seated = this.#seated.filter((other) => other !== part);
+    this.#waiting = this.#waiting.filter((other) => other !== part);
+    this.#turns.delete(part);
+  }
+
+  next(): Part | undefined {
+    this.#seat();
+    const ready = this.#seated.filter(({ hasRoom }) => hasRoom);
+    const part = ready.find((one) => this.#isNew(one) !== this.#lastWasNew) ?? ready[0];
+    if (!part) return undefined;
+    this.#lastWasNew = this.#isNew(part);
+    this.#turns.set(part, this.#turnsOf(part) + 1);
+    this.#seated = [...this.#seated.filter((other) => other !== part), part];
+    return part;
+  }
+
+  get crowded(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  all(): readonly Part[] {
+    return [...this.#seated, ...this.#waiting];
+  }
+
+  #turnsOf(part: Part): number {
+    return this.#turns.get(part) ?? 0;
+  }
+
+  #isNew(part: Part): boolean {
+    return this.#turnsOf(part) < firstTurns;
+  }
+
+  #seat(): void {
+    const { seats, guests } = this.#options;
+    const ready = this.#waiting.filter((part) => part.hasRoom);
+    const inOrder = [...ready.filter((part) => this.#isNew(part)), ...ready.filter((part) => !this.#isNew(part))];
+    for (const part of inOrder) {
+      if (this.#seated.length >= seats + guests) this.#makeWay(this.#isNew(part));
+      if (this.#seated.length >= seats + guests) return;
+      this.#waiting = this.#waiting.filter((other) => other !== part);
+      this.#seated.push(part);
     }
   }
 
-  return {
-    add(part) {
-      if (waiting.length >= most) return false;
-      waiting.push(part);
-      return true;
-    },
-    remove(part) {
-      seated = seated.filter((other) => other !== part);
-      waiting = waiting.filter((other) => other !== part);
-      had.delete(part);
-    },
-    next() {
-      seat();
-      const ready = seated.filter(({ hasRoom }) => hasRoom);
-      const part = ready.find((one) => isNew(one) !== lastWasNew) ?? ready[0];
-      if (!part) return undefined;
-      lastWasNew = isNew(part);
-      had.set(part, turnsOf(part) + 1);
-      seated = [...seated.filter((other) => other !== part), part];
-      return part;
-    },
-    get crowded() {
-      return waiting.length > 0;
-    },
-    all: () => [...seated, ...waiting],
-  };
+  /** Unseats a stalled part, or a guest for a newcomer, where there is one. */
+  #makeWay(isForNewcomer: boolean): void {
+    const { seats, patience } = this.#options;
+    const stalled = this.#seated.find(({ stalledFor }) => stalledFor >= patience);
+    // The part with the fewest turns has the fewest to repeat.
+    const settled = this.#seated
+      .filter((part) => !this.#isNew(part))
+      .sort((a, b) => this.#turnsOf(a) - this.#turnsOf(b));
+    const guest = isForNewcomer && settled.length > seats ? settled[0] : undefined;
+    const leaving = stalled ?? guest;
+    if (leaving) this.#unseat(leaving);
+  }
+
+  #unseat(part: Part): void {
+    this.#seated = this.#seated.filter((other) => other !== part);
+    this.#waiting.push(part);
+    this.#options.unseated(part);
+  }
 }

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { asText, isObject } from "../../wire/json.ts";
-import type { Folder } from "../upstream/dialect.ts";
+import type { Folder } from "../dialect.ts";
 
 export function createEventFolder(operation: Operation): Folder | undefined {
   return operation === "messages" ? new EventFolder() : undefined;

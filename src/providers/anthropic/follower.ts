@@ -5,8 +5,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
+import type { Follower } from "../dialect.ts";
 import { isDone } from "../frames/done.ts";
-import type { Follower } from "../upstream/dialect.ts";
 import { meterEvents } from "./usage.ts";
 
 /** How much longer a stream is read that has told why it stopped, in milliseconds. */

@@ -4,7 +4,7 @@
  */
 import { stopPulling } from "../../runtime/push-stream.ts";
 import type { SseReader } from "../../wire/sse.ts";
-import type { Follower } from "../upstream/dialect.ts";
+import type { Follower } from "../dialect.ts";
 import type { Body } from "../upstream/reply.ts";
 
 export interface Life {

@@ -2,10 +2,10 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import type { Wire } from "../../wire/wire.ts";
+import type { Dialect } from "../dialect.ts";
 import { firstOfList } from "../errors/error-words.ts";
 import type { Place } from "../errors/errors-in-answers.ts";
 import { understood } from "../errors/fault.ts";
-import type { Dialect } from "../upstream/dialect.ts";
 
 /** Throws a Refusal where it is no answer, or says an error. Vectors need not be read: they say nothing of errors or usage. */
 export function readJson(answer: Wire, dialect: Dialect, operation: Operation, place: Place): JsonObject {

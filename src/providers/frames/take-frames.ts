@@ -6,8 +6,8 @@ import { stopPulling } from "../../runtime/push-stream.ts";
 import type { SseFrame } from "../../wire/sse.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
+import type { Dialect, Follower } from "../dialect.ts";
 import { asFailure } from "../errors/fault.ts";
-import type { Dialect, Follower } from "../upstream/dialect.ts";
 import { readJson } from "./read-json.ts";
 
 /** A stream, and who follows it. */

@@ -11,20 +11,13 @@ import type { Body } from "../../http1/write.ts";
 import { isObject, longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
+import type { Dialect, Follower } from "../dialect.ts";
 import { createHide, type Hide } from "../errors/hidden-words.ts";
 import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
 import { isDone } from "../frames/done.ts";
 import { fittingOf } from "../profile/fit.ts";
 import { createProfile, type Profile } from "../profile/profile.ts";
-import {
-  checkOver,
-  commonFields,
-  type Dialect,
-  type Follower,
-  lowerCased,
-  secretsOf,
-  speakOver,
-} from "../upstream/dialect.ts";
+import { checkOver, commonFields, lowerCased, secretsOf, speakOver } from "../upstream/speak.ts";
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { ChatCounts } from "../usage/chat-counts.ts";

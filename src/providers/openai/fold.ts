@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject } from "../../wire/json.ts";
-import type { Folder } from "../upstream/dialect.ts";
+import type { Folder } from "../dialect.ts";
 
 /** Members by their names, which others choose. Lists among them are our own, and grow in place. */
 type Members = Map<string, JsonValue | Members>;

@@ -6,13 +6,13 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { operationUnserved } from "../../call/refusals.ts";
 import type { Body } from "../../http1/write.ts";
 import type { Attempt } from "../contract.ts";
+import type { Dialect } from "../dialect.ts";
 import { responsesFaults } from "../responses/faults.ts";
 import { ResponseFolder } from "../responses/fold.ts";
 import { followResponse } from "../responses/follower.ts";
 import { eventsOfResponse } from "../responses/frames.ts";
 import { isOfUnknownPath } from "../responses/unserved.ts";
 import { meterResponse } from "../responses/usage.ts";
-import type { Dialect } from "../upstream/dialect.ts";
 
 /** `refusalOf` makes the refusal of an error in whatever shape. */
 export function responsesDialect(

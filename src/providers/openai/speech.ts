@@ -11,9 +11,10 @@ import type { Fields } from "../../http1/fields.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt } from "../contract.ts";
+import type { Dialect } from "../dialect.ts";
 import { ask, askWhole } from "../upstream/ask.ts";
-import { commonFields, type Dialect, passedOn } from "../upstream/dialect.ts";
 import type { UpstreamReply } from "../upstream/reply.ts";
+import { commonFields, passedOn } from "../upstream/speak.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 
 const unknownType = "application/octet-stream";

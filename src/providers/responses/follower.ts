@@ -7,8 +7,8 @@ import { upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
+import type { Follower } from "../dialect.ts";
 import { isDone } from "../frames/done.ts";
-import type { Follower } from "../upstream/dialect.ts";
 import { ResponseItems } from "./items.ts";
 import { ResponseMetering } from "./usage.ts";
 

@@ -2,8 +2,8 @@
  * Puts a value together from the pieces that a long JSON text was cut into, in turns. What comes of it is what `JSON.parse` makes
  * of the whole.
  */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
 import { type Holder, type Name, nameIn, type Range, type Text } from "./pieces.ts";
 import { backslash } from "./signs.ts";
 import type { Steps } from "./steps.ts";

@@ -1,7 +1,7 @@
 /** The texts of JSON as they stand in its bytes. */
 import { isAscii } from "node:buffer";
+import type { JsonValue } from "@bufbuild/protobuf";
 import { WireFault } from "../fault.ts";
-import type { JsonValue } from "../json.ts";
 import { backslash } from "./signs.ts";
 
 const spaces = 0x20202020;

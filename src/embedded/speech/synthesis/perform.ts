@@ -3,7 +3,7 @@
  *
  * A step is short: it speaks at most one piece of the text and codes at most a second of sound.
  */
-import { createEncoder, makeAhead } from "../encoders/encoder.ts";
+import { createEncoder, makeAhead } from "../encoders/create-encoder.ts";
 import { type Job, sampleRate } from "../job.ts";
 import type { Flite } from "./flite.ts";
 import { render } from "./render.ts";

@@ -4,28 +4,10 @@
  * Text, thinking and arguments go on as they come. What is of use only in one piece (signed thinking, annotations, the
  * free text of a custom tool, whose JSON has to be read) comes when the block stops.
  */
-import { type ContentBlock, ContentBlockType, type MessageDelta } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import type { JsonObject } from "../../../wire/json.ts";
+import { type ContentBlock, ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import type { OpenBlock, Progress } from "./block.ts";
 import { openCall } from "./open-call.ts";
 import { annotationsOf, citationsOf, type Reading, thinkingPiece } from "./pieces.ts";
-
-export interface OpenBlock {
-  /** The delta of the block's start. */
-  readonly first: JsonObject | undefined;
-  next(delta: MessageDelta): JsonObject | undefined;
-  stop(): JsonObject | undefined;
-}
-
-/** What the blocks of one message share. */
-export interface Progress {
-  /** How long the content is so far. */
-  length: number;
-  /** How many tool calls there are so far. */
-  toolCalls: number;
-  functionCalled: boolean;
-  /** The tool that stands for the answer was called. */
-  answered: boolean;
-}
 
 export function openBlock(block: ContentBlock, progress: Progress, reading: Reading): OpenBlock {
   switch (block.type) {

@@ -18,8 +18,9 @@ import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { translated } from "../../translated.ts";
 import { readAnswer } from "../reads.ts";
+import type { OpenBlock, Progress } from "./block.ts";
 import { explanationOf, finishReason } from "./finish.ts";
-import { type OpenBlock, openBlock, type Progress } from "./open-block.ts";
+import { openBlock } from "./open-block.ts";
 import type { Reading } from "./pieces.ts";
 import { chatUsage, MessageCounts } from "./usage.ts";
 

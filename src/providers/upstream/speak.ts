@@ -5,18 +5,16 @@
  * but for a usage that nobody asked for. Each is parsed to see errors and the end, unless the follower knows it without
  * (`skim`). The upstream may be another gateway: it is told how strict the caller is, and what it leaves out is passed on.
  */
-import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
+import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders } from "../../call/call.ts";
 import { type Form, type Operation, type Output, operations } from "../../call/operations.ts";
-import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
+import { upstreamFailed } from "../../call/refusals.ts";
 import { type Fields, writeFields } from "../../http1/fields.ts";
-import type { Body } from "../../http1/write.ts";
 import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { Wire } from "../../wire/wire.ts";
-import type { Attempt, Meter, Provider, Speak } from "../contract.ts";
-import type { Place } from "../errors/errors-in-answers.ts";
+import type { Attempt, Provider, Speak } from "../contract.ts";
+import type { Dialect } from "../dialect.ts";
 import { asFailure, understood } from "../errors/fault.ts";
-import type { UpstreamError } from "../errors/upstream-error.ts";
 import { begunOf, formOf, maxAnswerBytes, mediaTypeOf } from "../frames/answer-form.ts";
 import { folded, framesOfWhole, once } from "../frames/other-form.ts";
 import { readFrames } from "../frames/read-frames.ts";
@@ -26,55 +24,6 @@ import { readableCodings } from "./content-coding.ts";
 import type { UpstreamReply } from "./reply.ts";
 import type { Upstream } from "./upstream.ts";
 import { readWhole } from "./whole-body.ts";
-
-/** How one family of vendors wants to be spoken to. */
-export interface Dialect {
-  /** The fields that all requests have (`commonFields`), by the form of the answer. */
-  readonly common: Readonly<Record<Form, string>>;
-  /** Those of one request. */
-  headers?(attempt: Attempt): Fields;
-  /** Writes the request. */
-  body(attempt: Attempt): Body;
-  /** Returns the refusal for an error answer. */
-  refusal(error: UpstreamError): Refusal;
-  /** Returns the refusal for an error in the place of an answer, or beside it, which some upstreams send with status 200. */
-  errorIn(json: JsonObject, bytes: Buffer, operation: Operation, place: Place): Refusal | undefined;
-  /** Tells the meter what a whole answer says that it used. */
-  measure(json: JsonObject, meter: Meter): void;
-  /** Begins to follow a stream, and to tell the attempt's meter of it. */
-  follow(attempt: Attempt): Follower;
-  /** Returns the frames of a stream that say what a whole answer says; undefined where the operation has no streams. */
-  framesOf?(json: JsonObject, operation: Operation): readonly JsonObject[] | undefined;
-  /** Returns what makes a whole answer of a stream's frames; undefined where the operation has no streams. */
-  folder?(operation: Operation): Folder | undefined;
-}
-
-/** Makes a whole answer of a stream. What it throws says that the frames make none. */
-export interface Folder {
-  add(frame: JsonObject): void;
-  whole(): JsonObject;
-}
-
-/** Knows where a stream stands. */
-export interface Follower {
-  /** Whether these bytes, which need not be JSON, are the word that ends the stream. */
-  isEnd(data: Buffer): boolean;
-  /**
-   * Takes the next frame without having it parsed, where that can be, and returns what the caller sees of it. Such a frame
-   * neither fails nor ends the stream.
-   */
-  skim?<O extends DescMessage>(frame: Wire<O>): Wire<O> | undefined;
-  /** Takes the next frame. Returns what the caller sees of it, or nothing. */
-  take<O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined;
-  /** Whether the end was said. */
-  isOver(): boolean;
-  /** Whether the answer may end here, whether the end was said or not. */
-  isComplete(): boolean;
-  /** For how long, in milliseconds, an end is waited for that need not be said any more; undefined while it must be. */
-  lingerMs?(): number | undefined;
-  /** Returns the frames that a complete stream lacks at its end. */
-  last?<O extends DescMessage>(desc: O): readonly Wire<O>[];
-}
 
 /** Returns how to speak one operation at this path of the upstream. What it returns throws a Refusal, now or later. */
 export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dialect, path: string): Speak<O> {
