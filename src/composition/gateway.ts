@@ -128,7 +128,7 @@ function bytesAt({ bodies, memories }: Shared) {
 function runningAt({ config, storage }: Parts, { health, queues, drains, background }: Shared) {
   const names = config.upstreams.map(({ name }) => name);
   return {
-    upstreamRunning: names.reduce((sum, name) => sum + health.fared(name).running, 0),
+    upstreamRunning: names.reduce((sum, name) => sum + health.of(name).running, 0),
     upstreamQueued: names.reduce((sum, name) => sum + queues.queued(name), 0),
     drains: drains.count(),
     background: background.count,

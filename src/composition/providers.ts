@@ -9,7 +9,7 @@ import { createAnthropicProvider } from "../providers/anthropic/dialect.ts";
 import type { Provider } from "../providers/contract.ts";
 import { createOpenAiProvider } from "../providers/openai/dialect.ts";
 import { createProfile } from "../providers/profile/profile.ts";
-import { inRotation } from "../providers/upstream/rotation.ts";
+import { rotateKeys } from "../providers/upstream/rotation.ts";
 import { defaultTimeouts, type Timeouts } from "../providers/upstream/timeouts.ts";
 
 const kinds: Readonly<
@@ -74,7 +74,7 @@ export function createProviders(
   for (const upstream of upstreams) {
     const [first = upstream.api_key, ...others] = upstream.api_keys ?? [];
     const byKey = (apiKey: string | undefined) => kinds[upstream.kind](upstream, apiKey);
-    providers.set(upstream.name, inRotation([byKey(first), ...others.map(byKey)], clock));
+    providers.set(upstream.name, rotateKeys([byKey(first), ...others.map(byKey)], clock));
   }
   return providers;
 }

@@ -6,7 +6,7 @@
  */
 import type { Answer } from "../call/call.ts";
 import type { Form, Output } from "../call/operations.ts";
-import { type Attempt, type Provider, type Speak, withEverySpeak } from "../providers/contract.ts";
+import { type Attempt, type Provider, type Speak, wrapEverySpeak } from "../providers/contract.ts";
 import { loadTokenizer } from "../tokens/tokenizer.ts";
 import { wholeAnswer } from "./chat/answer.ts";
 import { outcomeOf } from "./chat/chat.ts";
@@ -39,7 +39,7 @@ export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
     // Of all else nothing outlives its call.
     close: () => speech.close(),
   };
-  return withEverySpeak(provider, withPatience);
+  return wrapEverySpeak(provider, withPatience);
 }
 
 async function answerChat(attempt: Attempt<"chat">, { clock }: EmbeddedOptions): Promise<Answer<Output<"chat", Form>>> {
@@ -49,9 +49,9 @@ async function answerChat(attempt: Attempt<"chat">, { clock }: EmbeddedOptions):
   await prelude(simulation, form, signal);
   const outcome = await outcomeOf(request, await loadTokenizer(), signal);
   const head = { model, created: Math.floor(clock() / 1000) };
-  meter.told({ input: outcome.promptTokens });
+  meter.reportUsage({ input: outcome.promptTokens });
   if (form === "whole") {
-    meter.told({ output: outcome.completionTokens });
+    meter.reportUsage({ output: outcome.completionTokens });
     return { kind: "whole", body: wholeAnswer(outcome, head) };
   }
   const includeUsage = streamOptions?.includeUsage ?? false;

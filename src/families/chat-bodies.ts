@@ -7,7 +7,7 @@
  */
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
-import { withInstructions } from "../providers/profile/instructions.ts";
+import { placeInstructions } from "../providers/profile/instructions.ts";
 import type { CooperativeTask } from "../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
@@ -55,7 +55,7 @@ function* chatOfResponse(request: ChatRequest): CooperativeTask<Meant> {
   const translated = yield* responsesToChat.translate(response, { ...context, estimateTokens: () => 0 });
   const kept = fieldsSet({ stream: asked.stream, stream_options: options, models: asked.models });
   const said = translated.request.json();
-  const messages = [...withInstructions(said.messages as JsonObject[], everywhere)];
+  const messages = [...placeInstructions(said.messages as JsonObject[], everywhere)];
   const chat = { ...said, messages, ...Object.fromEntries(own), ...kept };
   return { request: Wire.ofJson(CreateChatCompletionRequestSchema, chat), dropped: translated.dropped };
 }

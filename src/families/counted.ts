@@ -3,8 +3,8 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ChatUsage } from "../../gen/modelgateway/v1/chat_pb.ts";
-import { ChatCounts } from "../providers/usage/chat-counts.ts";
-import { mostTold } from "../providers/usage/count.ts";
+import { ChatUsageReader } from "../providers/usage/chat-counts.ts";
+import { maxCount } from "../providers/usage/count.ts";
 import type { Wire } from "../wire/wire.ts";
 
 /** Parts that do not overlap; of what was not told there is none. */
@@ -22,12 +22,12 @@ interface MayCount extends DescMessage {}
 
 /** Follows the usage of one answer. */
 export class CountedChat {
-  readonly #counts = new ChatCounts();
+  readonly #counts = new ChatUsageReader();
   #hasTold = false;
 
   /** Takes an answer, or a chunk of one. What was born as a message is made JSON only where it tells a usage. */
   take(answer: Wire<MayCount>, usage: ChatUsage | undefined): void {
-    if (usage === undefined && answer.isMessage()) return;
+    if (usage === undefined && answer.isMessageOnly()) return;
     if (this.#counts.take(answer.json())) this.#hasTold = true;
   }
 
@@ -43,7 +43,7 @@ export class CountedChat {
 
   /** What was told so far. */
   get parts(): Counted {
-    const { input, cacheRead, cacheWrite, output, reasoning } = this.#counts.told;
+    const { input, cacheRead, cacheWrite, output, reasoning } = this.#counts.reported;
     return {
       input: believed(input),
       cacheRead: believed(cacheRead),
@@ -56,7 +56,7 @@ export class CountedChat {
 
 /** As much of a count as is charged. */
 export function believed(count = 0): number {
-  return Math.min(count, mostTold);
+  return Math.min(count, maxCount);
 }
 
 /** Returns all input, what was read from a cache and written to it among it. */

@@ -61,7 +61,7 @@ export function* translateAlong(
   const dropped: string[] = [];
   let current = request;
   for (const [i, translation] of way.entries()) {
-    yield* current.understand();
+    yield* current.readLongMessage();
     const step = yield* translation.translate(current, context);
     for (const path of step.dropped) dropped.push(callersPath(path, way.slice(0, i)) ?? path);
     steps.unshift(step);

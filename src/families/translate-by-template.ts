@@ -7,7 +7,7 @@
  * empty one becomes nothing.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
-import { type Around, aroundText, type PlainText } from "../wire/scan/delta-template.ts";
+import { type DeltaTemplate, findTemplate, type PlainText } from "../wire/scan/delta-template.ts";
 import { Wire } from "../wire/wire.ts";
 
 type Translate<I extends DescMessage, O extends DescMessage> = (chunk: Wire<I>) => readonly Wire<O>[];
@@ -15,10 +15,10 @@ type Translate<I extends DescMessage, O extends DescMessage> = (chunk: Wire<I>) 
 /** What chunks that are alike become. */
 interface Run<O extends DescMessage> {
   /** What they have in common. */
-  readonly around: Around;
+  readonly around: DeltaTemplate;
   readonly desc: O;
   /** What stands around the text in the frame of what they become. */
-  readonly told: Around;
+  readonly told: DeltaTemplate;
 }
 
 /** `keys` are those under which what comes of a chunk may tell its text, and `write` frames it as the caller's door does. */
@@ -30,7 +30,7 @@ export function alike<I extends DescMessage, O extends DescMessage>(
   let run: Run<O> | undefined;
   return (chunk) => {
     const { plainText } = chunk;
-    if (plainText && plainText.around === run?.around) return again(run, plainText.bytes);
+    if (plainText && plainText.template === run?.around) return again(run, plainText.bytes);
     const made = translate(chunk);
     run = plainText && runOf(plainText, made, keys, write);
     return made;
@@ -43,7 +43,7 @@ function again<O extends DescMessage>({ desc, told }: Run<O>, text: Buffer): rea
 
 /** Returns undefined where a chunk became anything else than one frame that tells its text, and that only once. */
 function runOf<O extends DescMessage>(
-  { around, bytes }: PlainText,
+  { template, bytes }: PlainText,
   made: readonly Wire<O>[],
   keys: readonly string[],
   write: (made: Wire<O>) => Buffer,
@@ -53,8 +53,8 @@ function runOf<O extends DescMessage>(
   const frame = write(only);
   const text = bytes.toString();
   for (const key of keys) {
-    const told = aroundText(key, text, frame);
-    if (told) return { around, desc: only.desc, told };
+    const told = findTemplate(key, text, frame);
+    if (told) return { around: template, desc: only.desc, told };
   }
   return undefined;
 }

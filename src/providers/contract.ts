@@ -18,16 +18,16 @@ import type { Timeouts } from "./upstream/timeouts.ts";
 /** What a provider tells of an attempt while it answers. It is read below any translation, where nothing is lost yet. */
 export interface Meter {
   /** Takes what the upstream told: counts of the whole attempt so far. What is not named stays as it was told before. */
-  told(usage: ToldUsage): void;
+  reportUsage(usage: ToldUsage): void;
   /**
    * Takes text that the model put out, reasoning and arguments of tools too: it is counted where no usage is told. Of output that
    * is no text it is told an empty one: sound, pictures, thoughts that are encrypted.
    */
-  wrote(text: string): void;
+  countText(text: string): void;
   /** Says that the model gave up: it finished by an error or a filter. */
-  gaveUp(): void;
+  reportGivenUp(): void;
   /** Says that the end of the answer has been seen, before the batch that holds it is handed over. */
-  ended(): void;
+  reportEnd(): void;
 }
 
 /** One try at one target. */
@@ -51,14 +51,14 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
    * Told when a bound that the caller set has passed, and with what the answer would fail. Returns whether the answer is read on
    * all the same, until the signal fires.
    */
-  readonly late?: ((why: Error) => boolean) | undefined;
+  readonly onLate?: ((why: Error) => boolean) | undefined;
   /** Bounds that the caller set: of these and the upstream's own the shorter one holds. */
   readonly timeouts: Partial<Timeouts>;
   /** Who goes first where calls wait for a place at the upstream: 0 (first) to 9. */
   readonly priority: number;
   readonly meter: Meter;
   /** Takes how long it was waited for the upstream. */
-  readonly facts: AttemptRecord;
+  readonly record: AttemptRecord;
 }
 
 /**
@@ -68,14 +68,14 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
 export type Speak<O extends Operation> = <F extends Form>(attempt: Attempt<O, F>) => MaybePromise<Answer<Output<O, F>>>;
 
 /** A request as an upstream takes it. */
-export interface Fitted<W extends Wire = Wire> {
+export interface FittedRequest<W extends Wire = Wire> {
   readonly request: W;
   /** The paths of what was left out, in the words of the request's operation. */
   readonly dropped: readonly string[];
 }
 
 /** What an upstream takes of requests to one of its models. */
-export interface Fitting {
+export interface RequestFitter {
   /** The name by which a chat request bounds its output. */
   readonly outputBound: "max_tokens" | "max_completion_tokens";
   /** Whether chat requests may have custom tools, which take free text. */
@@ -89,14 +89,14 @@ export interface Fitting {
   /** Whether the model reasons where it is asked for so much: a word of effort, or nothing. */
   reasonsBy(effort: JsonValue | undefined): boolean;
   /** Returns the request as the upstream takes it. `isOwn` says that its caller wrote it in the words of this operation. */
-  fit<W extends Wire>(operation: Operation, request: W, isOwn: boolean): Fitted<W>;
+  fit<W extends Wire>(operation: Operation, request: W, isOwn: boolean): FittedRequest<W>;
 }
 
 export interface Provider {
   /** The API that it speaks: openai, anthropic, embedded. */
   readonly kind: string;
   /** `reasons` says whether the model reasons, where that is known. Absent: what is asked goes as it is. */
-  fitting?(model: string, reasons: boolean | undefined): Fitting;
+  fitter?(model: string, reasons: boolean | undefined): RequestFitter;
   readonly speaks: { readonly [O in Operation]?: Speak<O> };
   /** Whether calls may have to wait for one another there. */
   readonly hasQueue?: boolean;
@@ -112,7 +112,7 @@ export interface Provider {
 }
 
 /** Returns the provider with something around each operation that it speaks. */
-export function withEverySpeak(provider: Provider, around: (speak: Speak<Operation>) => Speak<Operation>): Provider {
+export function wrapEverySpeak(provider: Provider, around: (speak: Speak<Operation>) => Speak<Operation>): Provider {
   const speaks = Object.entries(provider.speaks).map(([operation, speak]) => [
     operation,
     around(speak as Speak<Operation>),

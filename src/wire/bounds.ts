@@ -4,7 +4,7 @@ import { WireFault } from "./fault.ts";
 /** The deepest nesting of lists and objects that is read. */
 export const maxDepth = 100;
 /** The deepest nesting that is scanned. Readers refuse by its path what is deeper than `maxDepth`. */
-export const deepest = 500;
+export const maxScanDepth = 500;
 /** The most lists, objects and members in a text. Each costs its readers far more than its bytes. */
 export const maxParts = 100_000;
 /** The most items of all lists in a text: somewhat more than the 1,000,000 tokens that one list of a request may have. */
@@ -15,7 +15,7 @@ export const maxNameBytes = 65_536;
 export const maxWordBytes = 4096;
 
 /** Counts what a text has. Throws a WireFault at the bound. */
-export class Counts {
+export class PartCounter {
   #parts = 0;
   #items = 0;
   readonly #mostParts: number;

@@ -18,7 +18,7 @@ export function canonicalText<D extends DescMessage>(
 }
 
 /** Tells the same text part by part, in turns: it is for what is long. */
-export function* canonicalParts<D extends DescMessage>(
+export function* writeCanonical<D extends DescMessage>(
   desc: D,
   message: MessageShape<D>,
   without: readonly string[],

@@ -10,11 +10,11 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type CooperativeTask, runNow } from "../runtime/cooperative.ts";
 import { maxDepth } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
-import { build, type LeftOut } from "./scan/build.ts";
+import { build, type OmittedText } from "./scan/build.ts";
 import { Pieces } from "./scan/pieces.ts";
 import { Scan } from "./scan/scan.ts";
 import type { Steps } from "./scan/steps.ts";
-import { parsed } from "./scan/texts.ts";
+import { parseText } from "./scan/texts.ts";
 import type { Members } from "./splice.ts";
 
 export type { JsonObject, JsonValue };
@@ -31,16 +31,16 @@ export const longJson = 64 * 1024;
 
 /** Parses bytes. Throws a WireFault. `lenient` is for what upstreams say. */
 export function parseJson(bytes: Buffer, lenient: boolean): JsonValue {
-  if (bytes.length >= longJson) return runNow(lenient ? readAnswer(bytes) : readLong(bytes, undefined));
+  if (bytes.length >= longJson) return runNow(lenient ? readLongAnswer(bytes) : readLongRequest(bytes, undefined));
   if (!isUtf8(bytes)) throw notUtf8();
-  if (!lenient) scanned(bytes);
-  return parsed(bytes.toString());
+  if (!lenient) checkSyntax(bytes);
+  return parseText(bytes.toString());
 }
 
 const scan = new Scan();
 
 /** Throws a WireFault where a text is refused before it is parsed. It need not be JSON else. */
-export function scanned(bytes: Uint8Array): void {
+export function checkSyntax(bytes: Uint8Array): void {
   scan.begin(bytes).advance(Number.POSITIVE_INFINITY);
 }
 
@@ -55,7 +55,11 @@ const scanSteps = 50_000;
  * Reads a long text of a caller's in turns. `leftOut` takes up the long plain texts, in whose places others of their length stand
  * then. Throws a WireFault.
  */
-export function* readLong(bytes: Buffer, leftOut: LeftOut[] | undefined, steps?: Steps): CooperativeTask<JsonValue> {
+export function* readLongRequest(
+  bytes: Buffer,
+  leftOut: OmittedText[] | undefined,
+  steps?: Steps,
+): CooperativeTask<JsonValue> {
   const { value } = yield* readMembers(bytes, leftOut, steps);
   return value;
 }
@@ -69,13 +73,15 @@ export interface ReadMembers {
 /** As `readLong`, and finds where the members of the object stand. */
 export function* readMembers(
   bytes: Buffer,
-  leftOut: LeftOut[] | undefined,
+  leftOut: OmittedText[] | undefined,
   steps?: Steps,
 ): CooperativeTask<ReadMembers> {
   if (!isUtf8(bytes)) throw notUtf8();
   const pieces = new Pieces();
   yield* scanInTurns(new Scan(pieces), bytes);
-  const value = pieces.whole ? yield* build(pieces.whole, { bytes, leftOut, steps }) : parsed(bytes.toString());
+  const value = pieces.root
+    ? yield* build(pieces.root, { bytes, omitted: leftOut, steps })
+    : parseText(bytes.toString());
   return { value, members: isObject(value) ? yield* pieces.members(bytes) : undefined };
 }
 
@@ -95,12 +101,12 @@ function* scanInTurns(scan: Scan, bytes: Buffer): CooperativeTask<void> {
  * Reads a long text of an upstream's in turns, as `JSON.parse` reads it. Throws a WireFault, also where it is nested deeper than
  * any answer, or has a number longer than any.
  */
-export function* readAnswer(bytes: Buffer): CooperativeTask<JsonValue> {
+export function* readLongAnswer(bytes: Buffer): CooperativeTask<JsonValue> {
   if (!isUtf8(bytes)) throw notUtf8();
-  if (bytes.length < longJson) return parsed(bytes.toString());
+  if (bytes.length < longJson) return parseText(bytes.toString());
   const pieces = new Pieces();
   yield* scanInTurns(new Scan(pieces, true), bytes);
-  return pieces.whole ? yield* build(pieces.whole, { bytes, leftOut: undefined }) : parsed(bytes.toString());
+  return pieces.root ? yield* build(pieces.root, { bytes, omitted: undefined }) : parseText(bytes.toString());
 }
 
 /** Returns how a value is called in faults and chosen by unions. */
@@ -111,14 +117,14 @@ export function jsonType(value: JsonValue): "null" | "string" | "number" | "bool
 }
 
 /** Throws a WireFault where a body is no object. */
-export function asObject(json: JsonValue): JsonObject {
+export function expectObject(json: JsonValue): JsonObject {
   const type = jsonType(json);
   if (type === "object") return json as JsonObject;
   throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
 }
 
 /** Returns a text as it is; of anything else the empty one. */
-export function asText(value: JsonValue | undefined): string {
+export function textOrEmpty(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
@@ -146,16 +152,16 @@ export function checkRaw(value: JsonValue, depth: number): void {
 }
 
 /** Counts the values that are looked at. */
-export interface Walked {
-  values: number;
+export interface VisitCount {
+  visited: number;
 }
 
 /** How many values are looked at before it may be interrupted: some tenths of a millisecond. */
 const valuesATurn = 4096;
 
 /** Checks in turns. Throws as `checkRaw` does. */
-export function* checkRawInTurns(value: JsonValue, depth: number, walked: Walked): CooperativeTask<void> {
-  if (++walked.values % valuesATurn === 0) yield;
+export function* checkRawInTurns(value: JsonValue, depth: number, walked: VisitCount): CooperativeTask<void> {
+  if (++walked.visited % valuesATurn === 0) yield;
   if (typeof value !== "object" || value === null) return checkRaw(value, depth);
   if (depth > maxDepth) throw new WireFault("type", `nested deeper than ${maxDepth} levels`);
   const keys = Array.isArray(value) ? undefined : Object.keys(value);
@@ -164,7 +170,7 @@ export function* checkRawInTurns(value: JsonValue, depth: number, walked: Walked
   for (const item of Array.isArray(value) ? value : Object.values(value)) {
     if (typeof item === "object") yield* checkRawInTurns(item as JsonValue, depth + 1, walked);
     else {
-      if (++walked.values % valuesATurn === 0) yield;
+      if (++walked.visited % valuesATurn === 0) yield;
       checkRaw(item as JsonValue, depth + 1);
     }
   }

@@ -54,7 +54,7 @@ export interface UnionPlan {
   readonly name: string;
   readonly byType: ReadonlyMap<string, UnionCase>;
   /** Reads a list of numbers; the list of `byType` may be another. */
-  readonly numbers: UnionCase | undefined;
+  readonly numberList: UnionCase | undefined;
   readonly byCase: ReadonlyMap<string, UnionCase>;
 }
 
@@ -170,7 +170,7 @@ function unionPlan(oneof: DescOneof): UnionPlan {
   byType.delete(numberList);
   // Where it is the only list it reads any: what is wrong in it has a path of its own.
   if (numbers && !byType.has("list")) byType.set("list", numbers);
-  return { kind: "union", key: oneof.name, name: oneof.localName, byType, numbers, byCase };
+  return { kind: "union", key: oneof.name, name: oneof.localName, byType, numberList: numbers, byCase };
 }
 
 const numberList = "list of numbers";

@@ -27,7 +27,7 @@ export function splice(bytes: Buffer, changes: Changes, written: Members): Buffe
   let kept = 0;
   let end = bytes.indexOf(openBrace) + 1;
   let isFirst = true;
-  for (const [key, { valueStart, valueEnd, to }] of written) {
+  for (const [key, { valueStart, valueEnd, end: to }] of written) {
     if (!Object.hasOwn(changes, key)) {
       isFirst = false;
     } else if (changes[key] !== undefined) {
@@ -75,14 +75,14 @@ export function valueText(bytes: Buffer, wanted: string): Buffer | undefined {
 export type Members = ReadonlyMap<string, Member>;
 
 /** A text of which it is known where its members stand, and what they are to be now. */
-export interface Changed {
+export interface SpliceSource {
   readonly bytes: Buffer;
   readonly members: Members;
   readonly changes: Changes;
 }
 
 /** Returns undefined where it is not known. */
-export function changedNowhere(bytes: Buffer, members: Members | undefined): Changed | undefined {
+export function spliceSourceOf(bytes: Buffer, members: Members | undefined): SpliceSource | undefined {
   return members && { bytes, members, changes: {} };
 }
 
@@ -90,7 +90,7 @@ export function changedNowhere(bytes: Buffer, members: Members | undefined): Cha
 export interface Member {
   readonly valueStart: number;
   readonly valueEnd: number;
-  readonly to: number;
+  readonly end: number;
 }
 
 /** Returns the members by their keys, in their order; undefined where a key is written twice or with escapes. */
@@ -108,7 +108,7 @@ function membersOf(bytes: Buffer, steps: Steps = { count: 0 }): Map<string, Memb
     const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
     const valueEnd = endOfValue(bytes, valueStart, ends);
     const to = skipSpace(bytes, valueEnd);
-    members.set(key, { valueStart, valueEnd, to });
+    members.set(key, { valueStart, valueEnd, end: to });
     from = bytes[to] === comma ? to + 1 : to;
   }
   steps.count += from + ends.steps;

@@ -30,7 +30,7 @@ export interface SseFrame {
   /** The data lines, joined by LF; never empty. */
   readonly data: Buffer;
   /** All of it, where it is one line of data as we write frames. */
-  readonly whole: Buffer | undefined;
+  readonly raw: Buffer | undefined;
 }
 
 export class SseReader {
@@ -50,7 +50,7 @@ export class SseReader {
   }
 
   /** Whether anything of a frame's data has come since this was asked last: comments, and events without data, are none. */
-  saidData(): boolean {
+  takeSawData(): boolean {
     const isInData = this.#held > 0 && this.#buffer[0] === dataName[0];
     const said = this.#saysData || isInData;
     this.#saysData = false;
@@ -68,7 +68,7 @@ export class SseReader {
         this.#checkSize(to - from);
         const end = to + frameEnd.length;
         const data = bytes.subarray(from + dataPrefix.length, to);
-        frames.push({ event: undefined, data, whole: bytes.subarray(from, end) });
+        frames.push({ event: undefined, data, raw: bytes.subarray(from, end) });
         this.#saysData = true;
         from = end;
         continue;
@@ -167,7 +167,7 @@ export class SseReader {
   #endFrame(frames: SseFrame[]): void {
     if (this.#steps) this.#steps.count += 2 * this.#dataBytes;
     const data = this.#data.length === 1 ? (this.#data[0] as Buffer) : joinLines(this.#data);
-    if (data.length > 0) frames.push({ event: this.#event, data, whole: undefined });
+    if (data.length > 0) frames.push({ event: this.#event, data, raw: undefined });
     this.#event = undefined;
     this.#data = [];
     this.#dataBytes = 0;
@@ -186,7 +186,7 @@ function joinLines(lines: readonly Buffer[]): Buffer {
 }
 
 /** Writes a frame of data that are made of pieces without line ends. */
-export function frameAround(before: Buffer, piece: Buffer, after: Buffer): Buffer {
+export function frameFromTemplate(before: Buffer, piece: Buffer, after: Buffer): Buffer {
   const start = dataPrefix.length;
   const length = before.length + piece.length + after.length;
   const frame = Buffer.allocUnsafe(start + length + frameEnd.length);

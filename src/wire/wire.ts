@@ -9,14 +9,14 @@
 import type { DescMessage, JsonObject, MessageShape } from "@bufbuild/protobuf";
 import { type CooperativeTask, runInTurns, runNow } from "../runtime/cooperative.ts";
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
-import { asObject, findMembers, longJson, parseJson, readAnswer, readMembers } from "./json.ts";
+import { expectObject, findMembers, longJson, parseJson, readLongAnswer, readMembers } from "./json.ts";
 import { readLongMessage } from "./long/read-long.ts";
 import { jsonBytes } from "./long/write-json.ts";
 import { readMessage } from "./read.ts";
-import { type LeftOut, putIn } from "./scan/build.ts";
+import { type OmittedText, restoreOmitted } from "./scan/build.ts";
 import type { PlainText } from "./scan/delta-template.ts";
 import { readOutline } from "./scan/outline.ts";
-import { type Changed, type Changes, changedNowhere, splice, spliceMembers, withMembers } from "./splice.ts";
+import { type Changes, type SpliceSource, splice, spliceMembers, spliceSourceOf, withMembers } from "./splice.ts";
 import { dataOf } from "./sse.ts";
 import { writeMessage } from "./write.ts";
 
@@ -33,10 +33,10 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** As `outline` returns it, where that is not all. */
   #outline: JsonObject | undefined;
   /** What a request's outline lacks, and the text that has it. */
-  #leftOut: readonly LeftOut[] = [];
+  #leftOut: readonly OmittedText[] = [];
   #leftOutOf: Buffer | undefined;
   /** A long request's text, and what has been changed in it since: it is put together only where it has to be one piece. */
-  #changed: Changed | undefined;
+  #changed: SpliceSource | undefined;
   #pieces: readonly Buffer[] | undefined;
   /** The text by which alone it differs from others of its stream, where whoever reads the stream has found that out. */
   plainText: PlainText | undefined;
@@ -87,7 +87,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /** Says by which text alone it differs. */
-  differingIn(plainText: PlainText): this {
+  withPlainText(plainText: PlainText): this {
     this.plainText = plainText;
     return this;
   }
@@ -120,7 +120,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /** Writes the JSON text in turns, where it is not there: it is for what is known to be long. */
-  written(): MaybePromise<this> {
+  writeInTurns(): MaybePromise<this> {
     if (this.#text() !== undefined) return this;
     return runInTurns(this.#write()).then(() => this);
   }
@@ -128,7 +128,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   *#write(count?: (bytes: number) => void): CooperativeTask<void> {
     const bytes = yield* jsonBytes(this.json(), count);
     this.#bytes = bytes;
-    if (!this.#lenient && bytes.length >= longJson) this.#changed = changedNowhere(bytes, yield* findMembers(bytes));
+    if (!this.#lenient && bytes.length >= longJson) this.#changed = spliceSourceOf(bytes, yield* findMembers(bytes));
   }
 
   /** Whether so much came, or was written, that it is worked on in turns. */
@@ -137,7 +137,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /** Lets go of the JSON text where it is kept parsed as well. Who still asks for it gets it written anew, not as it came. */
-  letGoOfText(): void {
+  dropText(): void {
     if (!this.#json) return;
     this.#bytes = this.#changed = this.#pieces = undefined;
     this.#frame = undefined;
@@ -154,12 +154,12 @@ export class Wire<D extends DescMessage = DescMessage> {
     const text = this.#text();
     if (this.#outline && this.#leftOutOf) return this.#fillIn(this.#outline, this.#leftOutOf);
     const json = text ? parseJson(text, this.#lenient) : writeMessage(this.desc, this.#message as MessageShape<D>);
-    this.#json = asObject(json);
+    this.#json = expectObject(json);
     return this.#json;
   }
 
   #fillIn(outline: JsonObject, text: Buffer): JsonObject {
-    putIn(text, this.#leftOut);
+    restoreOmitted(text, this.#leftOut);
     this.#json = outline;
     this.#outline = this.#leftOutOf = undefined;
     return outline;
@@ -169,7 +169,7 @@ export class Wire<D extends DescMessage = DescMessage> {
    * Reads a long text in turns, so that nobody waits for it; of an answer only what `outline` returns, where that is asked for.
    * Throws as `json` does, now or later.
    */
-  prepared(isOutlined = false): MaybePromise<this> {
+  parseInTurns(isOutlined = false): MaybePromise<this> {
     const text = this.#text();
     if (this.#json || this.#outline || !text || text.length < longJson) return this;
     return runInTurns(this.#lenient ? this.#readAnswer(text, isOutlined) : this.#read(text)).then(() => this);
@@ -177,15 +177,15 @@ export class Wire<D extends DescMessage = DescMessage> {
 
   *#readAnswer(text: Buffer, isOutlined: boolean): CooperativeTask<void> {
     const outline = isOutlined ? yield* readOutline(text) : undefined;
-    if (outline !== undefined) this.#outline = asObject(outline);
-    else this.#json = asObject(yield* readAnswer(text));
+    if (outline !== undefined) this.#outline = expectObject(outline);
+    else this.#json = expectObject(yield* readLongAnswer(text));
   }
 
   *#read(text: Buffer): CooperativeTask<void> {
-    const leftOut: LeftOut[] = [];
+    const leftOut: OmittedText[] = [];
     const { value, members } = yield* readMembers(text, leftOut);
-    const read = asObject(value);
-    this.#changed = changedNowhere(text, members);
+    const read = expectObject(value);
+    this.#changed = spliceSourceOf(text, members);
     if (leftOut.length === 0) this.#json = read;
     else {
       this.#outline = read;
@@ -203,12 +203,12 @@ export class Wire<D extends DescMessage = DescMessage> {
     const text = this.#outline ? undefined : this.#text();
     if (text && !this.#lenient && text.length >= longJson) runNow(this.#read(text));
     const outline = text && this.#lenient ? runNow(readOutline(text)) : undefined;
-    if (outline !== undefined) this.#outline = asObject(outline);
+    if (outline !== undefined) this.#outline = expectObject(outline);
     return this.#outline ?? this.json();
   }
 
   /** Whether it is a message that nobody has asked for its JSON. */
-  isMessage(): boolean {
+  isMessageOnly(): boolean {
     return this.#message !== undefined && this.#json === undefined && this.#text() === undefined;
   }
 
@@ -220,7 +220,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /** Reads a long request's message in turns. What does not fit is for `message` to say. */
-  *understand(): CooperativeTask<void> {
+  *readLongMessage(): CooperativeTask<void> {
     if (this.#message || this.#misfit || this.#lenient) return;
     try {
       this.#message = yield* readLongMessage(this.desc, this.json());

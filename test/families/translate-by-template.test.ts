@@ -16,7 +16,7 @@ import type { Translation } from "../../src/families/translation.ts";
 import type { Provider } from "../../src/providers/contract.ts";
 import { createOpenAiProvider } from "../../src/providers/openai/dialect.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
-import { encodedOf } from "../../src/wire/encoded.ts";
+import { encode } from "../../src/wire/encoded.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { recordingMeter, unbounded } from "../support/meter.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
@@ -170,7 +170,7 @@ describe.each(Object.entries(callers))("to a caller of %s", (_, caller) => {
 
   test("it is kept as JSON, and reads as what was written", async () => {
     const { frames, text: written } = await outcomeOf(caller, openaiFrames(...said("a", "b", "c", "d", "é")) + done);
-    const kept = frames.map((frame) => encodedOf(frame));
+    const kept = frames.map((frame) => encode(frame));
     expect(kept.every(({ isJson }) => isJson)).toBe(true);
     expect(kept.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(written.match(/(?<=^data: ).*$/gm));
   });

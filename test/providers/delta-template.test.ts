@@ -1,8 +1,8 @@
 /** Chunks that are read without a parser say what a parser would have read, and all others are left to it. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createAlikeReader } from "../../src/providers/openai/delta-template.ts";
-import { aroundText } from "../../src/wire/scan/delta-template.ts";
+import { createTemplateReader } from "../../src/providers/openai/delta-template.ts";
+import { findTemplate } from "../../src/wire/scan/delta-template.ts";
 import { dataFrame } from "../../src/wire/sse.ts";
 
 const chunk = (delta: object, more: object = {}, choice: object = {}) =>
@@ -10,7 +10,7 @@ const chunk = (delta: object, more: object = {}, choice: object = {}) =>
 
 /** Returns what has learnt from this chunk. */
 function learnt(from: Buffer, seen = from) {
-  const alike = createAlikeReader();
+  const alike = createTemplateReader();
   alike.learn(JSON.parse(from.toString()), from, seen);
   return alike;
 }
@@ -24,7 +24,7 @@ const twice = Buffer.from(chunk({ content: "A" }).toString().replace('"A"', '"A"
 
 test("what stands around a text is kept for a stream's whole life, and nothing else is by it", () => {
   const from = chunk({ content: "first" });
-  const { before, after } = aroundText("content", "first", from) as NonNullable<ReturnType<typeof aroundText>>;
+  const { before, after } = findTemplate("content", "first", from) as NonNullable<ReturnType<typeof findTemplate>>;
   expect(`${before}second${after}`).toBe(String(chunk({ content: "second" })));
   for (const kept of [before, after]) expect(kept.buffer.byteLength).toBeLessThanOrEqual(from.length);
 });
@@ -87,7 +87,7 @@ describe("a chunk that differs from one before", () => {
   });
 
   test("is looked for no more where each has something new", () => {
-    const alike = createAlikeReader();
+    const alike = createTemplateReader();
     const odd = (i: number) => chunk({ content: "a" }, { obfuscation: "x".repeat(i) });
     for (let i = 0; i < 8; i++) {
       expect(alike.read(odd(i))).toBeUndefined();

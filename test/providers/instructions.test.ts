@@ -5,7 +5,7 @@ import { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
 import { responsesToChat } from "../../src/families/responses-to-chat/index.ts";
 import { fittingOf } from "../../src/providers/profile/fit.ts";
-import { withInstructions } from "../../src/providers/profile/instructions.ts";
+import { placeInstructions } from "../../src/providers/profile/instructions.ts";
 import { createProfile } from "../../src/providers/profile/profile.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../src/wire/json.ts";
@@ -55,14 +55,14 @@ describe("a server that wants instructions first", () => {
       ],
     ],
   ] as const)("has all of them there: %s", ([, messages, expected]) => {
-    expect(withInstructions(messages as unknown as JsonObject[], careful)).toEqual(expected);
+    expect(placeInstructions(messages as unknown as JsonObject[], careful)).toEqual(expected);
   });
 });
 
 test("a server that knows no developer is told of a system", () => {
   const messages = [{ role: "developer", content: "d" }, user("a"), { role: "developer", content: "e" }];
   const takes = { developer: "system", system: "anywhere" } as const;
-  expect(withInstructions(messages, takes)).toEqual([system("d"), user("a"), system("e")]);
+  expect(placeInstructions(messages, takes)).toEqual([system("d"), user("a"), system("e")]);
 });
 
 describe("what a caller says in the middle", () => {

@@ -279,7 +279,7 @@ test("several prompts of one stream do not wait for each other's places", async 
 describe("what the operator sees", () => {
   const queue = { max_concurrent: 2, max_queued: 3, max_wait_seconds: 60 };
   const attempt = (signal: AbortSignal) =>
-    ({ signal, priority: 0, timeouts: {}, facts: { queuedMs: 0 } }) as unknown as Attempt<"chat", "stream">;
+    ({ signal, priority: 0, timeouts: {}, record: { queuedMs: 0 } }) as unknown as Attempt<"chat", "stream">;
 
   /** A provider whose streams go on for ever. */
   function endless(): Provider {
@@ -291,7 +291,7 @@ describe("what the operator sees", () => {
   }
 
   const speakBehind = (queues: ReturnType<typeof createQueues>) => {
-    const speak = queues.before("far", endless()).speaks.chat as Speak<"chat">;
+    const speak = queues.wrap("far", endless()).speaks.chat as Speak<"chat">;
     return async (asked: Attempt<"chat", "stream">) => speak(asked);
   };
 
@@ -324,7 +324,7 @@ describe("what the operator sees", () => {
     await start({});
     const queues = createQueues([{ name: "far" }]);
     const provider = endless();
-    expect(queues.before("far", provider)).toBe(provider);
+    expect(queues.wrap("far", provider)).toBe(provider);
     expect([queues.running("far"), queues.queued("far"), queues.maxConcurrent("far")]).toEqual([0, 0, undefined]);
   });
 });

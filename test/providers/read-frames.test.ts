@@ -12,8 +12,8 @@ import type { Wire } from "../../src/wire/wire.ts";
 /** Takes all frames, up to the one that says so. */
 function dialect(): Dialect {
   let isOver = false;
-  const follower = {
-    isEnd: (data: Buffer) => {
+  const tracker = {
+    isEndMark: (data: Buffer) => {
       isOver = data.equals(Buffer.from("[DONE]"));
       return isOver;
     },
@@ -21,10 +21,10 @@ function dialect(): Dialect {
     isComplete: () => isOver,
     take: (frame: Wire) => frame,
   };
-  return { follow: () => follower, errorIn: () => undefined } as unknown as Dialect;
+  return { track: () => tracker, errorIn: () => undefined } as unknown as Dialect;
 }
 
-const attempt = { meter: { ended: () => {} } } as unknown as Attempt;
+const attempt = { meter: { reportEnd: () => {} } } as unknown as Attempt;
 const done = Buffer.from("data: [DONE]\n\n");
 
 /** Reads a stream of which each list comes at once. Returns its batches, and how often the event loop went round meanwhile. */

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Config, ModelConfig, UpstreamConfig } from "../../src/config/config.ts";
-import { overflowWords } from "../../src/providers/errors/context-overflow.ts";
+import { readOverflow } from "../../src/providers/errors/context-overflow.ts";
 import { meaningOf } from "../../src/providers/errors/error-meaning.ts";
 import { readErrorBody } from "../../src/providers/errors/error-words.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
@@ -560,7 +560,7 @@ test("words that are made to take long are read in no time", () => {
       JSON.stringify({ message: { detail: text } }),
     ]) {
       const words = readErrorBody(Buffer.from(body));
-      overflowWords(words);
+      readOverflow(words);
       meaningOf(words, 400);
     }
   }

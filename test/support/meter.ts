@@ -23,25 +23,25 @@ export function recordingMeter(): RecordingMeter {
   const kept: RecordingMeter["kept"] = { used: {}, text: "", hasGivenUp: false, hasEnded: false };
   return {
     kept,
-    told({ manner, ...usage }) {
+    reportUsage({ manner, ...usage }) {
       const told = Object.entries(usage).filter(([, count]) => count !== undefined);
       kept.used = { ...kept.used, ...Object.fromEntries(told) };
     },
-    wrote(text) {
+    countText(text) {
       kept.text += text;
     },
-    gaveUp() {
+    reportGivenUp() {
       kept.hasGivenUp = true;
     },
-    ended() {
+    reportEnd() {
       kept.hasEnded = true;
     },
   };
 }
 
 /** What an attempt is told besides the request, where a test asks for nothing of it. */
-export function unbounded(): Pick<Attempt, "traceHeaders" | "timeouts" | "priority" | "facts"> {
-  return { traceHeaders: {}, timeouts: {}, priority: 0, facts: attemptFacts() };
+export function unbounded(): Pick<Attempt, "traceHeaders" | "timeouts" | "priority" | "record"> {
+  return { traceHeaders: {}, timeouts: {}, priority: 0, record: attemptFacts() };
 }
 
 /** The facts of an attempt of which nothing is known yet. */

@@ -8,7 +8,7 @@ import { multipartPairs } from "../../src/doors/body/multipart.ts";
 import { urlencodedPairs } from "../../src/doors/body/urlencoded.ts";
 import { ChunkedReader } from "../../src/http1/chunked.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
-import { readLong } from "../../src/wire/json.ts";
+import { readLongRequest } from "../../src/wire/json.ts";
 import { readOutline } from "../../src/wire/scan/outline.ts";
 import { Pieces } from "../../src/wire/scan/pieces.ts";
 import { Scan } from "../../src/wire/scan/scan.ts";
@@ -116,7 +116,7 @@ const scanners: Readonly<Record<string, Scanner>> = {
   "JSON of upstreams": { ...ofJson, scan: scanBy(true) },
   "JSON put together from its pieces": {
     ...ofJson,
-    scan: (bytes, steps) => void runNow(readLong(bytes, undefined, steps)),
+    scan: (bytes, steps) => void runNow(readLongRequest(bytes, undefined, steps)),
   },
   "JSON past its vectors": { ...ofJson, scan: (bytes, steps) => void runNow(readOutline(bytes, steps)) },
   "members that are replaced": {

@@ -12,13 +12,13 @@ import { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses
 import { createValidate } from "../../src/pipeline/check/validate.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
 import type { WireFault } from "../../src/wire/fault.ts";
-import { readLong } from "../../src/wire/json.ts";
+import { readLongRequest } from "../../src/wire/json.ts";
 import { readLongMessage } from "../../src/wire/long/read-long.ts";
 import { readMessage } from "../../src/wire/read.ts";
-import { type LeftOut, putIn } from "../../src/wire/scan/build.ts";
+import { type OmittedText, restoreOmitted } from "../../src/wire/scan/build.ts";
 import { Wire } from "../../src/wire/wire.ts";
 
-const read = (text: string, leftOut?: LeftOut[]) => runNow(readLong(Buffer.from(text), leftOut));
+const read = (text: string, leftOut?: OmittedText[]) => runNow(readLongRequest(Buffer.from(text), leftOut));
 const long = (length: number, of = "iVBORw0KGgo+/=") => of.repeat(Math.ceil(length / of.length)).slice(0, length);
 const image = long(100_000);
 
@@ -62,11 +62,11 @@ test("it is read as the parser reads it, all of it or past its long plain texts,
       const written = JSON.stringify({ value }, null, indent);
       const expected = JSON.parse(written);
       deepStrictEqual(read(written), expected);
-      const leftOut: LeftOut[] = [];
+      const leftOut: OmittedText[] = [];
       const outline = read(written, leftOut);
       if (leftOut.length > 0) past++;
       deepStrictEqual(leveled(outline), leveled(expected));
-      putIn(Buffer.from(written), leftOut);
+      restoreOmitted(Buffer.from(written), leftOut);
       deepStrictEqual(outline, expected);
     }),
     { numRuns: 40, endOnFailure: true },
@@ -129,7 +129,7 @@ describe("refused is", () => {
   });
 
   test("what is no UTF-8", () => {
-    throws(() => runNow(readLong(Buffer.from(`{"a":"${image}","b":"é"}`, "latin1"), undefined)), /not UTF-8/);
+    throws(() => runNow(readLongRequest(Buffer.from(`{"a":"${image}","b":"é"}`, "latin1"), undefined)), /not UTF-8/);
   });
 });
 
@@ -155,7 +155,7 @@ describe("a message with long lists", () => {
   test("is refused as ever where an item does not fit", () => {
     const faulty = { model: "m", messages: [...many, { role: 7 }] };
     const request = Wire.ofJson(CreateChatCompletionRequestSchema, faulty);
-    runNow(request.understand());
+    runNow(request.readLongMessage());
     const where = { path: `messages[${many.length}].role` };
     throws(() => readMessage(CreateChatCompletionRequestSchema, faulty, { lenient: false }), where);
     throws(() => request.message(), where);
@@ -206,7 +206,7 @@ describe("a request with an image in it", () => {
 
   test("is read in turns before anything is asked of it", async () => {
     const request = wire(said());
-    const prepared = request.prepared();
+    const prepared = request.parseInTurns();
     let turns = 0;
     let isRead = false;
     const reading = Promise.resolve(prepared).then(() => {
@@ -215,7 +215,7 @@ describe("a request with an image in it", () => {
     for (; !isRead; turns++) await new Promise(setImmediate);
     await reading;
     strictEqual(turns > 0, true);
-    strictEqual(request.prepared(), request);
+    strictEqual(request.parseInTurns(), request);
     deepStrictEqual(request.json(), said());
   });
 

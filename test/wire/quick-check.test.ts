@@ -26,8 +26,8 @@ import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { CreateResponseRequestSchema as responses } from "../../gen/modelgateway/v1/responses_pb.ts";
 import { CreateSpeechRequestSchema as speech } from "../../gen/modelgateway/v1/speech_pb.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
-import { isSureOfLong } from "../../src/wire/check/long-check.ts";
-import { isSurelySound as isSureAtOnce } from "../../src/wire/check/quick-check.ts";
+import { isLongSurelyValid } from "../../src/wire/check/long-check.ts";
+import { isSurelyValid as isSureAtOnce } from "../../src/wire/check/quick-check.ts";
 import { WireFault } from "../../src/wire/fault.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { Wire } from "../../src/wire/wire.ts";
@@ -37,7 +37,7 @@ const validator = createValidator();
 /** It is as sure in turns. */
 function isSurelySound(desc: DescMessage, json: JsonObject): boolean {
   const isSure = isSureAtOnce(desc, json);
-  strictEqual(runNow(isSureOfLong(desc, json)), isSure);
+  strictEqual(runNow(isLongSurelyValid(desc, json)), isSure);
   return isSure;
 }
 

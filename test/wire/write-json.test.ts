@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
-import { canonicalParts, canonicalText } from "../../src/wire/canonical.ts";
+import { canonicalText, writeCanonical } from "../../src/wire/canonical.ts";
 import { jsonBytes, writeJson } from "../../src/wire/long/write-json.ts";
 import { Wire } from "../../src/wire/wire.ts";
 
@@ -56,7 +56,7 @@ test("what a long message says is the same text in parts", () => {
         const take = (part: string) => {
           parts += part;
         };
-        runNow(canonicalParts(CreateChatCompletionRequestSchema, message, ["stream"], take));
+        runNow(writeCanonical(CreateChatCompletionRequestSchema, message, ["stream"], take));
         strictEqual(parts, canonicalText(CreateChatCompletionRequestSchema, message, ["stream"]));
       },
     ),
@@ -75,7 +75,7 @@ test("megabytes are handed on in small parts, with a turn between them", () => {
 test("a request is written in turns before its bytes are asked for", async () => {
   const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", user: "a".repeat(500_000) });
   let isWritten = false;
-  const writing = Promise.resolve(request.written()).then(() => {
+  const writing = Promise.resolve(request.writeInTurns()).then(() => {
     isWritten = true;
   });
   let rounds = 0;
@@ -83,5 +83,5 @@ test("a request is written in turns before its bytes are asked for", async () =>
   await writing;
   ok(rounds > 0);
   strictEqual(request.bytes().toString(), JSON.stringify(request.json()));
-  strictEqual(request.written(), request);
+  strictEqual(request.writeInTurns(), request);
 });

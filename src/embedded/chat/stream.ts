@@ -61,7 +61,7 @@ export async function* streamedAnswer(
         sent += 1;
       }
       if (signal.aborted) throw cancelled();
-      if (said !== "") meter.wrote(said);
+      if (said !== "") meter.countText(said);
       if (finish !== null && index === outcome.choices.length - 1 && !includeUsage) tellEnd(outcome, meter);
       yield [chunk([{ index, delta, logprobs: null, finish_reason: finish }], null)];
     }
@@ -73,8 +73,8 @@ export async function* streamedAnswer(
 
 /** The whole output counts only once all of it goes out. */
 function tellEnd({ completionTokens }: Outcome, meter: Meter): void {
-  meter.told({ output: completionTokens });
-  meter.ended();
+  meter.reportUsage({ output: completionTokens });
+  meter.reportEnd();
 }
 
 function* stepsOf(choice: MadeChoice): Generator<Step> {

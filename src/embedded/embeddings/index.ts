@@ -34,7 +34,7 @@ export async function embed(attempt: Attempt<"embeddings">): Promise<Answer<type
     data.push({ object: "embedding", index, embedding: await vectorOf(one, dimensions, pace) });
   }
   const tokens = await tokensIn(inputs, signal);
-  meter.told({ input: tokens });
+  meter.reportUsage({ input: tokens });
   const usage = { prompt_tokens: tokens, total_tokens: tokens };
   return { kind: "whole", body: Wire.ofJson(EmbeddingListSchema, { object: "list", data, model, usage }) };
 }

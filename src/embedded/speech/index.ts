@@ -72,7 +72,7 @@ async function* chunksOf(sound: Sound, { format, text }: Job, meter: Meter): Asy
     yield [chunk({ audio, ...(contentType ? { contentType } : {}) })];
     contentType = undefined;
   }
-  meter.ended();
+  meter.reportEnd();
   const characters = [...text].length;
   const usage = create(SpeechUsageSchema, { inputTokens: characters, outputTokens: 0, totalTokens: characters });
   yield [chunk({ usage })];

@@ -4,7 +4,7 @@
  * Items that have no place in a chat message, such as the vendor's own tools at work, are left out.
  */
 import { upstreamFailed } from "../../call/refusals.ts";
-import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import {
   callOf,
   finishOf,
@@ -30,7 +30,7 @@ export function chatCompletion(response: JsonObject, reading: Reading): JsonObje
     id: reading.id,
     object: "chat.completion",
     created: reading.created,
-    model: asText(model) || reading.model,
+    model: textOrEmpty(model) || reading.model,
     choices: [{ index: 0, message: draft.message(), logprobs: draft.logprobs(), finish_reason: finish }],
     ...(usage ? { usage } : {}),
     ...(typeof tier === "string" ? { service_tier: tier } : {}),

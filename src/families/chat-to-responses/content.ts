@@ -5,13 +5,13 @@
  */
 import { invalidValue, missingField } from "../../call/refusals.ts";
 import { aTurn, type CooperativeTask } from "../../runtime/cooperative.ts";
-import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 
 /** Returns the content of an item of the user's, or of instructions: a text where it is one. */
 export function* contentOf(content: JsonValue | undefined, path: string, dropped: Dropped): CooperativeTask<JsonValue> {
-  if (!Array.isArray(content)) return asText(content);
+  if (!Array.isArray(content)) return textOrEmpty(content);
   const parts: JsonObject[] = [];
   for (const [i, part] of content.entries()) {
     if (i % aTurn === aTurn - 1) yield;
@@ -27,7 +27,7 @@ export function* textOfParts(
   dropped: Dropped,
   between = "",
 ): CooperativeTask<string> {
-  if (!Array.isArray(content)) return asText(content);
+  if (!Array.isArray(content)) return textOrEmpty(content);
   const texts: string[] = [];
   for (const [i, part] of content.entries()) {
     if (i % aTurn === aTurn - 1) yield;
@@ -48,7 +48,7 @@ function inputPart(part: JsonObject, path: string, dropped: Dropped): JsonObject
     throw invalidValue(`${path}.input_audio`, "this model cannot hear here; send text, images or files");
   }
   if (typeof text === "string" || typeof refusal === "string") {
-    return { type: "input_text", text: asText(text) || asText(refusal) };
+    return { type: "input_text", text: textOrEmpty(text) || textOrEmpty(refusal) };
   }
   throw invalidValue(`${path}.type`, "the model behind this name cannot be given this kind of content here");
 }

@@ -6,7 +6,7 @@
  */
 
 import { aTurn, type CooperativeTask } from "../../runtime/cooperative.ts";
-import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import { ownId } from "../call-signature.ts";
 import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
@@ -49,7 +49,7 @@ class Conversation {
         yield* this.#assistant(message, path);
         return;
       case "tool":
-        yield* this.#result(message, asText(message.tool_call_id), path);
+        yield* this.#result(message, textOrEmpty(message.tool_call_id), path);
         return;
       case "function":
         yield* this.#result(message, this.#legacy, path);
@@ -78,7 +78,7 @@ class Conversation {
 
   *#said({ content, refusal }: JsonObject, path: string): CooperativeTask<JsonObject[]> {
     const text = yield* textOfParts(content, `${path}.content`, this.#dropped);
-    const refused = asText(refusal);
+    const refused = textOrEmpty(refusal);
     if (refused === "") return text === "" ? [] : [{ type: "message", role: "assistant", content: text }];
     const parts = text === "" ? [] : [{ type: "output_text", text }];
     const said = [...parts, { type: "refusal", refusal: refused }];
@@ -100,7 +100,7 @@ class Conversation {
   #call(call: JsonValue, path: string): JsonObject[] {
     if (!isObject(call)) return [];
     const { id, function: called, custom } = call;
-    const call_id = ownId(asText(id));
+    const call_id = ownId(textOrEmpty(id));
     if (isObject(called)) {
       const { name, arguments: args = "" } = called;
       return [fieldsSet({ type: "function_call", call_id, name, arguments: args })];

@@ -3,7 +3,7 @@
  *
  * Of each it is known how much has been told, so that what comes only at its end, or only in the whole response, is told once.
  */
-import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import { callOf, isCall, type Reading, reasoningBlock, reasoningIn, sourcesIn, textIn } from "./reading.ts";
 
 interface OpenItem {
@@ -64,19 +64,19 @@ export class OpenItems {
   }
 
   text(event: JsonObject): JsonObject | undefined {
-    const delta = asText(event.delta);
+    const delta = textOrEmpty(event.delta);
     this.#openFor(event, event.item_id).text += delta.length;
     return delta === "" ? undefined : { content: delta };
   }
 
   refusal(event: JsonObject): JsonObject | undefined {
-    const delta = asText(event.delta);
+    const delta = textOrEmpty(event.delta);
     this.#openFor(event, event.item_id).refusal += delta.length;
     return delta === "" ? undefined : { refusal: delta };
   }
 
   reasoning(event: JsonObject): JsonObject | undefined {
-    return this.#thought(this.#openFor(event, event.item_id), asText(event.delta), event.summary_index ?? null);
+    return this.#thought(this.#openFor(event, event.item_id), textOrEmpty(event.delta), event.summary_index ?? null);
   }
 
   /** Takes a source of a text. */
@@ -87,13 +87,13 @@ export class OpenItems {
 
   input(event: JsonObject): JsonObject | undefined {
     const open = this.#openFor(event, event.item_id);
-    return this.#inputDelta(open, asText(event.delta));
+    return this.#inputDelta(open, textOrEmpty(event.delta));
   }
 
   #restOf(item: JsonObject, open: OpenItem): (JsonObject | undefined)[] {
     const { type, content } = item;
     if (isCall(item)) {
-      const whole = open.isCustom ? asText(item.input) : asText(item.arguments);
+      const whole = open.isCustom ? textOrEmpty(item.input) : textOrEmpty(item.arguments);
       return [this.#inputDelta(open, whole.slice(open.text))];
     }
     if (type === "message") {

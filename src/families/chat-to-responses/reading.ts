@@ -1,6 +1,6 @@
 /** What an answer has to be read with, and what whole answers and streams of them have in common. */
 import { sealReasoning } from "../../providers/profile/reasoning-seal.ts";
-import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 
 export interface Reading {
   readonly id: string;
@@ -29,7 +29,7 @@ export function textIn(parts: JsonValue | undefined, types: readonly string[], k
   return parts
     .filter(isObject)
     .filter(({ type }) => typeof type === "string" && types.includes(type))
-    .map((part) => asText(part[key]))
+    .map((part) => textOrEmpty(part[key]))
     .join(between);
 }
 
@@ -45,18 +45,18 @@ export function reasoningIn({ summary, content }: JsonObject): string {
 export function reasoningBlock(item: JsonObject, calls: number, maker: string): JsonObject | undefined {
   const { id, encrypted_content: encrypted } = item;
   if (typeof encrypted !== "string" || encrypted === "") return undefined;
-  const seal = sealReasoning({ maker, id: asText(id), encrypted, calls });
+  const seal = sealReasoning({ maker, id: textOrEmpty(id), encrypted, calls });
   const thinking = reasoningIn(item);
   return thinking === "" ? { type: "redacted_thinking", data: seal } : { type: "thinking", thinking, signature: seal };
 }
 
 /** Returns a call as chat has it, with its input or without. */
 export function callOf({ type, call_id, name, arguments: args, input }: JsonObject, hasInput: boolean): JsonObject {
-  const called = { name: asText(name) };
-  const id = asText(call_id);
+  const called = { name: textOrEmpty(name) };
+  const id = textOrEmpty(call_id);
   return type === "custom_tool_call"
-    ? { id, type: "custom", custom: { ...called, input: hasInput ? asText(input) : "" } }
-    : { id, type: "function", function: { ...called, arguments: hasInput ? asText(args) : "" } };
+    ? { id, type: "custom", custom: { ...called, input: hasInput ? textOrEmpty(input) : "" } }
+    : { id, type: "function", function: { ...called, arguments: hasInput ? textOrEmpty(args) : "" } };
 }
 
 export function isCall({ type }: JsonObject): boolean {
@@ -68,7 +68,7 @@ export function sourcesIn(annotations: JsonValue | undefined): JsonObject[] {
   if (!Array.isArray(annotations)) return [];
   return annotations.filter(isObject).flatMap(({ type, url, title, start_index = 0, end_index = 0 }) => {
     if (type !== "url_citation" || typeof url !== "string") return [];
-    return [{ type, url_citation: { start_index, end_index, title: asText(title) || url, url } }];
+    return [{ type, url_citation: { start_index, end_index, title: textOrEmpty(title) || url, url } }];
   });
 }
 

@@ -9,7 +9,7 @@ import { ChatCompletionChunkSchema } from "../../../gen/modelgateway/v1/chat_pb.
 import type { ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Frames } from "../../call/call.ts";
 import { upstreamFailed } from "../../call/refusals.ts";
-import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { translated } from "../translated.ts";
 import { OpenItems } from "./open-items.ts";
@@ -90,7 +90,7 @@ class ChunkStream {
   }
 
   #head({ model, service_tier: tier }: JsonObject): void {
-    if (!this.#started) this.#model = asText(model) || this.#model;
+    if (!this.#started) this.#model = textOrEmpty(model) || this.#model;
     this.#tier = tier ?? this.#tier;
   }
 

@@ -5,7 +5,7 @@
  * text. Reasoning that nothing follows is left out: vendors refuse it.
  */
 import { makerOf, type SealedReasoning, unsealReasoning } from "../../providers/profile/reasoning-seal.ts";
-import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
 import type { ReasoningItems } from "../translation.ts";
@@ -46,7 +46,7 @@ export class Thoughts {
     const { type, thinking, signature, data } = isObject(block) ? block : {};
     const sealed = unsealReasoning(type === "redacted_thinking" ? data : signature);
     if (sealed && sealed.maker === makerOf(reasoning?.upstream ?? "")) {
-      return [{ item: itemOf(sealed, asText(thinking)), calls: sealed.calls, path }];
+      return [{ item: itemOf(sealed, textOrEmpty(thinking)), calls: sealed.calls, path }];
     }
     this.#dropped.add(path);
     return [];
@@ -54,7 +54,7 @@ export class Thoughts {
 
   #plain(message: JsonObject, path: string, reasoning: ReasoningItems | undefined): Thought[] {
     const key = typeof message.reasoning_content === "string" ? "reasoning_content" : "reasoning";
-    const text = asText(message[key]);
+    const text = textOrEmpty(message[key]);
     if (text === "") return [];
     const where = `${path}.${key}`;
     if (reasoning && reasoning.taken !== "encrypted") {

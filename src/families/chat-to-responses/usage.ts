@@ -1,17 +1,17 @@
 /** The parts that a response used, as a chat completion tells them. */
 
-import { ChatCounts } from "../../providers/usage/chat-counts.ts";
+import { ChatUsageReader } from "../../providers/usage/chat-counts.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { believed, inputOf } from "../counted.ts";
 
 /** Returns undefined where nothing was told. */
 export function chatUsage({ usage = null }: JsonObject): JsonObject | undefined {
-  const counts = new ChatCounts();
+  const counts = new ChatUsageReader();
   if (!counts.take({ usage })) return undefined;
-  const { told } = counts;
-  const [cacheRead, cacheWrite] = [believed(told.cacheRead), believed(told.cacheWrite)];
-  const output = believed(told.output);
-  const input = inputOf({ input: believed(told.input), cacheRead, cacheWrite, output, reasoning: 0 });
+  const { reported } = counts;
+  const [cacheRead, cacheWrite] = [believed(reported.cacheRead), believed(reported.cacheWrite)];
+  const output = believed(reported.output);
+  const input = inputOf({ input: believed(reported.input), cacheRead, cacheWrite, output, reasoning: 0 });
   return {
     prompt_tokens: input,
     completion_tokens: output,
@@ -20,6 +20,6 @@ export function chatUsage({ usage = null }: JsonObject): JsonObject | undefined 
       cached_tokens: cacheRead,
       ...(cacheWrite === 0 ? {} : { cache_write_tokens: cacheWrite }),
     },
-    completion_tokens_details: { reasoning_tokens: believed(told.reasoning) },
+    completion_tokens_details: { reasoning_tokens: believed(reported.reasoning) },
   };
 }

@@ -101,7 +101,7 @@ function readingOf(request: CreateCompletionRequest, prompt: string, context: Tr
 /** A key that the completion's schema does not name may be one of chat's, and wrong. */
 function* checked(chat: JsonObject): CooperativeTask<ChatRequest["chat"]> {
   const wire = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
-  yield* wire.understand();
+  yield* wire.readLongMessage();
   try {
     wire.message();
   } catch (fault) {

@@ -95,11 +95,11 @@ function attemptWith<O extends Operation, F extends Form>(
     const stream = options.streams && streamOf(lead, signal, attempted, request, facts, options.streams);
     const told = (answer: Answer): MaybePromise<Answered<O, F>> => {
       // A stream may last for long, and asks for no text of its request any more.
-      if (form === "stream") for (const sent of [request, part.request]) sent.letGoOfText();
+      if (form === "stream") for (const sent of [request, part.request]) sent.dropText();
       const answered = { answer: toldBack(answer, translated) as Answered<O, F>["answer"], lead, facts };
       if (answer.kind !== "whole" || answered.answer.kind !== "whole" || !answer.body.isLong) return answered;
       // What was long is long in other words, too.
-      return andThen((answered.answer.body as Wire).written(), () => answered);
+      return andThen((answered.answer.body as Wire).writeInTurns(), () => answered);
     };
     /** Who has no sockets waits for itself. */
     const waited = () => {
@@ -114,7 +114,13 @@ function attemptWith<O extends Operation, F extends Form>(
     };
     return catchError(
       () => {
-        const upstream = { request, signal: stream?.signal ?? signal, late: stream?.late, meter: attempted, facts };
+        const upstream = {
+          request,
+          signal: stream?.signal ?? signal,
+          onLate: stream?.late,
+          meter: attempted,
+          record: facts,
+        };
         return andThen(lead.speak(requestTo(lead, part, upstream, options)), spoken);
       },
       (error): never => {
@@ -133,7 +139,7 @@ function attemptWith<O extends Operation, F extends Form>(
 function requestTo<F extends Form>(
   { operation, target }: Candidate,
   { id, header, record: { trace } }: Pick<Call, "id" | "header" | "record">,
-  { request, signal, late, meter, facts }: Pick<Attempt, "request" | "signal" | "late" | "meter" | "facts">,
+  { request, signal, onLate, meter, record }: Pick<Attempt, "request" | "signal" | "onLate" | "meter" | "record">,
   { form, deadline, timeouts, priority, clock }: AttemptOptions<F>,
 ): Attempt<Operation, F> {
   return {
@@ -144,11 +150,11 @@ function requestTo<F extends Form>(
     model: target.model,
     header,
     signal,
-    late,
-    facts,
+    onLate,
+    record,
     meter,
     priority,
-    traceHeaders: trace?.began(facts) ?? passedTrace(header),
+    traceHeaders: trace?.began(record) ?? passedTrace(header),
     timeouts: deadline === endless ? timeouts : { ...timeouts, totalMs: deadline - clock() },
   };
 }

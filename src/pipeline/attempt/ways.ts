@@ -8,7 +8,7 @@ import { effortAskedFor, hasAgentsWords, hasTools, hasTrigger } from "../../fami
 import { throughChat, wayTo } from "../../families/index.ts";
 import { relayResponses } from "../../families/responses-to-responses/index.ts";
 import type { Translation } from "../../families/translation.ts";
-import type { Fitting, Provider } from "../../providers/contract.ts";
+import type { Provider, RequestFitter } from "../../providers/contract.ts";
 import { type Model, mayRelay } from "../../targets/catalog.ts";
 import type { JsonObject } from "../../wire/json.ts";
 
@@ -28,7 +28,7 @@ export function waysTo(
   asked: Operation,
   model: Model,
   { speaks }: Pick<Provider, "speaks">,
-  fitting: Fitting | undefined,
+  fitting: RequestFitter | undefined,
 ): Ways | undefined {
   const isSpoken = (operation: Operation) => speaks[operation] !== undefined && mayRelay(model, operation);
   const rule = fitting?.responses ?? "when_asked";
@@ -50,7 +50,11 @@ function only(usual: Way | undefined): Ways | undefined {
 }
 
 /** What a server does not know of what agents send, and what sums a conversation up, is put into chat's words. */
-function responsesWays(way: Way | undefined, spare: Way | undefined, { takesAnyItem }: Fitting): Ways | undefined {
+function responsesWays(
+  way: Way | undefined,
+  spare: Way | undefined,
+  { takesAnyItem }: RequestFitter,
+): Ways | undefined {
   // Where responses are not spoken they are translated all the same.
   if (!way || way.length > 0) return only(way);
   const takes = (request: JsonObject) => hasTrigger(request) || (!takesAnyItem && hasAgentsWords(request));

@@ -18,7 +18,7 @@ import {
   outputBound,
   promptsOf,
 } from "../../ledger/worst-case.ts";
-import { askedManner, toolFee } from "../../providers/usage/manner.ts";
+import { requestedManner, toolFee } from "../../providers/usage/manner.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -56,7 +56,7 @@ export interface Estimate {
 
 /** Throws a Refusal where a request, as its upstream is to get it, asks for a way of being served that has no price. */
 export function refuseUnpriced({ id, price }: Model, request: Wire): Asked {
-  const asked = askedManner(request.outline());
+  const asked = requestedManner(request.outline());
   const key = price && !isFree(price) ? unpricedKey(price, asked) : undefined;
   if (key) throw wayUnpriced(id, key);
   return asked;
@@ -105,7 +105,7 @@ export function estimateOf(asking: Asking): Estimate | undefined {
 function dearest(price: Price, spoken: Asked, prompt: number, { call, asked, model }: Asking) {
   if (isPlain(price)) return { rates: price, fees: 0 };
   // Another target of the model may get what this one's dialect has no word for.
-  const own = askedManner(call.request.outline());
+  const own = requestedManner(call.request.outline());
   const holding: Holding = {
     asked: {
       tier: spoken.tier || own.tier,

@@ -144,8 +144,8 @@ function measure(attempted: Attempted, { complete, isLeft }: How, counting: Coun
 
 /** Who was asked to search, and does not tell how often, has done so once. */
 function rareOf({ rare, asked }: Attempted): Attempted["rare"] {
-  const { sureSearches } = asked;
-  return sureSearches > 0 && rare?.searches === undefined ? { ...rare, searches: sureSearches } : rare;
+  const { certainSearches } = asked;
+  return certainSearches > 0 && rare?.searches === undefined ? { ...rare, searches: certainSearches } : rare;
 }
 
 /** Returns the reasoning that is estimated beside so much output. */

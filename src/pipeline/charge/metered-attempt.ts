@@ -5,8 +5,8 @@
 import type { Operation } from "../../call/operations.ts";
 import type { ToldManner, ToldUsage, Usage } from "../../call/usage.ts";
 import type { Meter } from "../../providers/contract.ts";
-import { mostTold } from "../../providers/usage/count.ts";
-import { type AskedManner, askedManner } from "../../providers/usage/manner.ts";
+import { maxCount } from "../../providers/usage/count.ts";
+import { type RequestedManner, requestedManner } from "../../providers/usage/manner.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { KeptText } from "./kept-text.ts";
 
@@ -61,7 +61,7 @@ export class Attempted implements AttemptMeter {
   /** Whether more was told than is believed. */
   isCut = false;
   /** How it is to be served, and what was told of that; and of what is told rarely. */
-  readonly asked: AskedManner;
+  readonly asked: RequestedManner;
   manner: ToldManner | undefined;
   rare: Rare | undefined;
   /** Whether output was told since there is any: all of it up to then, reasoning too. */
@@ -73,10 +73,10 @@ export class Attempted implements AttemptMeter {
   constructor(operation: Operation, request: Wire) {
     this.operation = operation;
     this.request = request;
-    this.asked = askedManner(request.outline());
+    this.asked = requestedManner(request.outline());
   }
 
-  told(told: ToldUsage): void {
+  reportUsage(told: ToldUsage): void {
     const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, manner } = told;
     const { usage } = this;
     if (manner) this.manner = manner;
@@ -94,21 +94,21 @@ export class Attempted implements AttemptMeter {
   }
 
   #believed(count: number | undefined): number | undefined {
-    if (count === undefined || count <= mostTold) return count;
+    if (count === undefined || count <= maxCount) return count;
     this.isCut = true;
-    return mostTold;
+    return maxCount;
   }
 
-  wrote(text: string): void {
+  countText(text: string): void {
     this.hasWritten = true;
     this.output.add(text);
   }
 
-  gaveUp(): void {
+  reportGivenUp(): void {
     this.hasGivenUp = true;
   }
 
-  ended(): void {
+  reportEnd(): void {
     this.hasEnded = true;
   }
 

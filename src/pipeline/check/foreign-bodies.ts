@@ -13,7 +13,7 @@ import { isStrict } from "./strict.ts";
 export function withMeant(handle: Handler): Handler {
   return (call) => {
     const { request } = call;
-    if (request.desc !== CreateChatCompletionRequestSchema || request.isMessage()) return handle(call);
+    if (request.desc !== CreateChatCompletionRequestSchema || request.isMessageOnly()) return handle(call);
     const meant = meantAsChat(request as unknown as Wire<typeof CreateChatCompletionRequestSchema>);
     if (!meant) return handle(call);
     return andThen(runCooperatively(meant, request.isLong), (chat) => handleMeant(handle, call, chat));
@@ -22,7 +22,7 @@ export function withMeant(handle: Handler): Handler {
 
 function handleMeant(handle: Handler, call: Call, { request, dropped }: Meant): MaybePromise<Answer> {
   if (dropped.length > 0 && isStrict(call.header)) throw wouldBeDropped(dropped);
-  const written = call.request.isLong ? request.written() : request;
+  const written = call.request.isLong ? request.writeInTurns() : request;
   const answered = andThen(written, (wire) => handle({ ...call, request: wire as unknown as Call["request"] }));
   if (dropped.length === 0) return answered;
   return andThen(answered, (answer) => {

@@ -19,9 +19,9 @@ import { internal, invalidValue, missingField, Reason, Refusal } from "../../cal
 import { nextTurn, runInTurns } from "../../runtime/cooperative.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
-import { isSureOfLong } from "../../wire/check/long-check.ts";
-import { placeOf } from "../../wire/check/places.ts";
-import { isSurelySound } from "../../wire/check/quick-check.ts";
+import { isLongSurelyValid } from "../../wire/check/long-check.ts";
+import { schemaOf } from "../../wire/check/places.ts";
+import { isSurelyValid } from "../../wire/check/quick-check.ts";
 import { Wire } from "../../wire/wire.ts";
 
 /** Throws a Refusal, or the WireFault of JSON that does not fit. `isUnsure`: the quick check has been made, and is not sure. */
@@ -29,10 +29,10 @@ export type Validate = (request: Wire, isUnsure?: boolean) => void;
 
 /** Holds a long request to its contract in turns. Throws as `validate` does, later. */
 export function validateLong(request: Wire, validate: Validate): Deferred<void> {
-  return runInTurns(isSureOfLong(request.desc, request.outline())).then((isSure) => {
+  return runInTurns(isLongSurelyValid(request.desc, request.outline())).then((isSure) => {
     if (isSure) return;
     // The reader makes of it what the validator looks at.
-    const understood = runInTurns(request.understand()).then(() => nextTurn());
+    const understood = runInTurns(request.readLongMessage()).then(() => nextTurn());
     return understood.then(() => validate(request, true));
   });
 }
@@ -46,7 +46,7 @@ export function createValidate(messages: readonly DescMessage[]): Validate {
     if (result.kind === "invalid") throw refusalOf(result.violations[0] as Violation, request);
   };
   for (const desc of messages) {
-    placeOf(desc);
+    schemaOf(desc);
     try {
       decide(Wire.ofJson(desc, {}));
     } catch (error) {
@@ -55,7 +55,7 @@ export function createValidate(messages: readonly DescMessage[]): Validate {
     }
   }
   return (request, isUnsure) => {
-    if (!isUnsure && !request.isMessage() && isSurelySound(request.desc, request.outline())) return;
+    if (!isUnsure && !request.isMessageOnly() && isSurelyValid(request.desc, request.outline())) return;
     decide(request);
   };
 }

@@ -6,7 +6,7 @@
 import type { Call } from "../../call/call.ts";
 import { type Input, type Operation, operations } from "../../call/operations.ts";
 import { internal, invalidType, invalidValue, modelNotFound, Refusal } from "../../call/refusals.ts";
-import type { Fitting, Provider, Speak } from "../../providers/contract.ts";
+import type { Provider, RequestFitter, Speak } from "../../providers/contract.ts";
 import type { Catalog, Model, Target } from "../../targets/catalog.ts";
 import type { TargetState, Targets } from "../../targets/targets.ts";
 import type { JsonObject } from "../../wire/json.ts";
@@ -26,7 +26,7 @@ export interface Candidate {
   readonly operation: Operation;
   readonly speak: Speak<Operation>;
   /** What its upstream takes; undefined where a request goes as it is. */
-  readonly fitting: Fitting | undefined;
+  readonly fitting: RequestFitter | undefined;
   /** Whether calls may have to wait for one another there. */
   readonly hasQueue: boolean;
   readonly state: TargetState;
@@ -154,7 +154,7 @@ function leadsOfAll(asked: Operation, model: Model, { providers, targets }: Cand
   for (const target of model.targets) {
     const provider = providerOf(target, providers);
     const { speaks, kind, hasQueue = false } = provider;
-    const fitting = provider.fitting?.(target.model, model.reasons);
+    const fitting = provider.fitter?.(target.model, model.reasons);
     const state = targets.of(target);
     const ways = waysTo(asked, model, provider, fitting);
     if (!ways) continue;

@@ -10,13 +10,13 @@
 import { setTimeout } from "node:timers/promises";
 import { cancelled, upstreamResting } from "../../call/refusals.ts";
 import {
-  askedToWaitMs,
+  countsForHealth,
   faultOf,
   isBusy,
-  isLasting,
-  isOfUpstream,
   isOwnRefusal,
-  isTelling,
+  isPermanent,
+  isUpstreamRefusal,
+  retryAfterMs,
 } from "../../providers/errors/fault.ts";
 import { abortSignalOf, type Signal } from "../../runtime/caller-abort.ts";
 import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
@@ -88,8 +88,8 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
       },
       (error) => {
         const isFault = !signal.aborted && faultOf(error) !== undefined;
-        breaker.ended(isFault && isTelling(error) && !isBusy(error) ? "badly" : "unproved");
-        const askedMs = isOfUpstream(error) ? askedToWaitMs(error) : 0;
+        breaker.ended(isFault && countsForHealth(error) && !isBusy(error) ? "badly" : "unproved");
+        const askedMs = isUpstreamRefusal(error) ? retryAfterMs(error) : 0;
         if (askedMs > assumedMs) breaker.asks(askedMs);
         load.ended(undefined);
         return otherwise(error);
@@ -133,10 +133,10 @@ export function createSend({ targets, attempts, hedge, clock, random }: SendOpti
       return askOn(run, next, fault);
     }
     if (isPassedOver || course.isSpent(at)) throw fault;
-    const pauseMs = Math.max(pauseOf(course.count(at) - 1), askedToWaitMs(error));
+    const pauseMs = Math.max(pauseOf(course.count(at) - 1), retryAfterMs(error));
     const isTooLong = pauseMs > longestPauseMs || clock() + pauseMs >= deadline;
     // Who would not wait there as long as others gets no retry that is theirs, too.
-    if (isLasting(error) || !isTelling(error) || isTooLong || at.state.breaker.restMs() > 0) throw error;
+    if (isPermanent(error) || !countsForHealth(error) || isTooLong || at.state.breaker.restMs() > 0) throw error;
     if (!at.state.budget.take()) throw error;
     return pause(pauseMs, signal).then(() => {
       sending.onPaused(pauseMs);

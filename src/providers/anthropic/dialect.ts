@@ -13,16 +13,16 @@ import { wouldBeDropped } from "../../call/refusals.ts";
 import type { Body } from "../../http1/write.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
-import { createHide, type Hide } from "../errors/hidden-words.ts";
+import { createRedact, type Redact } from "../errors/hidden-words.ts";
 import { type ErrorDialect, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
 import { checkOver, commonFields, lowerCased, secretsOf, speakOver } from "../upstream/speak.ts";
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { anthropicFaults } from "./faults.ts";
-import { createEventFolder } from "./fold.ts";
-import { followEvents } from "./follower.ts";
+import { createEventAccumulator } from "./fold.ts";
+import { trackEvents } from "./follower.ts";
 import { eventsOfMessage } from "./frames.ts";
-import { provesThinking, withoutUnsigned } from "./unsigned-thinking.ts";
+import { requiresSignedThinking, withoutUnsigned } from "./unsigned-thinking.ts";
 import { meterMessage } from "./usage.ts";
 
 export interface AnthropicOptions {
@@ -38,13 +38,13 @@ export interface AnthropicOptions {
 export function createAnthropicProvider({ baseUrl, apiKey, timeouts, headers, query }: AnthropicOptions): Provider {
   const upstream = createUpstream(baseUrl, timeouts, query);
   const credential = { ...lowerCased(headers), ...(apiKey ? { "x-api-key": apiKey } : {}) };
-  const dialect = anthropicDialect(credential, createHide(baseUrl, secretsOf(apiKey, headers, query)));
-  const isSigned = (model: string) => provesThinking(model, baseUrl);
+  const dialect = anthropicDialect(credential, createRedact(baseUrl, secretsOf(apiKey, headers, query)));
+  const isSigned = (model: string) => requiresSignedThinking(model, baseUrl);
   return {
     kind: "anthropic",
     speaks: {
-      messages: leavingOut(speakOver(upstream, dialect, "/messages"), isSigned),
-      count_tokens: leavingOut(speakOver(upstream, dialect, "/messages/count_tokens"), isSigned),
+      messages: dropUnsupported(speakOver(upstream, dialect, "/messages"), isSigned),
+      count_tokens: dropUnsupported(speakOver(upstream, dialect, "/messages/count_tokens"), isSigned),
     },
     check: checkOver(upstream, { ...credential, "anthropic-version": defaultVersion }),
     close: () => upstream.close(),
@@ -58,7 +58,7 @@ const firstWithoutSampling = "2026-10-21";
 const sampling = ["temperature", "top_p", "top_k"];
 
 /** Leaves out what the vendor would refuse and names it, or refuses it where the caller would rather be refused. */
-function leavingOut<O extends Operation>(speak: Speak<O>, isSigned: (model: string) => boolean): Speak<O> {
+function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model: string) => boolean): Speak<O> {
   return async (attempt) => {
     const { header, model } = attempt;
     const signed = isSigned(model) ? await withoutUnsigned(attempt.request) : { request: attempt.request, dropped: [] };
@@ -76,7 +76,7 @@ function leavingOut<O extends Operation>(speak: Speak<O>, isSigned: (model: stri
   };
 }
 
-function anthropicDialect(credential: Record<string, string>, hide: Hide): Dialect {
+function anthropicDialect(credential: Record<string, string>, hide: Redact): Dialect {
   const errors = anthropicErrors(hide);
   const common = commonFields(credential);
   return {
@@ -89,9 +89,9 @@ function anthropicDialect(credential: Record<string, string>, hide: Hide): Diale
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn: anthropicFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
     measure: meterMessage,
-    follow: ({ meter }) => followEvents(meter),
+    track: ({ meter }) => trackEvents(meter),
     framesOf: eventsOfMessage,
-    folder: createEventFolder,
+    accumulator: createEventAccumulator,
   };
 }
 
@@ -122,10 +122,10 @@ const statuses: ReadonlyMap<unknown, number> = new Map([
 ]);
 
 /** The type tells more than the status: proxies on the way change the status. */
-function anthropicErrors(hide: Hide): ErrorDialect {
+function anthropicErrors(hide: Redact): ErrorDialect {
   return {
     family: Family.ANTHROPIC,
-    hide,
+    redact: hide,
     isOwn: ({ isAnthropic }) => isAnthropic,
     statusOf: ({ isAnthropic, error }) => (isAnthropic ? statuses.get(error.type) : undefined),
     overflowBody: () => undefined,

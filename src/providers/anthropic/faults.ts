@@ -6,14 +6,14 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
-import { isFailedEnd, namesError, type Place, saysAnything } from "../errors/errors-in-answers.ts";
+import { type ErrorPlace, isFailedEnd, namesError, saysAnything } from "../errors/errors-in-answers.ts";
 
 /** Makes the refusal of an error in whatever shape. */
 type RefusalOf = (error: JsonObject, bytes: Buffer) => Refusal;
 
 /** Returns what finds the refusal for what is no answer, or no piece of one. */
 export function anthropicFaults(refusalOf: RefusalOf) {
-  return (json: JsonObject, bytes: Buffer, operation: Operation, place: Place): Refusal | undefined => {
+  return (json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined => {
     if (namesError(json)) return refusalOf(json, bytes);
     if (place === "frame" && typeof json.type === "string") return endsByFailure(json.delta) ? brokenOff() : undefined;
     if (place === "whole" && isAnswer(json, operation)) return endsByFailure(json) ? brokenOff() : undefined;

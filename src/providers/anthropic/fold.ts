@@ -1,11 +1,11 @@
 /** The events of a stream of Anthropic's dialect → the whole message: its blocks by their index, its end, its usage. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { asText, isObject } from "../../wire/json.ts";
-import type { Folder } from "../dialect.ts";
+import { isObject, textOrEmpty } from "../../wire/json.ts";
+import type { Accumulator } from "../dialect.ts";
 
-export function createEventFolder(operation: Operation): Folder | undefined {
-  return operation === "messages" ? new EventFolder() : undefined;
+export function createEventAccumulator(operation: Operation): Accumulator | undefined {
+  return operation === "messages" ? new EventAccumulator() : undefined;
 }
 
 /** A block, and what of it comes in pieces. */
@@ -18,7 +18,7 @@ interface Block {
   readonly citations: JsonValue[];
 }
 
-class EventFolder implements Folder {
+class EventAccumulator implements Accumulator {
   #message: JsonObject = {};
   #end: JsonObject = {};
   #usage: JsonObject = {};
@@ -48,7 +48,7 @@ class EventFolder implements Folder {
     this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
   }
 
-  whole(): JsonObject {
+  answer(): JsonObject {
     const inOrder = [...this.#blocks].sort(([a], [b]) => Number(a) - Number(b));
     const content = inOrder.map(([, block]) => wholeOf(block));
     return { ...this.#message, content, ...this.#end, usage: this.#usage };
@@ -59,9 +59,9 @@ function blockOf(begun: JsonObject): Block {
   const citations = Array.isArray(begun.citations) ? [...begun.citations] : [];
   return {
     begun,
-    text: asText(begun.text),
-    thinking: asText(begun.thinking),
-    signature: asText(begun.signature),
+    text: textOrEmpty(begun.text),
+    thinking: textOrEmpty(begun.thinking),
+    signature: textOrEmpty(begun.signature),
     input: "",
     citations,
   };
@@ -69,10 +69,10 @@ function blockOf(begun: JsonObject): Block {
 
 function addTo(block: Block | undefined, delta: JsonObject): void {
   if (!block) return;
-  block.text += asText(delta.text);
-  block.thinking += asText(delta.thinking);
-  block.signature += asText(delta.signature);
-  block.input += asText(delta.partial_json);
+  block.text += textOrEmpty(delta.text);
+  block.thinking += textOrEmpty(delta.thinking);
+  block.signature += textOrEmpty(delta.signature);
+  block.input += textOrEmpty(delta.partial_json);
   if (delta.type === "citations_delta" && delta.citation !== undefined) block.citations.push(delta.citation);
 }
 

@@ -5,19 +5,19 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
-import type { Follower } from "../dialect.ts";
+import type { StreamTracker } from "../dialect.ts";
 import { isDone } from "../frames/done.ts";
 import { meterEvents } from "./usage.ts";
 
 /** How much longer a stream is read that has told why it stopped, in milliseconds. */
 const afterReasonMs = 1_000;
 
-export function followEvents(meter: Meter): Follower {
+export function trackEvents(meter: Meter): StreamTracker {
   const measure = meterEvents(meter);
-  const seen = new EventsSeen();
+  const seen = new EventLog();
   let isDoneSaid = false;
   return {
-    isEnd(data) {
+    isEndMark(data) {
       isDoneSaid = isDone(data);
       return isDoneSaid;
     },
@@ -29,11 +29,11 @@ export function followEvents(meter: Meter): Follower {
     },
     isComplete: () => seen.hasBegun && (seen.hasStopped || seen.hasReason || (isDoneSaid && seen.hasContent)),
     lingerMs: () => (seen.hasReason ? afterReasonMs : undefined),
-    last: (desc) => seen.missing().map((event) => Wire.ofJson(desc, event, true)),
+    closingFrames: (desc) => seen.missing().map((event) => Wire.ofJson(desc, event, true)),
   };
 }
 
-class EventsSeen {
+class EventLog {
   hasBegun = false;
   hasStopped = false;
   hasReason = false;

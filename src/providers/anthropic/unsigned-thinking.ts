@@ -14,7 +14,7 @@ import { isSealedReasoning } from "../profile/reasoning-seal.ts";
 import { isSealedSignature } from "../profile/sealed-signature.ts";
 
 /** Whether thinking in a request for this model has to be signed by its vendor. Other vendors speak the same API. */
-export function provesThinking(model: string, baseUrl: string): boolean {
+export function requiresSignedThinking(model: string, baseUrl: string): boolean {
   return /claude/i.test(model) || /(^|\.)anthropic\.com$/i.test(new URL(baseUrl).hostname);
 }
 
@@ -36,7 +36,7 @@ export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): MaybeP
   const dropped = [...paths, ...lost];
   if (!request.isLong) return { request: request.with(changes), dropped };
   const kept = Object.entries({ ...json, messages }).filter(([key]) => !lost.includes(key));
-  const narrowed = Wire.ofJson(request.desc, Object.fromEntries(kept) as JsonObject).written();
+  const narrowed = Wire.ofJson(request.desc, Object.fromEntries(kept) as JsonObject).writeInTurns();
   return andThen(narrowed, (written) => ({ request: written, dropped }));
 }
 

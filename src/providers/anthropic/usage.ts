@@ -7,26 +7,26 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
-import { MessageCounts } from "../usage/message-counts.ts";
+import { MessageUsageReader } from "../usage/message-counts.ts";
 
 /** Tells of a whole answer. What was written counts only where the output is not told. */
 export function meterMessage({ content, stop_reason, usage }: JsonObject, meter: Meter): void {
-  const counts = new MessageCounts();
-  if (counts.take(usage)) meter.told(counts.told);
-  if (stop_reason === "refusal") meter.gaveUp();
-  if (counts.told.output !== undefined || !Array.isArray(content)) return;
+  const counts = new MessageUsageReader();
+  if (counts.take(usage)) meter.reportUsage(counts.reported);
+  if (stop_reason === "refusal") meter.reportGivenUp();
+  if (counts.reported.output !== undefined || !Array.isArray(content)) return;
   for (const block of content as (JsonObject | null)[]) {
     writeBlock(block, meter);
     const input = block?.input;
-    if (input !== null && typeof input === "object") meter.wrote(JSON.stringify(input));
+    if (input !== null && typeof input === "object") meter.countText(JSON.stringify(input));
   }
 }
 
 /** Returns what tells of each event of a stream. */
 export function meterEvents(meter: Meter): (event: JsonObject) => void {
-  const counts = new MessageCounts();
+  const counts = new MessageUsageReader();
   const tell = (usage: JsonValue | undefined) => {
-    if (counts.take(usage)) meter.told(counts.told);
+    if (counts.take(usage)) meter.reportUsage(counts.reported);
   };
   let searches = 0;
   return (event) => {
@@ -37,14 +37,14 @@ export function meterEvents(meter: Meter): (event: JsonObject) => void {
       case "content_block_start":
         writeBlock(event.content_block as JsonObject | null | undefined, meter);
         // It has been made, also where the answer breaks off before its usage.
-        if (isSearchMade(event.content_block)) meter.told({ searches: ++searches });
+        if (isSearchMade(event.content_block)) meter.reportUsage({ searches: ++searches });
         return;
       case "message_start":
         tell((event.message as JsonObject | null | undefined)?.usage);
         return;
       case "message_delta":
         tell(event.usage);
-        if ((event.delta as JsonObject | null | undefined)?.stop_reason === "refusal") meter.gaveUp();
+        if ((event.delta as JsonObject | null | undefined)?.stop_reason === "refusal") meter.reportGivenUp();
     }
   };
 }
@@ -70,7 +70,7 @@ function writeBlock(block: JsonObject | null | undefined, meter: Meter): void {
       return;
     default:
       // What tools of the vendor found, thoughts that are encrypted, and what is still to be invented.
-      if (typeof block?.type === "string") meter.wrote("");
+      if (typeof block?.type === "string") meter.countText("");
   }
 }
 
@@ -88,5 +88,5 @@ function writeDelta(delta: JsonObject | null | undefined, meter: Meter): void {
 }
 
 function writeText(text: JsonValue | undefined, meter: Meter): void {
-  if (typeof text === "string" && text !== "") meter.wrote(text);
+  if (typeof text === "string" && text !== "") meter.countText(text);
 }

@@ -3,10 +3,10 @@
  * for: they shorten it and try again.
  */
 import { countOf } from "../usage/count.ts";
-import type { ErrorWords } from "./error-words.ts";
+import type { ErrorFields } from "./error-words.ts";
 
 /** The refusal's own words in either family. */
-export interface OverflowWords {
+export interface ContextOverflow {
   readonly param: "messages";
   readonly openaiCode: "context_length_exceeded";
   /** The message as Anthropic's clients know it. */
@@ -78,7 +78,7 @@ const another =
 const lookedAt = 2000;
 
 /** Returns nothing where the error is another. */
-export function overflowWords(words: ErrorWords): OverflowWords | undefined {
+export function readOverflow(words: ErrorFields): ContextOverflow | undefined {
   const message = (words.message ?? "").slice(0, lookedAt);
   const isNamed = words.codes.some((code) => codes.has(`${code}`.toLowerCase()));
   if (!isNamed && (another.test(message) || !saysOverflow(message))) return undefined;
@@ -89,7 +89,7 @@ function saysOverflow(message: string): boolean {
   return uncounted.test(message) || counted.some((pattern) => pattern.test(message));
 }
 
-function vendorMessage(words: ErrorWords, message: string): string {
+function vendorMessage(words: ErrorFields, message: string): string {
   const own = message.search(anthropic);
   if (own !== -1) return message.slice(own);
   const { sent, most, output } = countsIn(words, message);
@@ -106,7 +106,7 @@ interface CountsIn {
   readonly output?: number | undefined;
 }
 
-function countsIn({ error }: ErrorWords, message: string): CountsIn {
+function countsIn({ error }: ErrorFields, message: string): CountsIn {
   // llama.cpp tells them beside its words.
   const told = { sent: countOf(error.n_prompt_tokens), most: countOf(error.n_ctx) };
   if (told.sent !== undefined && told.most !== undefined) return told;

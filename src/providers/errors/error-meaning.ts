@@ -4,7 +4,7 @@
  * Words are read at the beginning of a message only, and not where they are quoted: what a caller wrote may be repeated there,
  * and must not pass for the upstream's word on the gateway's own standing.
  */
-import type { ErrorWords } from "./error-words.ts";
+import type { ErrorFields } from "./error-words.ts";
 
 /** Whose trouble an error is, where its status alone does not tell. */
 export type Meaning = "credit" | "credential" | "model" | "late";
@@ -60,7 +60,7 @@ const moderated = wordsOf("flagged|moderation|content[ _]policy");
 const statusesOfRequests: ReadonlySet<number> = new Set([404, 413, 422]);
 
 /** Returns undefined where the status stands for itself. */
-export function meaningOf(words: ErrorWords, status: number): Meaning | undefined {
+export function meaningOf(words: ErrorFields, status: number): Meaning | undefined {
   const codes = words.codes.map((code) => `${code}`.toLowerCase());
   const message = (words.message ?? "").slice(0, lookedAt).replaceAll(quoted, "''");
   const mayTell = !statusesOfRequests.has(status);
@@ -86,7 +86,7 @@ function wordsOf(...patterns: readonly string[]): RegExp {
 }
 
 /** By a code, or a 404 by its param or, from some, its message only; Anthropic names the model behind its type. */
-function isAboutModel({ param }: ErrorWords, codes: readonly string[], message: string, status: number): boolean {
+function isAboutModel({ param }: ErrorFields, codes: readonly string[], message: string, status: number): boolean {
   if (codes.some((code) => modelCodes.has(code))) return true;
   if (codes.includes("not_found_error") && /^model:/i.test(message)) return true;
   if ((status === 400 || status === 404) && modelWords.test(message)) return true;
@@ -132,7 +132,7 @@ function as(status: number): (word: string) => readonly [string, number] {
 }
 
 /** Returns the status that an error's own codes mean: a number or a text that is one, or a word; undefined where none does. */
-export function statusMeant(codes: ErrorWords["codes"]): number | undefined {
+export function statusMeant(codes: ErrorFields["codes"]): number | undefined {
   for (const code of codes) {
     const word = `${code}`.toLowerCase();
     const status = /^[45]\d\d$/.test(word) ? Number(word) : statuses.get(word);

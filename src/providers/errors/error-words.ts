@@ -8,7 +8,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { membersOf } from "../usage/count.ts";
 
-export interface ErrorWords {
+export interface ErrorFields {
   /** What it says to people. */
   readonly message: string | undefined;
   /** Names and numbers of the error, as they came; the innermost first. */
@@ -30,7 +30,7 @@ const deepest = 5;
 const mostOfList = 5;
 
 /** Reads the body of an error answer. */
-export function readErrorBody(body: Buffer): ErrorWords {
+export function readErrorBody(body: Buffer): ErrorFields {
   const read = body.toString();
   const text = read.trim(); // A mark of the byte order is white space.
   const json = jsonIn(text);
@@ -45,7 +45,7 @@ export function readErrorBody(body: Buffer): ErrorWords {
 const bare = /^[ \t\r\n]*\{/;
 
 /** Reads an error that has been parsed. */
-export function readErrorJson(json: JsonValue): ErrorWords {
+export function readErrorJson(json: JsonValue): ErrorFields {
   const outer = membersOf(Array.isArray(json) ? json[0] : json);
   const error = innermost(outer);
   const { type, message } = membersOf(outer.error);
@@ -61,7 +61,7 @@ export function readErrorJson(json: JsonValue): ErrorWords {
   };
 }
 
-const silent: ErrorWords = {
+const silent: ErrorFields = {
   ...{ message: undefined, codes: [], param: undefined },
   ...{ isOpenAi: false, isAnthropic: false, isText: false, error: {} },
 };

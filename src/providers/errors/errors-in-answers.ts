@@ -7,7 +7,7 @@ import { isObject } from "../../wire/json.ts";
 import { readErrorJson } from "./error-words.ts";
 
 /** Where JSON stands that may be an error: a whole answer, a frame of a stream, or one that is named `error`. */
-export type Place = "whole" | "frame" | "error";
+export type ErrorPlace = "whole" | "frame" | "error";
 
 /** Whether JSON names an error. An empty one is none: some servers write it beside every answer. */
 export function namesError({ error, object, type }: JsonObject): boolean {

@@ -28,7 +28,7 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** Whether the failure tells how the upstream fares. That a caller would not wait long tells nothing, or any might close it. */
-export function isTelling(error: unknown): boolean {
+export function countsForHealth(error: unknown): boolean {
   return !(error instanceof Refusal && error.isCallersBound);
 }
 
@@ -36,7 +36,7 @@ export function isTelling(error: unknown): boolean {
  * Whether the same request would meet the same failure at this upstream: the gateway's own configuration is wrong, or the
  * call has waited there for a place already.
  */
-export function isLasting(error: unknown): boolean {
+export function isPermanent(error: unknown): boolean {
   if (!(error instanceof Refusal)) return false;
   return error.reason === Reason.UPSTREAM_BUSY || error.headers["x-should-retry"] === "false";
 }
@@ -53,18 +53,18 @@ const ownRefusals: ReadonlySet<Reason> = new Set([
 ]);
 
 /** Whether the upstream has said it itself, and not the gateway's own queue before it. */
-export function isOfUpstream(error: unknown): boolean {
+export function isUpstreamRefusal(error: unknown): boolean {
   return error instanceof Refusal && error.reason === Reason.UPSTREAM_REFUSED;
 }
 
 /** Returns when the upstream wants to be asked again, in milliseconds from now; 0 where it did not say. */
-export function askedToWaitMs(error: unknown): number {
+export function retryAfterMs(error: unknown): number {
   const seconds = error instanceof Refusal ? Number(error.headers["retry-after"] ?? 0) : 0;
   return Number.isFinite(seconds) ? seconds * 1000 : 0;
 }
 
 /** Has something made of what an upstream says: where nothing can be made of it, that is the upstream's failure. */
-export function understood<T>(read: () => T): T {
+export function readOrFail<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -3,12 +3,12 @@
  */
 
 /** Returns a text without them. */
-export type Hide = (text: string) => string;
+export type Redact = (text: string) => string;
 
 const instead = "[hidden]";
 
 /** `baseUrl` is the upstream's address. */
-export function createHide(baseUrl: string, secrets: readonly (string | undefined)[]): Hide {
+export function createRedact(baseUrl: string, secrets: readonly (string | undefined)[]): Redact {
   const hidden = [...secrets.filter(isSecret), ...addressesOf(baseUrl)];
   return (text) => hidden.reduce((rest, word) => rest.replaceAll(word, instead), text);
 }

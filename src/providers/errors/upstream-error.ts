@@ -19,10 +19,10 @@ import {
   upstreamTimeout,
 } from "../../call/refusals.ts";
 import { retryDelayIn } from "../upstream/retry-delay.ts";
-import { type OverflowWords, overflowWords } from "./context-overflow.ts";
+import { type ContextOverflow, readOverflow } from "./context-overflow.ts";
 import { type Meaning, meaningOf, statusMeant } from "./error-meaning.ts";
-import { type ErrorWords, readErrorBody, readErrorJson } from "./error-words.ts";
-import type { Hide } from "./hidden-words.ts";
+import { type ErrorFields, readErrorBody, readErrorJson } from "./error-words.ts";
+import type { Redact } from "./hidden-words.ts";
 
 export interface UpstreamError {
   /** Undefined where the error came in the place of an answer. */
@@ -38,20 +38,20 @@ export interface UpstreamError {
 export interface ErrorDialect {
   readonly family: Family;
   /** Takes the operator's own out of what the caller is told. */
-  readonly hide: Hide;
+  readonly redact: Redact;
   /** Whether callers of the family know the error as it came. */
-  isOwn(words: ErrorWords): boolean;
+  isOwn(words: ErrorFields): boolean;
   /** Returns the status that its words mean where they tell more than the one that it came with; undefined otherwise. */
-  statusOf(words: ErrorWords): number | undefined;
+  statusOf(words: ErrorFields): number | undefined;
   /** Returns the error as the family's callers look for it where a conversation is too long; undefined: it is told anew. */
   overflowBody(json: JsonObject): JsonObject | undefined;
 }
 
 /** The errors of OpenAI and everything compatible. */
-export function openAiErrors(hide: Hide): ErrorDialect {
+export function openAiErrors(hide: Redact): ErrorDialect {
   return {
     family: Family.OPENAI,
-    hide,
+    redact: hide,
     isOwn: ({ isOpenAi }) => isOpenAi,
     statusOf: () => undefined,
     overflowBody: (json) => ({ ...json, error: { ...(json.error as JsonObject), code: "context_length_exceeded" } }),
@@ -69,45 +69,50 @@ export function refusalOfErrorIn(json: JsonObject, body: Buffer, dialect: ErrorD
   return refusalOfWords(readErrorJson(json), error, dialect);
 }
 
-function refusalOfWords(words: ErrorWords, error: UpstreamError, dialect: ErrorDialect): Refusal {
+function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: ErrorDialect): Refusal {
   const { retryAfter = retryDelayIn(words.error), model } = error;
   const status = dialect.statusOf(words) ?? error.status ?? statusMeant(words.codes) ?? 500;
   const meaning = meaningOf(words, status);
-  const overflow = meaning === "credit" ? undefined : overflowWords(words);
+  const overflow = meaning === "credit" ? undefined : readOverflow(words);
   if (overflow) return refusalOfOverflow(words, overflow, error, dialect);
   if (meaning) return refusalOfMeaning(meaning, `status ${status}`, model);
-  const told = toldStatus(status);
+  const told = callerStatus(status);
   // A proxy's words for what is broken behind it are of no use to callers.
   if (words.message === undefined || (words.isText && told >= 500))
     return refusalOfStatus(error.status, status, retryAfter);
   const fault = error.status === undefined || told === error.status ? undefined : faultOfStatus(error.status);
-  const said = { message: dialect.hide(words.message), param: words.param, fault: told < 500 ? undefined : fault };
+  const said = { message: dialect.redact(words.message), param: words.param, fault: told < 500 ? undefined : fault };
   const body = dialect.isOwn(words) ? ownBody(words, error.body, dialect) : undefined;
   return upstreamRefused(told, said, body && { family: dialect.family, body }, retryHeaders(told, retryAfter));
 }
 
 /** As it came; but where its message only says that there is another, with both. */
-function ownBody({ message, error }: ErrorWords, body: Buffer, { hide }: ErrorDialect): Buffer {
+function ownBody({ message, error }: ErrorFields, body: Buffer, { redact }: ErrorDialect): Buffer {
   const text = body.toString();
-  if (error.message === message) return Buffer.from(hide(text));
+  if (error.message === message) return Buffer.from(redact(text));
   const json = JSON.parse(text) as JsonObject;
-  return Buffer.from(hide(JSON.stringify({ ...json, error: { ...error, message } })));
+  return Buffer.from(redact(JSON.stringify({ ...json, error: { ...error, message } })));
 }
 
 /** Told as the family's clients know it: they shorten the conversation. The upstream is well. */
-function refusalOfOverflow(words: ErrorWords, overflow: OverflowWords, { body }: UpstreamError, dialect: ErrorDialect) {
-  const message = dialect.hide(words.message ?? "The conversation is too long for this model.");
-  const said = { ...overflow, message, vendorMessage: dialect.hide(overflow.vendorMessage) };
+function refusalOfOverflow(
+  words: ErrorFields,
+  overflow: ContextOverflow,
+  { body }: UpstreamError,
+  dialect: ErrorDialect,
+) {
+  const message = dialect.redact(words.message ?? "The conversation is too long for this model.");
+  const said = { ...overflow, message, vendorMessage: dialect.redact(overflow.vendorMessage) };
   const own = dialect.isOwn(words) ? overflowBody(body, overflow, dialect) : undefined;
   return upstreamRefused(400, said, own && { family: dialect.family, body: own }, {});
 }
 
-function overflowBody(body: Buffer, { openaiCode, vendorMessage }: OverflowWords, dialect: ErrorDialect) {
+function overflowBody(body: Buffer, { openaiCode, vendorMessage }: ContextOverflow, dialect: ErrorDialect) {
   const text = body.toString();
   const json = JSON.parse(text) as { readonly error: JsonObject };
   const isKnown = json.error.code === openaiCode || json.error.message === vendorMessage;
   const told = isKnown ? text : JSON.stringify(dialect.overflowBody(json));
-  return told === undefined ? undefined : Buffer.from(dialect.hide(told));
+  return told === undefined ? undefined : Buffer.from(dialect.redact(told));
 }
 
 function refusalOfMeaning(meaning: Meaning, answer: string, model: string | undefined): Refusal {
@@ -125,7 +130,7 @@ function refusalOfMeaning(meaning: Meaning, answer: string, model: string | unde
 
 /** Returns the refusal for an error that says nothing, or nothing that callers should read: a proxy's on the way, say. */
 function refusalOfStatus(answered: number | undefined, status: number, retryAfter: string | undefined): Refusal {
-  const told = toldStatus(status);
+  const told = callerStatus(status);
   if (answered === undefined) return upstreamFailed("it answered with an error");
   if (told >= 500 && told !== 503) return upstreamFailed(faultOfStatus(answered));
   const message = `The upstream of this model answered with status ${answered}.`;
@@ -143,7 +148,7 @@ const vendorsOwn: ReadonlyMap<number, number> = new Map([
 ]);
 
 /** Returns the status that the caller sees. */
-function toldStatus(status: number): number {
+function callerStatus(status: number): number {
   const own = vendorsOwn.get(status) ?? status;
   return (own >= 400 && own < 500) || own === 503 ? own : 502;
 }

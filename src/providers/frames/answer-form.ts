@@ -26,7 +26,7 @@ function beginningOf(bytes: Buffer): number {
 }
 
 /** Returns undefined while too little has come to tell. */
-export function formOf(bytes: Buffer): AnswerForm | undefined {
+export function sniffForm(bytes: Buffer): AnswerForm | undefined {
   const at = beginningOf(bytes);
   if (at === -1) return undefined;
   const first = bytes[at];
@@ -45,24 +45,24 @@ export function mediaTypeOf({ headers }: UpstreamReply): string {
 }
 
 /** A body of which the beginning has come. */
-export interface Begun {
+export interface SniffedReply {
   readonly form: AnswerForm;
   /** The same answer, of which nothing is lost. */
   readonly reply: UpstreamReply;
 }
 
 /** Waits for as much of the body as tells its form. It fails by a Refusal where the upstream does before. */
-export function begunOf(reply: UpstreamReply): Deferred<Begun> {
-  const begun = new Deferred<Begun>();
+export function sniffReply(reply: UpstreamReply): Deferred<SniffedReply> {
+  const begun = new Deferred<SniffedReply>();
   const told = (form: AnswerForm, body: Body) => {
     begun.resolve({ form, reply: new UpstreamReply(reply.status, reply.headers, body) });
   };
-  reply.read(new BegunBody(reply.source, told, (failure) => begun.reject(failure)));
+  reply.read(new SniffedBody(reply.source, told, (failure) => begun.reject(failure)));
   return begun;
 }
 
 /** Between a body and its reader, who comes when its beginning is known. */
-class BegunBody implements Body, Reader {
+class SniffedBody implements Body, Reader {
   readonly #source: Body;
   readonly #told: (form: AnswerForm, body: Body) => void;
   readonly #failed: (failure: unknown) => void;
@@ -84,7 +84,7 @@ class BegunBody implements Body, Reader {
   take(batch: readonly Buffer[]): Promise<void> | undefined {
     if (this.#reader) return this.#reader.take(batch);
     const bytes = Buffer.concat(batch);
-    let form = formOf(bytes);
+    let form = sniffForm(bytes);
     if (form === undefined) {
       // Space before an answer is none of it.
       this.#space += bytes.length;

@@ -4,20 +4,20 @@
  */
 import { stopPulling } from "../../runtime/push-stream.ts";
 import type { SseReader } from "../../wire/sse.ts";
-import type { Follower } from "../dialect.ts";
+import type { StreamTracker } from "../dialect.ts";
 import type { Body } from "../upstream/reply.ts";
 
-export interface Life {
+export interface SilenceWatch {
   /** Takes what a read has completed, and hands it back. */
-  seen<T>(frames: T): T;
+  note<T>(frames: T): T;
 }
 
 /** Tells a body since when nothing has come of an answer. Where something does each time, that costs no look at the clock. */
-export function createLife(reader: SseReader, source: Pick<Body, "lifeless"> | undefined): Life {
+export function createSilenceWatch(reader: SseReader, source: Pick<Body, "lifeless"> | undefined): SilenceWatch {
   let since = 0;
   return {
-    seen(frames) {
-      if (reader.saidData()) since = 0;
+    note(frames) {
+      if (reader.takeSawData()) since = 0;
       else {
         since ||= performance.now();
         source?.lifeless(since);
@@ -37,7 +37,7 @@ export interface Linger {
 }
 
 /** Leaves a body whose stream is complete and does not end, whatever it goes on to say. */
-export function createLinger(follower: Follower, source: Pick<Body, "leave"> | undefined): Linger {
+export function createLinger(follower: StreamTracker, source: Pick<Body, "leave"> | undefined): Linger {
   let timer: NodeJS.Timeout | undefined;
   /** When its time is over, by `performance.now()`. */
   let until: number | undefined;

@@ -14,11 +14,11 @@ import { type SseFrame, SseReader } from "../../wire/sse.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Attempt } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
-import { asFailure, faultOf, understood } from "../errors/fault.ts";
+import { asFailure, faultOf, readOrFail } from "../errors/fault.ts";
 import type { Body, UpstreamReply } from "../upstream/reply.ts";
-import { createLife, createLinger, type Life, type Linger } from "./lingering.ts";
-import { framesOfWhole, type WholeInstead, wholeInstead } from "./other-form.ts";
-import { type Followed, takeFrames, wireOf } from "./take-frames.ts";
+import { createLinger, createSilenceWatch, type Linger, type SilenceWatch } from "./lingering.ts";
+import { detectJsonBody, framesOfAnswer, type JsonBody } from "./other-form.ts";
+import { type TrackedStream, takeFrames, wireOf } from "./take-frames.ts";
 
 /** What is more than this is much, in bytes. Each piece that it came in counts for more than its bytes. */
 const little = 16_384;
@@ -37,64 +37,66 @@ export function readFrames<O extends DescMessage>(
   source?: Body,
 ): Frames<O> {
   // Nothing here keeps the attempt: a stream lasts longer than what is known of it is needed.
-  const follower = dialect.follow(attempt);
+  const follower = dialect.track(attempt);
   const { meter, operation } = attempt;
-  return pushStream((take) => new FrameReading(take, { desc, dialect, follower, meter, operation }, source).run(body));
+  return pushStream((take) =>
+    new FrameReading(take, { desc, dialect, tracker: follower, meter, operation }, source).run(body),
+  );
 }
 
 /** One reading of a stream. */
 class FrameReading<O extends DescMessage> {
   readonly #take: Take<readonly Wire<O>[]>;
-  readonly #of: Followed<O>;
+  readonly #of: TrackedStream<O>;
   readonly #reader = new SseReader();
-  readonly #life: Life;
+  readonly #life: SilenceWatch;
   readonly #linger: Linger;
   /** What comes instead of events. */
-  #whole: WholeInstead | undefined;
+  #whole: JsonBody | undefined;
   /** Whether it ended by what was read or by whoever takes it, and not by its upstream. */
   #isLeft = false;
   /** Whether it ended well by what was read. */
   #isOver = false;
 
-  constructor(take: Take<readonly Wire<O>[]>, of: Followed<O>, source?: Body) {
+  constructor(take: Take<readonly Wire<O>[]>, of: TrackedStream<O>, source?: Body) {
     this.#take = take;
     this.#of = of;
-    this.#life = createLife(this.#reader, source);
-    this.#linger = createLinger(of.follower, source);
+    this.#life = createSilenceWatch(this.#reader, source);
+    this.#linger = createLinger(of.tracker, source);
   }
 
   run(body: UpstreamReply["body"]): Promise<void> {
     const read = forEach(body, this.#takeChunks).then(() => this.#takeRest());
     return read.then(
-      () => (this.#whole?.isSo ? this.#endWhole(this.#whole.bytes()) : this.#end()),
+      () => (this.#whole?.isJson ? this.#endWhole(this.#whole.bytes()) : this.#end()),
       (error: unknown) => this.#ended(error),
     );
   }
 
   readonly #takeChunks: Take<readonly Buffer[]> = (chunks) => {
-    this.#whole ??= wholeInstead(chunks);
-    if (this.#whole?.isSo) return this.#whole.add(chunks);
+    this.#whole ??= detectJsonBody(chunks);
+    if (this.#whole?.isJson) return this.#whole.add(chunks);
     this.#linger.stop();
-    const taken = isMuch(chunks)
+    const taken = isLarge(chunks)
       ? inTurns(chunks, this.#readIn, this.#handOverAny)
       : this.#handOverAny(this.#readIn(chunks));
     return this.#linger.begin(taken);
   };
 
-  readonly #readIn = (chunks: readonly Buffer[]) => this.#life.seen(framesIn(chunks, this.#reader));
+  readonly #readIn = (chunks: readonly Buffer[]) => this.#life.note(framesIn(chunks, this.#reader));
 
   readonly #handOverAny = (frames: readonly SseFrame[]) =>
     frames.some(isLong) ? oneByOne(frames, this.#of.desc, this.#handOver) : this.#handOver(frames);
 
   readonly #handOver = (frames: readonly SseFrame[], read?: Wire<O>): Promise<void> | undefined => {
-    const { follower, meter, desc } = this.#of;
+    const { tracker, meter, desc } = this.#of;
     const batch: Wire<O>[] = [];
     const failure = takeFrames(frames, read, batch, this.#of);
-    const isOver = failure === stopPulling || (failure === undefined && follower.isOver());
+    const isOver = failure === stopPulling || (failure === undefined && tracker.isOver());
     if (isOver) {
       this.#isOver = true;
-      batch.push(...(follower.last?.(desc) ?? []));
-      meter.ended();
+      batch.push(...(tracker.closingFrames?.(desc) ?? []));
+      meter.reportEnd();
     }
     const taken = batch.length > 0 ? this.#tell(batch) : undefined;
     if (failure === undefined && !isOver) return taken;
@@ -104,14 +106,14 @@ class FrameReading<O extends DescMessage> {
   };
 
   #takeRest(): Promise<void> | undefined {
-    return this.#whole?.isSo ? undefined : this.#handOverAny(this.#reader.end());
+    return this.#whole?.isJson ? undefined : this.#handOverAny(this.#reader.end());
   }
 
   #end(): Promise<void> | undefined {
-    const { follower, meter, desc } = this.#of;
+    const { tracker: follower, meter, desc } = this.#of;
     if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
-    meter.ended();
-    const last = follower.last?.(desc) ?? [];
+    meter.reportEnd();
+    const last = follower.closingFrames?.(desc) ?? [];
     return last.length > 0 ? this.#take(last) : undefined;
   }
 
@@ -130,7 +132,7 @@ class FrameReading<O extends DescMessage> {
   };
 
   #endWhole(bytes: Buffer): Promise<void> {
-    return framesOfWhole(bytes, this.#of).then(this.#take);
+    return framesOfAnswer(bytes, this.#of).then(this.#take);
   }
 
   #ended(error: unknown): Promise<void> | undefined {
@@ -140,7 +142,7 @@ class FrameReading<O extends DescMessage> {
       throw error;
     }
     // What breaks behind a complete answer takes nothing from it.
-    const isBehind = this.#of.follower.isComplete() && faultOf(error) !== undefined;
+    const isBehind = this.#of.tracker.isComplete() && faultOf(error) !== undefined;
     if (isBehind || (error === stopPulling && this.#linger.isOver())) return this.#end();
     throw error;
   }
@@ -148,7 +150,7 @@ class FrameReading<O extends DescMessage> {
 
 type HandOver<O extends DescMessage> = (frames: readonly SseFrame[], read?: Wire<O>) => Promise<void> | undefined;
 
-function isMuch(chunks: readonly Buffer[]): boolean {
+function isLarge(chunks: readonly Buffer[]): boolean {
   let bytes = chunks.length * bytesOfPiece;
   for (const { length } of chunks) bytes += length;
   return bytes > little;
@@ -201,7 +203,7 @@ async function oneByOne<O extends DescMessage>(
   for (const frame of frames) {
     const read = isLong(frame) ? wireOf(frame, desc) : undefined;
     try {
-      await read?.prepared();
+      await read?.parseInTurns();
     } catch (error) {
       throw asFailure(error);
     }
@@ -211,7 +213,7 @@ async function oneByOne<O extends DescMessage>(
 
 /** Returns the frames that a read has completed. */
 function framesIn(chunks: readonly Buffer[], reader: SseReader): readonly SseFrame[] {
-  return understood(() =>
+  return readOrFail(() =>
     chunks.length === 1 ? reader.push(chunks[0] as Buffer) : chunks.flatMap((chunk) => reader.push(chunk)),
   );
 }

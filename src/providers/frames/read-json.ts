@@ -4,12 +4,12 @@ import type { Operation } from "../../call/operations.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Dialect } from "../dialect.ts";
 import { firstOfList } from "../errors/error-words.ts";
-import type { Place } from "../errors/errors-in-answers.ts";
-import { understood } from "../errors/fault.ts";
+import type { ErrorPlace } from "../errors/errors-in-answers.ts";
+import { readOrFail } from "../errors/fault.ts";
 
 /** Throws a Refusal where it is no answer, or says an error. Vectors need not be read: they say nothing of errors or usage. */
-export function readJson(answer: Wire, dialect: Dialect, operation: Operation, place: Place): JsonObject {
-  return understood(() => {
+export function readJson(answer: Wire, dialect: Dialect, operation: Operation, place: ErrorPlace): JsonObject {
+  return readOrFail(() => {
     const listed = firstOfList(answer.bytes());
     const inList = listed && dialect.errorIn(listed, Buffer.from(JSON.stringify(listed)), operation, "error");
     if (inList) throw inList;

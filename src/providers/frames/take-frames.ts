@@ -6,21 +6,21 @@ import { stopPulling } from "../../runtime/push-stream.ts";
 import type { SseFrame } from "../../wire/sse.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
-import type { Dialect, Follower } from "../dialect.ts";
+import type { Dialect, StreamTracker } from "../dialect.ts";
 import { asFailure } from "../errors/fault.ts";
 import { readJson } from "./read-json.ts";
 
 /** A stream, and who follows it. */
-export interface Followed<O extends DescMessage> {
+export interface TrackedStream<O extends DescMessage> {
   readonly desc: O;
   readonly dialect: Dialect;
-  readonly follower: Follower;
+  readonly tracker: StreamTracker;
   readonly meter: Meter;
   readonly operation: Operation;
 }
 
-export function wireOf<O extends DescMessage>({ data, whole }: SseFrame, desc: O): Wire<O> {
-  return whole ? Wire.ofFrame(desc, whole, data) : Wire.ofBytes(desc, data, true);
+export function wireOf<O extends DescMessage>({ data, raw }: SseFrame, desc: O): Wire<O> {
+  return raw ? Wire.ofFrame(desc, raw, data) : Wire.ofBytes(desc, data, true);
 }
 
 /**
@@ -31,17 +31,17 @@ export function takeFrames<O extends DescMessage>(
   frames: readonly SseFrame[],
   read: Wire<O> | undefined,
   batch: Wire<O>[],
-  of: Followed<O>,
+  of: TrackedStream<O>,
 ): Error | undefined {
-  const { follower } = of;
+  const { tracker } = of;
   try {
     for (const sent of frames) {
       if (takeFrame(sent, read, batch, of)) break;
     }
-    return follower.isOver() && !follower.isComplete() ? upstreamFailed("its answer is empty") : undefined;
+    return tracker.isOver() && !tracker.isComplete() ? upstreamFailed("its answer is empty") : undefined;
   } catch (error) {
     const failure = asFailure(error);
-    return follower.isComplete() && isUnreadable(failure) ? stopPulling : failure;
+    return tracker.isComplete() && isUnreadable(failure) ? stopPulling : failure;
   }
 }
 
@@ -50,15 +50,15 @@ function takeFrame<O extends DescMessage>(
   sent: SseFrame,
   read: Wire<O> | undefined,
   batch: Wire<O>[],
-  { desc, dialect, follower, operation }: Followed<O>,
+  { desc, dialect, tracker, operation }: TrackedStream<O>,
 ): boolean {
-  if (follower.isEnd(sent.data)) return true;
+  if (tracker.isEndMark(sent.data)) return true;
   const frame = read ?? wireOf(sent, desc);
   if (sent.event === "error") throw namedError(frame, dialect, operation);
-  const skimmed = read ? undefined : follower.skim?.(frame);
-  const seen = skimmed ?? follower.take(frame, readJson(frame, dialect, operation, "frame"));
+  const skimmed = read ? undefined : tracker.takeUnparsed?.(frame);
+  const seen = skimmed ?? tracker.take(frame, readJson(frame, dialect, operation, "frame"));
   if (seen) batch.push(seen);
-  return follower.isOver();
+  return tracker.isOver();
 }
 
 /** What an event of this name says is an error, whatever it is, or is no JSON. */

@@ -15,7 +15,7 @@ interface Progress {
 /** How much longer a stream is read that has finished, in milliseconds: with its usage, and for its usage. */
 const [afterUsageMs, forUsageMs] = [1_000, 5_000];
 
-export class ChoicesSeen {
+export class ChoiceTracker {
   readonly #operation: Operation;
   /** How many were asked for. */
   readonly #asked: number;
@@ -36,7 +36,7 @@ export class ChoicesSeen {
     if (this.#seen.size > 0) this.#head ??= chunk;
     if (isObject(chunk.usage)) {
       // The last of OpenAI's chunks tells the usage and nothing else.
-      this.#isOver ||= choices.length === 0 && this.haveFinished && this.#seen.size >= this.#asked;
+      this.#isOver ||= choices.length === 0 && this.allFinished && this.#seen.size >= this.#asked;
       this.#hasUsage = true;
     }
   }
@@ -63,7 +63,7 @@ export class ChoicesSeen {
   }
 
   /** Whether every choice has said why it ended. */
-  get haveFinished(): boolean {
+  get allFinished(): boolean {
     return this.#seen.size > 0 && this.#unfinished === 0;
   }
 
@@ -73,13 +73,13 @@ export class ChoicesSeen {
   }
 
   /** Whether nothing that matters can come any more. */
-  get areOver(): boolean {
+  get isOver(): boolean {
     return this.#isOver;
   }
 
   /** For how long, at most, the end is waited for that need not come any more; undefined while it must. */
   get lingerMs(): number | undefined {
-    if (!this.haveFinished) return undefined;
+    if (!this.allFinished) return undefined;
     return this.#hasUsage && this.#seen.size >= this.#asked ? afterUsageMs : forUsageMs;
   }
 

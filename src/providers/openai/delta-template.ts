@@ -4,11 +4,11 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type Around, aroundText, type PlainText } from "../../wire/scan/delta-template.ts";
-import { frameAround } from "../../wire/sse.ts";
+import { type DeltaTemplate, findTemplate, type PlainText } from "../../wire/scan/delta-template.ts";
+import { frameFromTemplate } from "../../wire/sse.ts";
 
 /** What a chunk says that is like one learnt from. */
-export interface AlikeChunk {
+export interface TemplateChunk {
   readonly text: string;
   /** The same as it stands in what the caller sees. */
   readonly plainText: PlainText;
@@ -16,19 +16,19 @@ export interface AlikeChunk {
   readonly frame: Buffer | undefined;
 }
 
-export interface AlikeReader {
+export interface TemplateReader {
   /** Learns from a chunk, if all that it says is a text, and from what its caller sees of it. */
   learn(json: JsonObject, chunk: Buffer, seen: Buffer): void;
   /** Returns undefined for a chunk that is not like the one learnt from. */
-  read(chunk: Buffer): AlikeChunk | undefined;
+  read(chunk: Buffer): TemplateChunk | undefined;
 }
 
 /** How often it learns without finding a chunk that is alike: some vendors put something new into each. */
 const mostTries = 8;
 
-export function createAlikeReader(): AlikeReader {
-  let whole: Around | undefined;
-  let told: Around | undefined;
+export function createTemplateReader(): TemplateReader {
+  let whole: DeltaTemplate | undefined;
+  let told: DeltaTemplate | undefined;
   let tries = 0;
   return {
     learn(json, chunk, seen) {
@@ -49,8 +49,8 @@ export function createAlikeReader(): AlikeReader {
       const bytes = chunk.subarray(from, to);
       if (!isPlain(bytes)) return undefined;
       tries = 0;
-      const frame = told === whole ? undefined : frameAround(told.before, bytes, told.after);
-      return { text: bytes.toString(), plainText: { around: whole, bytes }, frame };
+      const frame = told === whole ? undefined : frameFromTemplate(told.before, bytes, told.after);
+      return { text: bytes.toString(), plainText: { template: whole, bytes }, frame };
     },
   };
 }
@@ -71,8 +71,8 @@ function onlyText({ choices, usage }: JsonObject): Member | undefined {
 }
 
 /** Returns what stands around the text, and around nothing that is only written like it: another text is tried in its place. */
-function aroundMember([key, text]: Member, json: Buffer): Around | undefined {
-  const found = aroundText(key, text, json);
+function aroundMember([key, text]: Member, json: Buffer): DeltaTemplate | undefined {
+  const found = findTemplate(key, text, json);
   if (!found) return undefined;
   const other = Buffer.from(text === "a" ? "b" : "a");
   try {
@@ -84,7 +84,7 @@ function aroundMember([key, text]: Member, json: Buffer): Around | undefined {
 }
 
 /** What stands before a text is mostly told as it came: one copy does for both. */
-function sharing(told: Around | undefined, whole: Around): Around | undefined {
+function sharing(told: DeltaTemplate | undefined, whole: DeltaTemplate): DeltaTemplate | undefined {
   return told && whole.before.equals(told.before) ? { before: whole.before, after: told.after } : told;
 }
 

@@ -11,8 +11,8 @@ import type { Body } from "../../http1/write.ts";
 import { isObject, longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
-import type { Dialect, Follower } from "../dialect.ts";
-import { createHide, type Hide } from "../errors/hidden-words.ts";
+import type { Dialect, StreamTracker } from "../dialect.ts";
+import { createRedact, type Redact } from "../errors/hidden-words.ts";
 import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
 import { isDone } from "../frames/done.ts";
 import { fittingOf } from "../profile/fit.ts";
@@ -20,11 +20,11 @@ import { createProfile, type Profile } from "../profile/profile.ts";
 import { checkOver, commonFields, lowerCased, secretsOf, speakOver } from "../upstream/speak.ts";
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
-import { ChatCounts } from "../usage/chat-counts.ts";
-import { ChoicesSeen } from "./choices.ts";
-import { createAlikeReader } from "./delta-template.ts";
+import { ChatUsageReader } from "../usage/chat-counts.ts";
+import { ChoiceTracker } from "./choices.ts";
+import { createTemplateReader } from "./delta-template.ts";
 import { openAiFaults } from "./faults.ts";
-import { createChunkFolder } from "./fold.ts";
+import { createChunkAccumulator } from "./fold.ts";
 import { chunksOfAnswer } from "./frames.ts";
 import { responsesDialect } from "./responses.ts";
 import { speakSpeech } from "./speech.ts";
@@ -48,7 +48,7 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
   const { baseUrl, apiKey, timeouts, query, profile = createProfile({}) } = options;
   const upstream = createUpstream(baseUrl, timeouts, query);
   const credential = { ...lowerCased(options.headers), ...credentialOf(apiKey, options.credential) };
-  const hide = createHide(baseUrl, secretsOf(apiKey, options.headers, query));
+  const hide = createRedact(baseUrl, secretsOf(apiKey, options.headers, query));
   const dialect = openAiDialect(credential, hide, (model) => profile.of(model).stated.include_usage !== false);
   const errors = openAiErrors(hide);
   const responding = responsesDialect(dialect, (json, bytes) => refusalOfErrorIn(json, bytes, errors));
@@ -67,7 +67,7 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
   return {
     kind: "openai",
     speaks: Object.fromEntries(speaks) as Provider["speaks"],
-    fitting: (model, reasons) => fittingOf(profile.of(model), reasons),
+    fitter: (model, reasons) => fittingOf(profile.of(model), reasons),
     check: checkOver(upstream, credential),
     close: () => upstream.close(),
   };
@@ -75,7 +75,7 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
 
 function openAiDialect(
   credential: Record<string, string>,
-  hide: Hide,
+  hide: Redact,
   tellsUsage: (model: string) => boolean,
 ): Dialect {
   const errors = openAiErrors(hide);
@@ -88,9 +88,9 @@ function openAiDialect(
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn: openAiFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
     measure: meterAnswer,
-    follow: followChunks,
+    track: trackChunks,
     framesOf: chunksOfAnswer,
-    folder: createChunkFolder,
+    accumulator: createChunkAccumulator,
   };
 }
 
@@ -116,13 +116,13 @@ function wantsUsage({ stream_options }: JsonObject): boolean {
  * A stream ends with `[DONE]`. Some upstreams never say it, and then it may end once every choice has finished; some say nothing
  * but that, and then the choices are finished here.
  */
-function followChunks({ request, form, operation, meter }: Attempt): Follower {
+function trackChunks({ request, form, operation, meter }: Attempt): StreamTracker {
   const asked = request.outline();
   const seesUsage = form === "whole" || wantsUsage(asked);
   let done = false;
-  const seen = new ChoicesSeen(operation, asked);
-  const counts = new ChatCounts();
-  const reader = createAlikeReader();
+  const seen = new ChoiceTracker(operation, asked);
+  const counts = new ChatUsageReader();
+  const reader = createTemplateReader();
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
     // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
     if (seesUsage || !("usage" in json)) return frame;
@@ -130,32 +130,32 @@ function followChunks({ request, form, operation, meter }: Attempt): Follower {
     return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
   };
   return {
-    isEnd(data) {
+    isEndMark(data) {
       done = isDone(data);
       return done;
     },
-    isOver: () => done || seen.areOver,
-    skim(frame) {
+    isOver: () => done || seen.isOver,
+    takeUnparsed(frame) {
       const said = reader.read(frame.bytes());
       if (!said) return undefined;
-      if (said.text !== "") meter.wrote(said.text);
+      if (said.text !== "") meter.countText(said.text);
       const told = said.frame ? Wire.ofFrame(frame.desc, said.frame) : frame;
-      return told.differingIn(said.plainText);
+      return told.withPlainText(said.plainText);
     },
     take(frame, json) {
       const choices = json.choices ?? [];
       if (!Array.isArray(choices)) throw new TypeError("`choices` is no list");
       for (const choice of choices) if (isObject(choice)) meterChoice(choice, meter);
       seen.take(json, choices);
-      if (counts.take(json)) meter.told(counts.told);
+      if (counts.take(json)) meter.reportUsage(counts.reported);
       const told = see(frame, json);
       // A long one is hardly like another.
       if (told && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), told.bytes());
       return told;
     },
-    isComplete: () => (done ? seen.hasAnswer : seen.haveFinished),
+    isComplete: () => (done ? seen.hasAnswer : seen.allFinished),
     lingerMs: () => seen.lingerMs,
-    last(desc) {
+    closingFrames(desc) {
       const chunk = seen.lastChunk();
       return chunk ? [Wire.ofJson(desc, chunk, true)] : [];
     },

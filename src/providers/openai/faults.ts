@@ -6,14 +6,14 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
-import { isFailedEnd, namesError, type Place, saysAnything } from "../errors/errors-in-answers.ts";
+import { type ErrorPlace, isFailedEnd, namesError, saysAnything } from "../errors/errors-in-answers.ts";
 
 /** Makes the refusal of an error in whatever shape. */
 type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
 
 /** Returns what finds the refusal for what is no answer, or no piece of one. */
 export function openAiFaults(refusalOf: RefusalOf) {
-  return (json: JsonObject, bytes: Buffer, operation: Operation, place: Place): Refusal | undefined => {
+  return (json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined => {
     if (namesError(json)) return refusalOfError(json, bytes, refusalOf);
     if (!isPart(json, operation, place)) {
       if (saysAnything(json)) return refusalOf(json, bytes);
@@ -25,7 +25,7 @@ export function openAiFaults(refusalOf: RefusalOf) {
 }
 
 /** Whether it is an answer, or a piece of one. What some servers send between pieces is none, and no error either. */
-function isPart({ choices, usage, data }: JsonObject, operation: Operation, place: Place): boolean {
+function isPart({ choices, usage, data }: JsonObject, operation: Operation, place: ErrorPlace): boolean {
   if (place === "error") return false;
   if (place === "frame") return (choices ?? usage ?? null) !== null;
   if (operation === "embeddings") return Array.isArray(data);

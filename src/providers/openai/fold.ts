@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject } from "../../wire/json.ts";
-import type { Folder } from "../dialect.ts";
+import type { Accumulator } from "../dialect.ts";
 
 /** Members by their names, which others choose. Lists among them are our own, and grow in place. */
 type Members = Map<string, JsonValue | Members>;
@@ -19,8 +19,8 @@ const texts: ReadonlySet<string> = new Set([
 /** What is told in parts. */
 const parts: ReadonlySet<string> = new Set(["function", "custom", "function_call", "audio", "logprobs"]);
 
-export function createChunkFolder(operation: Operation): Folder | undefined {
-  return operation === "chat" || operation === "completions" ? new ChunkFolder(operation) : undefined;
+export function createChunkAccumulator(operation: Operation): Accumulator | undefined {
+  return operation === "chat" || operation === "completions" ? new ChunkAccumulator(operation) : undefined;
 }
 
 interface Choice {
@@ -30,7 +30,7 @@ interface Choice {
   readonly more: Members;
 }
 
-class ChunkFolder implements Folder {
+class ChunkAccumulator implements Accumulator {
   readonly #isText: boolean;
   readonly #head: Members = new Map();
   readonly #choices = new Map<JsonValue, Choice>();
@@ -55,7 +55,7 @@ class ChunkFolder implements Folder {
     if (Array.isArray(calls)) for (const call of calls) if (isObject(call)) choice.calls.add(call);
   }
 
-  whole(): JsonObject {
+  answer(): JsonObject {
     const inOrder = [...this.#choices].sort(([a], [b]) => Number(a) - Number(b));
     const choices = inOrder.map(([index, choice]) => ({ index, ...this.#wholeOf(choice) }));
     return { ...asObject(this.#head), object: this.#isText ? "text_completion" : "chat.completion", choices };

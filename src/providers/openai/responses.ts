@@ -8,8 +8,8 @@ import type { Body } from "../../http1/write.ts";
 import type { Attempt } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
 import { responsesFaults } from "../responses/faults.ts";
-import { ResponseFolder } from "../responses/fold.ts";
-import { followResponse } from "../responses/follower.ts";
+import { ResponseAccumulator } from "../responses/fold.ts";
+import { trackResponse } from "../responses/follower.ts";
 import { eventsOfResponse } from "../responses/frames.ts";
 import { isOfUnknownPath } from "../responses/unserved.ts";
 import { meterResponse } from "../responses/usage.ts";
@@ -25,9 +25,9 @@ export function responsesDialect(
     refusal: (error) => (isOfUnknownPath(error) ? operationUnserved("responses") : refusal(error)),
     errorIn: responsesFaults(refusalOf),
     measure: meterResponse,
-    follow: ({ meter }) => followResponse(meter),
+    track: ({ meter }) => trackResponse(meter),
     framesOf: eventsOfResponse,
-    folder: () => new ResponseFolder(),
+    accumulator: () => new ResponseAccumulator(),
   };
 }
 

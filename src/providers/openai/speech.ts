@@ -14,7 +14,7 @@ import type { Attempt } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
 import { ask, askWhole } from "../upstream/ask.ts";
 import type { UpstreamReply } from "../upstream/reply.ts";
-import { commonFields, passedOn } from "../upstream/speak.ts";
+import { commonFields, forwardedHeaders } from "../upstream/speak.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 
 const unknownType = "application/octet-stream";
@@ -28,13 +28,13 @@ export function speakSpeech(upstream: Upstream, dialect: Dialect, credential: Re
     const asking = { upstream, dialect: spoken, path, attempt };
     return attempt.form === "whole"
       ? askWhole(asking, maxAudioBytes, wholeAudio)
-      : ask(asking, (reply) => ({ kind: "stream", frames: chunksOf(reply, attempt), ...passedOn(reply) }));
+      : ask(asking, (reply) => ({ kind: "stream", frames: chunksOf(reply, attempt), ...forwardedHeaders(reply) }));
   };
 }
 
 function wholeAudio(audio: Buffer, reply: UpstreamReply): Answer<typeof SpeechSchema> {
   const body = Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType: typeOf(reply) ?? unknownType, audio }));
-  return { kind: "whole", body, ...passedOn(reply) };
+  return { kind: "whole", body, ...forwardedHeaders(reply) };
 }
 
 function requestBody({ request, model }: Attempt): Buffer {
@@ -56,7 +56,7 @@ async function* chunksOf(
     yield [chunk(first ? { contentType, audio } : { audio })];
     first = false;
   }
-  meter.ended();
+  meter.reportEnd();
   // The upstream does not count: every code point of the input stands for a token.
   const inputTokens = [...(request.message().input ?? "")].length;
   yield [chunk({ usage: { inputTokens, outputTokens: 0, totalTokens: inputTokens } })];

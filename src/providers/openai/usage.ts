@@ -7,24 +7,24 @@
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Meter } from "../contract.ts";
-import { ChatCounts } from "../usage/chat-counts.ts";
+import { ChatUsageReader } from "../usage/chat-counts.ts";
 
 /** Tells of a whole answer. What was written counts only where the output is not told. */
 export function meterAnswer(answer: JsonObject, meter: Meter): void {
   const { choices } = answer;
-  const counts = new ChatCounts();
-  if (counts.take(answer)) meter.told(counts.told);
+  const counts = new ChatUsageReader();
+  if (counts.take(answer)) meter.reportUsage(counts.reported);
   if (!Array.isArray(choices)) return;
   for (const choice of choices as Choice[]) {
-    if (counts.told.output === undefined) writeChoice(choice, meter);
-    if (hasGivenUp(choice?.finish_reason)) meter.gaveUp();
+    if (counts.reported.output === undefined) writeChoice(choice, meter);
+    if (hasGivenUp(choice?.finish_reason)) meter.reportGivenUp();
   }
 }
 
 /** Tells of a choice in a chunk. */
 export function meterChoice(choice: JsonObject, meter: Meter): void {
   writeChoice(choice, meter);
-  if (hasGivenUp(choice.finish_reason)) meter.gaveUp();
+  if (hasGivenUp(choice.finish_reason)) meter.reportGivenUp();
 }
 
 /** The words of servers like OpenAI's for an end by an error or a filter. */
@@ -66,10 +66,10 @@ function writeChoice(choice: Choice | null | undefined, meter: Meter): void {
   if (Array.isArray(said.tool_calls)) for (const call of said.tool_calls) writeCall(call, meter);
   if (said.audio) {
     writeText(said.audio.transcript, meter);
-    if (said.audio.data) meter.wrote("");
+    if (said.audio.data) meter.countText("");
   }
   // Vendors' own: pictures, and thoughts that are encrypted.
-  if (hasAny(said.images) || hasAny(said.reasoning_details)) meter.wrote("");
+  if (hasAny(said.images) || hasAny(said.reasoning_details)) meter.countText("");
   if (said.function_call) writeNamed(said.function_call, meter);
 }
 
@@ -87,7 +87,7 @@ function writeNamed(called: unknown, meter: Meter): void {
 /** A text; Mistral's models say it in parts, thoughts with parts of their own. */
 function writeText(value: unknown, meter: Meter): void {
   if (typeof value === "string") {
-    if (value !== "") meter.wrote(value);
+    if (value !== "") meter.countText(value);
   } else if (Array.isArray(value)) {
     for (const part of value) writeText(part?.text ?? part?.thinking, meter);
   }

@@ -1,7 +1,7 @@
 /** How much a model is to think, in the words that its server takes. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { efforts } from "../../config/schema-profile.ts";
-import type { Facts } from "./profile.ts";
+import type { Capabilities } from "./profile.ts";
 
 export type Effort = (typeof efforts)[number];
 
@@ -15,7 +15,7 @@ export interface FittedEffort {
 const key = "reasoning_effort";
 
 /** Fits the effort that a chat request asks for. One that the server does not take becomes the nearest that it does, or is left out. */
-export function fitEffort(json: JsonObject, facts: Facts): FittedEffort {
+export function fitEffort(json: JsonObject, facts: Capabilities): FittedEffort {
   const asked = json[key] ?? undefined;
   const { efforts: taken, effort_key: place = key, effort_default: byDefault } = facts;
   const unasked = byDefault === undefined ? (taken?.length ?? 0) > 0 : byDefault !== "none";
@@ -28,7 +28,11 @@ export function fitEffort(json: JsonObject, facts: Facts): FittedEffort {
   return { changes: { [key]: undefined, ...placed(json, place, fitted) }, dropped: [], reasons };
 }
 
-function takenFor(asked: JsonValue, taken: readonly Effort[], { efforts_instead: instead }: Facts): Effort | undefined {
+function takenFor(
+  asked: JsonValue,
+  taken: readonly Effort[],
+  { efforts_instead: instead }: Capabilities,
+): Effort | undefined {
   const word = efforts.find((effort) => effort === asked);
   if (word === undefined) return undefined;
   // A rule for some models may take fewer than the one that names what stands for the others.

@@ -2,15 +2,15 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
-import type { Fitted } from "../contract.ts";
+import type { FittedRequest } from "../contract.ts";
 import { fitEffort } from "./effort.ts";
-import { instructionsChanged } from "./input-instructions.ts";
-import type { Facts } from "./profile.ts";
+import { placeInputInstructions } from "./input-instructions.ts";
+import type { Capabilities } from "./profile.ts";
 import { isDefault, refusedIn } from "./refused.ts";
 
 type Changes = Readonly<Record<string, JsonValue | undefined>>;
 
-export function fitResponse<W extends Wire>(request: W, facts: Facts): Fitted<W> {
+export function fitResponse<W extends Wire>(request: W, facts: Capabilities): FittedRequest<W> {
   const fitted = fitJson(request.outline(), facts);
   const values = Object.values(fitted.changes);
   if (values.length === 0) return { request, dropped: fitted.dropped };
@@ -21,7 +21,7 @@ export function fitResponse<W extends Wire>(request: W, facts: Facts): Fitted<W>
   return { request: request.rebuiltWith(changes) as W, dropped };
 }
 
-function fitJson(json: JsonObject, facts: Facts) {
+function fitJson(json: JsonObject, facts: Capabilities) {
   const reasoning = fitReasoning(json, facts);
   const refused = refusedIn(json, facts.refuses_responses, facts, reasoning.reasons);
   const included = fitInclude(json, facts, reasoning.reasons);
@@ -30,7 +30,7 @@ function fitJson(json: JsonObject, facts: Facts) {
     ...reasoning.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...included.changes,
-    ...instructionsChanged(json, facts),
+    ...placeInputInstructions(json, facts),
   };
   const named = refused.filter((key) => !isDefault(key, json[key]) && !isForKeeping(key));
   return { changes, dropped: [...reasoning.dropped, ...named, ...included.dropped] };
@@ -44,7 +44,7 @@ function isForKeeping(key: string): boolean {
 const logprobs = "message.output_text.logprobs";
 
 /** A model that tells no log probabilities while it reasons refuses to be asked for them here, too. */
-function fitInclude({ include }: JsonObject, { refuses_reasoning: refused = [] }: Facts, reasons: boolean) {
+function fitInclude({ include }: JsonObject, { refuses_reasoning: refused = [] }: Capabilities, reasons: boolean) {
   const isRefused = reasons && refused.includes("logprobs");
   if (!isRefused || !Array.isArray(include) || !include.includes(logprobs)) return { changes: {}, dropped: [] };
   const others = include.filter((word) => word !== logprobs);
@@ -52,12 +52,12 @@ function fitInclude({ include }: JsonObject, { refuses_reasoning: refused = [] }
   return { changes, dropped: [`include[${logprobs}]`] };
 }
 
-function boundIn({ max_output_tokens: asked }: JsonObject, { least_output: least = 1 }: Facts): Changes {
+function boundIn({ max_output_tokens: asked }: JsonObject, { least_output: least = 1 }: Capabilities): Changes {
   return typeof asked === "number" && asked < least ? { max_output_tokens: least } : {};
 }
 
 /** A server that refuses to hear of an effort refuses the whole of `reasoning`. */
-function fitReasoning({ reasoning }: JsonObject, facts: Facts) {
+function fitReasoning({ reasoning }: JsonObject, facts: Capabilities) {
   const asked = isObject(reasoning) ? reasoning : {};
   const { effort = null } = asked;
   const said: JsonObject = effort === null ? {} : { reasoning_effort: effort };

@@ -6,21 +6,21 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { efforts } from "../../config/schema-profile.ts";
 import type { Changes } from "../../wire/splice.ts";
 import type { Wire } from "../../wire/wire.ts";
-import type { Fitted, Fitting } from "../contract.ts";
+import type { FittedRequest, RequestFitter } from "../contract.ts";
 import { fitEffort } from "./effort.ts";
 import { fitResponse } from "./fit-response.ts";
 import { fitMessages } from "./messages.ts";
-import type { Facts, ModelProfile } from "./profile.ts";
+import type { Capabilities, ModelProfile } from "./profile.ts";
 import { isDefault, refusedIn } from "./refused.ts";
 
 /**
  * `reasons` says whether the model reasons: a server of which nobody has said which efforts it takes is asked for one by
  * a model that does.
  */
-export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): Fitting {
+export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): RequestFitter {
   const { stated } = profile;
   const careful =
-    stated.efforts === undefined && reasons ? { ...profile.careful, efforts: [...efforts] } : profile.careful;
+    stated.efforts === undefined && reasons ? { ...profile.conservative, efforts: [...efforts] } : profile.conservative;
   const isUnknown = Object.keys(stated).length === 0;
   return {
     outputBound: careful.output_bound,
@@ -42,11 +42,11 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
 }
 
 /** Whether a model reasons of which its server says so much. */
-function mayReason({ efforts: taken, effort_default: byDefault }: Facts): boolean {
+function mayReason({ efforts: taken, effort_default: byDefault }: Capabilities): boolean {
   return (taken ?? []).some((effort) => effort !== "none") || (byDefault ?? "none") !== "none";
 }
 
-function fitChat<W extends Wire>(request: W, facts: Facts, isOwn: boolean): Fitted<W> {
+function fitChat<W extends Wire>(request: W, facts: Capabilities, isOwn: boolean): FittedRequest<W> {
   const fitted = fitJson(request.outline(), facts, isOwn);
   const values = Object.values(fitted.changes);
   if (values.length === 0) return { request, dropped: fitted.dropped };
@@ -62,7 +62,7 @@ interface FittedJson {
   readonly dropped: readonly string[];
 }
 
-function fitJson(json: JsonObject, facts: Facts, isOwn: boolean): FittedJson {
+function fitJson(json: JsonObject, facts: Capabilities, isOwn: boolean): FittedJson {
   const effort = fitEffort(json, facts);
   const messages = fitMessages(json.messages, facts);
   const refused = refusedIn(json, facts.refuses, facts, effort.reasons);
@@ -88,7 +88,7 @@ function fitJson(json: JsonObject, facts: Facts, isOwn: boolean): FittedJson {
 /** The two names of the bound of the output. Where both are there, the larger counts, as it does for the price. */
 const bounds = ["max_tokens", "max_completion_tokens"] as const;
 
-function boundIn(json: JsonObject, { output_bound: name, least_output: least = 1 }: Facts) {
+function boundIn(json: JsonObject, { output_bound: name, least_output: least = 1 }: Capabilities) {
   const present = bounds.filter((bound) => typeof json[bound] === "number");
   if (name === undefined || present.length === 0) return {};
   const asked = Math.max(...present.map((bound) => json[bound] as number));
@@ -99,7 +99,7 @@ function boundIn(json: JsonObject, { output_bound: name, least_output: least = 1
 }
 
 /** A server that knows no schema is asked for any JSON at least. */
-function fitFormat(json: JsonObject, { response_formats: taken }: Facts) {
+function fitFormat(json: JsonObject, { response_formats: taken }: Capabilities) {
   const { response_format: asked } = json;
   const type = typeof asked === "object" && asked !== null && !Array.isArray(asked) ? asked.type : undefined;
   const isTaken = type === undefined || type === "text" || taken === undefined || taken.some((one) => one === type);

@@ -4,12 +4,12 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
-import type { Facts } from "./profile.ts";
+import type { Capabilities } from "./profile.ts";
 
 /** Returns what of the request changes: nothing where the server takes it as it is, or nobody says what it takes. */
-export function instructionsChanged(
+export function placeInputInstructions(
   json: JsonObject,
-  { developer, system }: Facts,
+  { developer, system }: Capabilities,
 ): Readonly<Record<string, JsonValue>> {
   const { input: items, instructions = null } = json;
   if (!Array.isArray(items) || (developer !== "system" && system !== "first")) return {};

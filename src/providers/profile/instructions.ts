@@ -5,12 +5,12 @@
  * What stood around an instruction is a turn of one: templates that want instructions first want turns to alternate, too.
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
-import type { Facts } from "./profile.ts";
+import type { Capabilities } from "./profile.ts";
 
 /** Returns the messages as they are where nobody says what the server takes. */
-export function withInstructions(
+export function placeInstructions(
   messages: readonly JsonObject[],
-  { developer, system }: Pick<Facts, "developer" | "system">,
+  { developer, system }: Pick<Capabilities, "developer" | "system">,
 ): readonly JsonObject[] {
   const known = developer === "system" ? messages.map(asSystem) : messages;
   return system === "first" && known.some(isLate) ? folded(known) : known;

@@ -1,22 +1,22 @@
 /** Has the messages of a chat request stand as a server's template wants them. Nothing of their texts is lost. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { withInstructions } from "./instructions.ts";
-import type { Facts } from "./profile.ts";
+import { placeInstructions } from "./instructions.ts";
+import type { Capabilities } from "./profile.ts";
 
 /** Returns the messages, and the paths of what is left out of them; undefined where they can stay as they are. */
 export function fitMessages(
   messages: JsonValue | undefined,
-  facts: Facts,
+  facts: Capabilities,
 ): { readonly messages: readonly JsonObject[]; readonly dropped: readonly string[] } | undefined {
   if (!Array.isArray(messages)) return undefined;
   const dropped: string[] = [];
   const fitted = messages.map((message, i) => fitMessage(message as JsonObject, facts, `messages[${i}]`, dropped));
-  const folded = withInstructions(fitted, facts);
+  const folded = placeInstructions(fitted, facts);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);
   return isChanged ? { messages: folded, dropped } : undefined;
 }
 
-function fitMessage(message: JsonObject, facts: Facts, path: string, dropped: string[]): JsonObject {
+function fitMessage(message: JsonObject, facts: Capabilities, path: string, dropped: string[]): JsonObject {
   const changes: Record<string, JsonValue | undefined> = {};
   const role = message.role === "developer" ? "system" : message.role;
   if (facts.plain_text?.some((plain) => plain === role)) {
@@ -36,7 +36,7 @@ function fitMessage(message: JsonObject, facts: Facts, path: string, dropped: st
 /** Some call what a model has thought by another name, and some refuse to hear of it. */
 function fitThoughts(
   message: JsonObject,
-  { thoughts }: Facts,
+  { thoughts }: Capabilities,
   path: string,
   changes: Record<string, JsonValue | undefined>,
   dropped: string[],

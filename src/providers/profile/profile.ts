@@ -7,15 +7,15 @@
 import type { ProfileConfig, ProfileRule } from "../../config/schema-profile.ts";
 
 /** Of one model, all that is to be known of what its server takes. */
-export type Facts = Omit<ProfileRule, "match">;
+export type Capabilities = Omit<ProfileRule, "match">;
 /** None of them left out. */
-export type AllFacts = { readonly [fact in keyof Facts]-?: NonNullable<Facts[fact]> };
+export type AllCapabilities = { readonly [fact in keyof Capabilities]-?: NonNullable<Capabilities[fact]> };
 
 export interface ModelProfile {
   /** What the profile states. */
-  readonly stated: Facts;
+  readonly stated: Capabilities;
   /** The same, with what is careful in the place of what is not stated. */
-  readonly careful: AllFacts;
+  readonly conservative: AllCapabilities;
 }
 
 export type ProfiledOperation = keyof NonNullable<ProfileConfig["operations"]>;
@@ -41,7 +41,7 @@ const ofOpenAiOnly = [
   "web_search_options",
 ];
 
-const careful: AllFacts = {
+const careful: AllCapabilities = {
   output_bound: "max_tokens",
   least_output: 1,
   developer: "system",
@@ -69,9 +69,9 @@ export function createProfile(config: ProfileConfig): Profile {
   const known = new Map<string, ModelProfile>();
   const read = (model: string): ModelProfile => {
     const matching = rules.filter(({ matches }) => matches(model)).map(({ facts }) => facts);
-    const stated: Facts = [base, ...matching].reduce(over, {});
+    const stated: Capabilities = [base, ...matching].reduce(over, {});
     // No fact that is stated is undefined.
-    return { stated, careful: { ...careful, ...stated } as AllFacts };
+    return { stated, conservative: { ...careful, ...stated } as AllCapabilities };
   };
   return {
     pathOf: (operation) => operations[operation],
@@ -84,7 +84,7 @@ export function createProfile(config: ProfileConfig): Profile {
 }
 
 /** What is refused adds up; of all else the later word holds. */
-function over(facts: Facts, further: Facts): Facts {
+function over(facts: Capabilities, further: Capabilities): Capabilities {
   const joined = { ...facts, ...further };
   for (const key of ["refuses", "refuses_reasoning", "refuses_responses"] as const) {
     if (facts[key] && further[key]) joined[key] = [...facts[key], ...further[key]];

@@ -1,12 +1,12 @@
 /** The keys of a request that its server refuses. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Facts } from "./profile.ts";
+import type { Capabilities } from "./profile.ts";
 
 /** Returns those that the request has, of the keys refused always and of those refused while the model reasons. */
 export function refusedIn(
   json: JsonObject,
   always: readonly string[] = [],
-  { refuses_reasoning = [] }: Facts,
+  { refuses_reasoning = [] }: Capabilities,
   reasons: boolean,
 ): string[] {
   const refused = new Set(reasons ? [...always, ...refuses_reasoning] : always);

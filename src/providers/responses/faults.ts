@@ -5,7 +5,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { operationUnserved, type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
-import { namesError, type Place, saysAnything } from "../errors/errors-in-answers.ts";
+import { type ErrorPlace, namesError, saysAnything } from "../errors/errors-in-answers.ts";
 import { isOfChat } from "./unserved.ts";
 
 /** Makes the refusal of an error in whatever shape. */
@@ -13,7 +13,7 @@ type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
 
 /** Returns what finds the refusal for what is no response, or no event of one. */
 export function responsesFaults(refusalOf: RefusalOf) {
-  return (json: JsonObject, bytes: Buffer, _: unknown, place: Place): Refusal | undefined => {
+  return (json: JsonObject, bytes: Buffer, _: unknown, place: ErrorPlace): Refusal | undefined => {
     if (place === "frame" && json.type === "response.failed") return ofFailed(json.response, refusalOf);
     if (place === "frame" && json.type === "response.cancelled") return cancelled();
     if (place === "frame" && isObject(json.response)) {

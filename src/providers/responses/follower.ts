@@ -7,18 +7,18 @@ import { upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
-import type { Follower } from "../dialect.ts";
+import type { StreamTracker } from "../dialect.ts";
 import { isDone } from "../frames/done.ts";
 import { ResponseItems } from "./items.ts";
 import { ResponseMetering } from "./usage.ts";
 
-export function followResponse(meter: Meter): Follower {
+export function trackResponse(meter: Meter): StreamTracker {
   const metering = new ResponseMetering(meter);
   const items = new ResponseItems();
   let isDoneSaid = false;
   let end: JsonObject | undefined;
   return {
-    isEnd(data) {
+    isEndMark(data) {
       isDoneSaid = isDone(data);
       return isDoneSaid;
     },

@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { closed, GrowingText, isHollow, type OpenItem, opened } from "./open-item.ts";
+import { closeItem, isEmptyItem, type OpenItem, openItem, TextBuilder } from "./open-item.ts";
 
 /** The most that is kept of what is told, in bytes. */
 const mostKept = 64 * 1024 * 1024;
@@ -38,23 +38,23 @@ export class ResponseItems {
 
   /** Returns the output with what was told of items that are there, and say nothing. */
   #filled(output: readonly JsonValue[], status: string): readonly JsonValue[] {
-    if (!output.some(isHollow)) return output;
+    if (!output.some(isEmptyItem)) return output;
     const told = new Map<JsonValue | undefined, JsonObject>();
-    for (const open of this.#open.values()) told.set(open.item.id, closed(open, status) ?? open.item);
+    for (const open of this.#open.values()) told.set(open.item.id, closeItem(open, status) ?? open.item);
     for (const item of this.#ended.values()) told.set(item.id, item);
-    return output.map((item) => (isHollow(item) && item.id !== undefined ? (told.get(item.id) ?? item) : item));
+    return output.map((item) => (isEmptyItem(item) && item.id !== undefined ? (told.get(item.id) ?? item) : item));
   }
 
   #begin(event: JsonObject, item: JsonObject, bytes: number): void {
     this.#keep(bytes);
-    this.#open.set(keyOf(event), opened(item));
+    this.#open.set(keyOf(event), openItem(item));
   }
 
   #end(event: JsonObject, item: JsonObject, bytes: number): void {
     const key = keyOf(event);
     const open = this.#open.get(key);
     this.#open.delete(key);
-    this.#ended.set(key, (open && isHollow(item) ? closed(open, "completed") : undefined) ?? item);
+    this.#ended.set(key, (open && isEmptyItem(item) ? closeItem(open, "completed") : undefined) ?? item);
     this.#keep(bytes);
   }
 
@@ -67,7 +67,7 @@ export class ResponseItems {
       open.input.add(delta);
     const partType = partTypes.get(type);
     if (partType === undefined) return;
-    const part = open.texts.get(place) ?? { type: partType, text: new GrowingText() };
+    const part = open.texts.get(place) ?? { type: partType, text: new TextBuilder() };
     if (!open.texts.has(place)) this.#keep(bytesOfOpen);
     open.texts.set(place, part);
     part.text.add(delta);
@@ -80,7 +80,7 @@ export class ResponseItems {
     if (open || this.#ended.has(key) || !partTypes.has(event.type)) return open;
     const id = typeof event.item_id === "string" ? { id: event.item_id } : {};
     const item = { ...id, type: "message", role: "assistant" };
-    const begun = opened(item);
+    const begun = openItem(item);
     this.#open.set(key, begun);
     return begun;
   }
@@ -92,7 +92,7 @@ export class ResponseItems {
 
   /** Returns what is not in the output, in the order of its places. Ids may differ there: then as many of a type are the same. */
   #missing(output: readonly JsonObject[], status: string): [number, JsonObject][] {
-    const told = [...this.#ended, ...[...this.#open].map(([key, open]) => [key, closed(open, status)] as const)];
+    const told = [...this.#ended, ...[...this.#open].map(([key, open]) => [key, closeItem(open, status)] as const)];
     const items = told.filter((one): one is [JsonValue, JsonObject] => one[1] !== undefined);
     const ids = new Set(items.map(([, { id }]) => id));
     const outputIds = new Set(output.map(({ id }) => id));

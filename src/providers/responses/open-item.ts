@@ -6,15 +6,15 @@ import { isObject } from "../../wire/json.ts";
 export interface OpenItem {
   readonly item: JsonObject;
   /** By the place of their part. */
-  readonly texts: Map<JsonValue, { readonly type: string; readonly text: GrowingText }>;
+  readonly texts: Map<JsonValue, { readonly type: string; readonly text: TextBuilder }>;
   /** What a call is given. */
-  readonly input: GrowingText;
+  readonly input: TextBuilder;
 }
 
 /** How many pieces are put together at once: a text that grows by each keeps all of them as they came. */
 const piecesAtOnce = 64;
 
-export class GrowingText {
+export class TextBuilder {
   #text = "";
   #pieces: string[] = [];
 
@@ -30,7 +30,7 @@ export class GrowingText {
 }
 
 /** Whether it is an item whose text, or whose arguments, were left out. */
-export function isHollow(item: JsonValue): item is JsonObject {
+export function isEmptyItem(item: JsonValue): item is JsonObject {
   if (!isObject(item)) return false;
   if (item.type === "function_call") return !item.arguments;
   if (item.type === "custom_tool_call") return !item.input;
@@ -40,12 +40,12 @@ export function isHollow(item: JsonValue): item is JsonObject {
 }
 
 /** Returns an item of which nothing more has been told yet. */
-export function opened(item: JsonObject): OpenItem {
-  return { item, texts: new Map(), input: new GrowingText() };
+export function openItem(item: JsonObject): OpenItem {
+  return { item, texts: new Map(), input: new TextBuilder() };
 }
 
 /** Returns an item that was told in pieces, or as it began; undefined where it says nothing that its caller could use. */
-export function closed({ item, texts, input: given }: OpenItem, status: string): JsonObject | undefined {
+export function closeItem({ item, texts, input: given }: OpenItem, status: string): JsonObject | undefined {
   const input = given.toString();
   if (item.type === "function_call") return { ...item, status, arguments: input || (item.arguments ?? "") };
   if (item.type === "custom_tool_call") return { ...item, status, input: input || (item.input ?? "") };

@@ -6,21 +6,21 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
-import { ChatCounts } from "../usage/chat-counts.ts";
+import { ChatUsageReader } from "../usage/chat-counts.ts";
 
 /** Tells of a whole response. What was written counts only where the output is not told. */
 export function meterResponse(response: JsonObject, meter: Meter): void {
-  const counts = new ChatCounts();
+  const counts = new ChatUsageReader();
   tellUsage(response, counts, searchesIn(response.output), meter);
-  if (hasGivenUp(response)) meter.gaveUp();
-  if (counts.told.output !== undefined || !Array.isArray(response.output)) return;
+  if (hasGivenUp(response)) meter.reportGivenUp();
+  if (counts.reported.output !== undefined || !Array.isArray(response.output)) return;
   for (const item of response.output) if (isObject(item)) writeItem(item, meter);
 }
 
 /** Tells of the events of a stream. */
 export class ResponseMetering {
   readonly #meter: Meter;
-  readonly #counts = new ChatCounts();
+  readonly #counts = new ChatUsageReader();
   #searches = 0;
   /** Whether anything of the item that is being told has come piece by piece. */
   #hasPieces = false;
@@ -35,7 +35,7 @@ export class ResponseMetering {
       this.#hasPieces = true;
       // Sound, and whatever else is no text.
       if (typeof delta === "string") writeText(delta, this.#meter);
-      else this.#meter.wrote("");
+      else this.#meter.countText("");
     }
     if (isObject(item)) this.#item(type, item);
     if (isObject(response)) this.#response(response);
@@ -47,24 +47,29 @@ export class ResponseMetering {
       writeBeginning(item, this.#meter);
     } else if (type === "response.output_item.done") {
       // It has been made, also where the answer breaks off before its usage.
-      if (isSearch(item)) this.#meter.told({ searches: ++this.#searches });
+      if (isSearch(item)) this.#meter.reportUsage({ searches: ++this.#searches });
       if (!this.#hasPieces) writeContent(item, this.#meter);
-      else if (item.encrypted_content) this.#meter.wrote("");
+      else if (item.encrypted_content) this.#meter.countText("");
       this.#hasPieces = false;
     }
   }
 
   #response(response: JsonObject): void {
     tellUsage(response, this.#counts, Math.max(this.#searches, searchesIn(response.output)), this.#meter);
-    if (hasGivenUp(response)) this.#meter.gaveUp();
+    if (hasGivenUp(response)) this.#meter.reportGivenUp();
   }
 }
 
 /** Searches of the web are items of the answer: only some vendors tell of them in the usage, too. */
-function tellUsage({ usage = null, service_tier }: JsonObject, counts: ChatCounts, items: number, meter: Meter): void {
+function tellUsage(
+  { usage = null, service_tier }: JsonObject,
+  counts: ChatUsageReader,
+  items: number,
+  meter: Meter,
+): void {
   const hasTold = counts.take(service_tier === undefined ? { usage } : { usage, service_tier });
-  const { searches = items, ...told } = counts.told;
-  if (hasTold || searches > 0) meter.told(searches > 0 ? { ...told, searches } : told);
+  const { searches = items, ...told } = counts.reported;
+  if (hasTold || searches > 0) meter.reportUsage(searches > 0 ? { ...told, searches } : told);
 }
 
 function searchesIn(output: JsonValue | undefined): number {
@@ -88,9 +93,9 @@ function writeItem(item: JsonObject, meter: Meter): void {
 /** What an item is known by as it begins: that a message or a thought begins is nothing yet. */
 function writeBeginning({ type, name }: JsonObject, meter: Meter): void {
   if (type === "message" || type === "reasoning") return;
-  if (typeof name === "string" && name !== "") meter.wrote(name);
+  if (typeof name === "string" && name !== "") meter.countText(name);
   // What the vendor's tools do, and what is still to be invented.
-  else if (typeof type === "string") meter.wrote("");
+  else if (typeof type === "string") meter.countText("");
 }
 
 function writeContent(item: JsonObject, meter: Meter): void {
@@ -101,9 +106,9 @@ function writeContent(item: JsonObject, meter: Meter): void {
   }
   writeText(args, meter);
   writeText(input, meter);
-  if (encrypted_content) meter.wrote("");
+  if (encrypted_content) meter.countText("");
 }
 
 function writeText(text: JsonValue | undefined, meter: Meter): void {
-  if (typeof text === "string" && text !== "") meter.wrote(text);
+  if (typeof text === "string" && text !== "") meter.countText(text);
 }

@@ -10,14 +10,14 @@ import type { Fields } from "../../http1/fields.ts";
 import { andThen, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import type { Attempt } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
-import { understood } from "../errors/fault.ts";
+import { readOrFail } from "../errors/fault.ts";
 import { decoded } from "./content-coding.ts";
 import type { UpstreamReply } from "./reply.ts";
 import type { Upstream } from "./upstream.ts";
 import { readError, readWhole } from "./whole-body.ts";
 
 /** Who is asked what. */
-export interface ToAsk {
+export interface UpstreamCall {
   readonly upstream: Upstream;
   readonly dialect: Dialect;
   /** Below the upstream's base address. */
@@ -26,13 +26,13 @@ export interface ToAsk {
 }
 
 /** Returns what is made of the reply as soon as its head has come. */
-export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => MaybePromise<A>): MaybePromise<A> {
-  const { facts } = asking.attempt;
-  const coming = waited(facts, () => post(asking));
+export function ask<A>(asking: UpstreamCall, answerOf: (reply: UpstreamReply) => MaybePromise<A>): MaybePromise<A> {
+  const { record } = asking.attempt;
+  const coming = timeWait(record, () => post(asking));
   return andThen(coming, (coded) => {
     const reply = decoded(coded);
     if (reply.status === 200) return answerOf(reply);
-    const reading = waited(facts, () => readError(reply));
+    const reading = timeWait(record, () => readError(reply));
     return andThen(reading, (bytes): never => {
       throw refusalOf(reply, bytes, asking);
     });
@@ -44,7 +44,7 @@ export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => MaybeP
  * undefined for one that does not.
  */
 export function askWhole<A>(
-  asking: ToAsk,
+  asking: UpstreamCall,
   maxBytes: number,
   answerOf: (bytes: Buffer, reply: UpstreamReply) => MaybePromise<A>,
   eventsOf: (reply: UpstreamReply) => MaybePromise<A> | undefined = () => undefined,
@@ -59,29 +59,29 @@ export function askWhole<A>(
     if (events) return andThen(events, (answer) => () => answer);
     return andThen(readWhole(reply, maxBytes), (bytes) => () => answerOf(bytes, reply));
   };
-  const reading = waited(asking.attempt.facts, () => andThen(post(asking), read));
+  const reading = timeWait(asking.attempt.record, () => andThen(post(asking), read));
   return andThen(reading, (answer) => answer());
 }
 
-function post({ upstream, dialect, path, attempt }: ToAsk): MaybePromise<UpstreamReply> {
-  const { signal, timeouts, late } = attempt;
+function post({ upstream, dialect, path, attempt }: UpstreamCall): MaybePromise<UpstreamReply> {
+  const { signal, timeouts, onLate } = attempt;
   const strict = attempt.header("x-gateway-strict");
   const fields: Fields = { "x-request-id": attempt.id };
   if (strict !== undefined) fields["x-gateway-strict"] = strict;
   for (const name in attempt.traceHeaders) fields[name] = attempt.traceHeaders[name] as string;
   if (dialect.headers) Object.assign(fields, dialect.headers(attempt));
   const request = { path, common: dialect.common[attempt.form], fields, body: dialect.body(attempt) };
-  return upstream.post(request, { signal, timeouts, late });
+  return upstream.post(request, { signal, timeouts, late: onLate });
 }
 
-function refusalOf({ status, headers }: UpstreamReply, body: Buffer, { dialect, attempt }: ToAsk): Refusal {
+function refusalOf({ status, headers }: UpstreamReply, body: Buffer, { dialect, attempt }: UpstreamCall): Refusal {
   const told = headers["retry-after"];
   const retryAfter = typeof told === "string" ? told : undefined;
-  return understood(() => dialect.refusal({ status, body, retryAfter, model: attempt.model }));
+  return readOrFail(() => dialect.refusal({ status, body, retryAfter, model: attempt.model }));
 }
 
 /** Counts the time until what is asked for is there, or fails, for the upstream's. */
-function waited<T>(facts: AttemptRecord, work: () => MaybePromise<T>): MaybePromise<T> {
+function timeWait<T>(facts: AttemptRecord, work: () => MaybePromise<T>): MaybePromise<T> {
   const begunAt = performance.now();
   const count = () => {
     facts.waitedMs += performance.now() - begunAt;

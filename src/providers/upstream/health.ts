@@ -10,11 +10,11 @@ import type { Answer } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { onEnd } from "../../runtime/push-stream.ts";
-import { type Attempt, type Provider, type Speak, withEverySpeak } from "../contract.ts";
-import { faultOf, isTelling } from "../errors/fault.ts";
+import { type Attempt, type Provider, type Speak, wrapEverySpeak } from "../contract.ts";
+import { countsForHealth, faultOf } from "../errors/fault.ts";
 
 /** How an upstream fared over the last while. */
-export interface Fared {
+export interface UpstreamHealth {
   readonly attempts: number;
   readonly failures: number;
   /** Whether the last attempt failed. */
@@ -31,7 +31,7 @@ export interface Health {
   /** Has the provider's attempts counted under this name. */
   watch(name: string, provider: Provider): Provider;
   /** Tells how an upstream fared. One that is not watched was never asked. */
-  fared(name: string): Fared;
+  of(name: string): UpstreamHealth;
 }
 
 /** How far back attempts count. */
@@ -46,9 +46,9 @@ export function createHealth(clock: () => number): Health {
     watch(name, provider) {
       const record = createAttempts();
       records.set(name, record);
-      return withEverySpeak(provider, (speak) => watched(speak, record, clock));
+      return wrapEverySpeak(provider, (speak) => watched(speak, record, clock));
     },
-    fared: (name) => (records.get(name) ?? createAttempts()).since(clock() - spanMs),
+    of: (name) => (records.get(name) ?? createAttempts()).since(clock() - spanMs),
   };
 }
 
@@ -58,7 +58,7 @@ interface Attempts {
   /** Notes how it ended; `firstByte` is in milliseconds, -1 where none came. */
   ended(at: number, firstByte: number, failure: string | undefined): void;
   /** Tells of those that ended at this moment or later. */
-  since(from: number): Fared;
+  since(from: number): UpstreamHealth;
 }
 
 /** The ring is made with the first attempt: most upstreams that are configured are never asked. */
@@ -66,7 +66,7 @@ function createAttempts(): Attempts {
   let ring: { at: Float64Array; firstByte: Float64Array; failed: Uint8Array } | undefined;
   let count = 0;
   let running = 0;
-  let lastFailure: Fared["lastFailure"];
+  let lastFailure: UpstreamHealth["lastFailure"];
   return {
     began() {
       running++;
@@ -100,7 +100,7 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
   const watchedSpeak = (attempt: Attempt): MaybePromise<Answer> => {
     let firstByte = -1;
     let isOver = false;
-    const { facts, signal } = attempt;
+    const { record: facts, signal } = attempt;
     const begunAt = clock();
     const came = (now: number) => {
       firstByte = Math.max(0, now - begunAt);
@@ -115,7 +115,7 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
       facts.endedAt = now;
       const failure = signal.aborted ? undefined : faultOf(error);
       if (failure !== undefined) facts.failure = failure;
-      record.ended(facts.endedAt, firstByte, isTelling(error) ? failure : undefined);
+      record.ended(facts.endedAt, firstByte, countsForHealth(error) ? failure : undefined);
     };
     const answered = (answer: Answer): Answer => {
       if (answer.kind === "stream") {

@@ -12,13 +12,13 @@ import type { Operation } from "../../call/operations.ts";
 import { cancelled, type Refusal, upstreamBusy } from "../../call/refusals.ts";
 import type { UpstreamConfig } from "../../config/config.ts";
 import { onEnd } from "../../runtime/push-stream.ts";
-import { type Attempt, type Provider, type Speak, withEverySpeak } from "../contract.ts";
+import { type Attempt, type Provider, type Speak, wrapEverySpeak } from "../contract.ts";
 import { faultOf } from "../errors/fault.ts";
 
 /** What there is to see of all queues, by the upstream's name. */
 export interface Queues {
   /** Has the provider's calls wait for their places, where its upstream has a queue. */
-  before(name: string, provider: Provider): Provider;
+  wrap(name: string, provider: Provider): Provider;
   /** How many calls wait for a place; 0 where there is no queue. */
   queued(name: string): number;
   /** How many calls have a place; 0 where there is no queue. */
@@ -30,10 +30,10 @@ export interface Queues {
 export function createQueues(upstreams: readonly Pick<UpstreamConfig, "name" | "queue">[]): Queues {
   const queues = new Map(upstreams.flatMap(({ name, queue }) => (queue ? [[name, createQueue(queue)] as const] : [])));
   return {
-    before(name, provider) {
+    wrap(name, provider) {
       const queue = queues.get(name);
       if (!queue) return provider;
-      return { ...withEverySpeak(provider, (speak) => queuedSpeak(speak, queue)), hasQueue: true };
+      return { ...wrapEverySpeak(provider, (speak) => queuedSpeak(speak, queue)), hasQueue: true };
     },
     queued: (name) => queues.get(name)?.queued() ?? 0,
     running: (name) => queues.get(name)?.running() ?? 0,
@@ -151,18 +151,18 @@ function queuedSpeak(speak: Speak<Operation>, queue: Queue): Speak<Operation> {
 }
 
 async function waitIn(queue: Queue, attempt: Attempt): Promise<Release> {
-  const { facts } = attempt;
+  const { record } = attempt;
   const cameAt = performance.now();
-  facts.isQueued = true;
+  record.isQueued = true;
   try {
     return await queue.enter(attempt);
   } catch (error) {
     const failure = faultOf(error);
-    if (failure !== undefined) facts.failure = failure;
+    if (failure !== undefined) record.failure = failure;
     throw error;
   } finally {
-    facts.isQueued = false;
-    facts.queuedMs = performance.now() - cameAt;
+    record.isQueued = false;
+    record.queuedMs = performance.now() - cameAt;
   }
 }
 
@@ -170,5 +170,5 @@ async function waitIn(queue: Queue, attempt: Attempt): Promise<Release> {
 function withRest(attempt: Attempt): Attempt {
   const { totalMs } = attempt.timeouts;
   if (totalMs === undefined || totalMs === Number.POSITIVE_INFINITY) return attempt;
-  return { ...attempt, timeouts: { ...attempt.timeouts, totalMs: totalMs - attempt.facts.queuedMs } };
+  return { ...attempt, timeouts: { ...attempt.timeouts, totalMs: totalMs - attempt.record.queuedMs } };
 }

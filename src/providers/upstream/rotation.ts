@@ -9,7 +9,7 @@ import type { Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
 import { catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
-import { askedToWaitMs, isLasting } from "../errors/fault.ts";
+import { isPermanent, retryAfterMs } from "../errors/fault.ts";
 
 /** In milliseconds. */
 const restWhenRefused = 60_000;
@@ -23,7 +23,7 @@ interface ByKey {
 }
 
 /** `providers` are the same upstream, each with a key of its own. */
-export function inRotation(providers: readonly [Provider, ...Provider[]], clock: () => number): Provider {
+export function rotateKeys(providers: readonly [Provider, ...Provider[]], clock: () => number): Provider {
   const [first, ...others] = providers;
   if (others.length === 0) return first;
   const keys = providers.map((provider): ByKey => ({ provider, restsUntil: 0 }));
@@ -70,6 +70,6 @@ export function inRotation(providers: readonly [Provider, ...Provider[]], clock:
 /** Returns for how long a key rests that has met this, in milliseconds; undefined where another would have met the same. */
 function restFor(error: unknown): number | undefined {
   if (!(error instanceof Refusal)) return undefined;
-  if (error.status === 429) return askedToWaitMs(error) || restWhenSpent;
-  return isLasting(error) ? restWhenRefused : undefined;
+  if (error.status === 429) return retryAfterMs(error) || restWhenSpent;
+  return isPermanent(error) ? restWhenRefused : undefined;
 }

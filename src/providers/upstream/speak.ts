@@ -14,9 +14,9 @@ import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promi
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
-import { asFailure, understood } from "../errors/fault.ts";
-import { begunOf, formOf, maxAnswerBytes, mediaTypeOf } from "../frames/answer-form.ts";
-import { folded, framesOfWhole, once } from "../frames/other-form.ts";
+import { asFailure, readOrFail } from "../errors/fault.ts";
+import { maxAnswerBytes, mediaTypeOf, sniffForm, sniffReply } from "../frames/answer-form.ts";
+import { accumulate, framesOfAnswer, single } from "../frames/other-form.ts";
 import { readFrames } from "../frames/read-frames.ts";
 import { readJson } from "../frames/read-json.ts";
 import { ask, askWhole } from "./ask.ts";
@@ -36,7 +36,9 @@ export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dial
       asking,
       maxAnswerBytes,
       (bytes, reply) =>
-        formOf(bytes) === "events" ? fold(reply, once([bytes])) : wholeAnswer(bytes, reply, desc, dialect, attempt),
+        sniffForm(bytes) === "events"
+          ? fold(reply, single([bytes]))
+          : wholeAnswer(bytes, reply, desc, dialect, attempt),
       (reply) => (mediaTypeOf(reply) === eventStream ? fold(reply) : undefined),
     );
   };
@@ -73,7 +75,7 @@ export function checkOver(upstream: Upstream, headers: Record<string, string>): 
 }
 
 /** Returns what the upstream says of its answer that its caller's caller should know. */
-export function passedOn({ headers }: UpstreamReply): { readonly headers?: AnswerHeaders } {
+export function forwardedHeaders({ headers }: UpstreamReply): { readonly headers?: AnswerHeaders } {
   const dropped = headers["x-gateway-dropped"];
   return dropped === undefined ? {} : { headers: { "x-gateway-dropped": [dropped].flat().join(", ") } };
 }
@@ -87,11 +89,11 @@ function wholeAnswer<O extends DescMessage>(
 ): MaybePromise<Answer<O>> {
   // Vectors need not be read: they say nothing of errors or usage.
   const isOfVectors = operation === "embeddings";
-  const reading = understood(() => Wire.ofBytes(desc, bytes, true).prepared(isOfVectors));
+  const reading = readOrFail(() => Wire.ofBytes(desc, bytes, true).parseInTurns(isOfVectors));
   const read = (answer: Wire<O>): Answer<O> => {
     const json = readJson(answer, dialect, operation, "whole");
-    understood(() => dialect.measure(json, meter));
-    const { headers } = passedOn(reply);
+    readOrFail(() => dialect.measure(json, meter));
+    const { headers } = forwardedHeaders(reply);
     return headers ? { kind: "whole", body: answer, headers } : { kind: "whole", body: answer };
   };
   if (!isPromise(reading)) return read(reading);
@@ -110,10 +112,14 @@ function streamAnswer<O extends DescMessage>(
   attempt: Attempt,
 ): MaybePromise<Answer<O>> {
   const streamed = (begun: UpstreamReply): Answer<O> => {
-    return { kind: "stream", frames: readFrames(begun.body, desc, dialect, attempt, begun.source), ...passedOn(reply) };
+    return {
+      kind: "stream",
+      frames: readFrames(begun.body, desc, dialect, attempt, begun.source),
+      ...forwardedHeaders(reply),
+    };
   };
   if (mediaTypeOf(reply) === eventStream) return streamed(reply);
-  return andThen(begunOf(reply), ({ form, reply: begun }) => {
+  return andThen(sniffReply(reply), ({ form, reply: begun }) => {
     if (form === "events") return streamed(begun);
     if (form === "other") {
       begun.leave();
@@ -121,9 +127,9 @@ function streamAnswer<O extends DescMessage>(
     }
     return andThen(readWhole(begun, maxAnswerBytes), (bytes) => {
       const { operation, meter } = attempt;
-      const reading = framesOfWhole(bytes, { desc, dialect, follower: dialect.follow(attempt), operation, meter });
+      const reading = framesOfAnswer(bytes, { desc, dialect, tracker: dialect.track(attempt), operation, meter });
       return andThen(reading, (frames): Answer<O> => {
-        return { kind: "stream", frames: once(frames), ...passedOn(reply) };
+        return { kind: "stream", frames: single(frames), ...forwardedHeaders(reply) };
       });
     });
   });
@@ -136,12 +142,12 @@ async function foldedAnswer<O extends DescMessage>(
   dialect: Dialect,
   attempt: Attempt,
 ): Promise<Answer<O>> {
-  const folder = dialect.folder?.(attempt.operation);
+  const folder = dialect.accumulator?.(attempt.operation);
   if (!folder) {
     reply.leave();
     throw upstreamFailed("it answered with a stream");
   }
   const frames = readFrames(body, desc, dialect, attempt, reply.source);
-  const answer = await folded(frames, folder, desc, maxAnswerBytes);
-  return { kind: "whole", body: answer, ...passedOn(reply) };
+  const answer = await accumulate(frames, folder, desc, maxAnswerBytes);
+  return { kind: "whole", body: answer, ...forwardedHeaders(reply) };
 }

@@ -9,14 +9,14 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ToldManner, ToldUsage } from "../../call/usage.ts";
 import { countOf, greatestOf, membersOf } from "./count.ts";
-import { toldManner } from "./manner.ts";
+import { reportedManner } from "./manner.ts";
 
 type InputParts = { readonly input: number; readonly cacheRead: number; readonly cacheWrite: number };
 type OutputParts = { readonly output: number; readonly reasoning: number; readonly hasReasoning: boolean };
 /** What only some vendors tell, and some models use; unset where it was not told, or is none. */
 type RareParts = Pick<ToldUsage, "inputAudio" | "inputImage" | "outputAudio" | "searches">;
 
-export class ChatCounts {
+export class ChatUsageReader {
   #input: InputParts | undefined;
   #output: OutputParts | undefined;
   #rare: RareParts | undefined;
@@ -26,7 +26,7 @@ export class ChatCounts {
   take(json: JsonObject): boolean {
     const { usage, x_groq, choices, service_tier } = json;
     // Each chunk may say it, and that of the usage need not.
-    if (service_tier !== undefined) this.#manner = toldManner(json) ?? this.#manner;
+    if (service_tier !== undefined) this.#manner = reportedManner(json) ?? this.#manner;
     let hasTold = usage ? this.#takeUsage(usage, json) : false;
     if (x_groq) hasTold = this.#takeUsage(membersOf(x_groq).usage, json) || hasTold;
     if (!Array.isArray(choices)) return hasTold;
@@ -38,7 +38,7 @@ export class ChatCounts {
   }
 
   /** What was told so far; a part that was not is undefined. */
-  get told(): ToldUsage {
+  get reported(): ToldUsage {
     const { input, cacheRead, cacheWrite } = this.#input ?? {};
     const { output, reasoning } = this.#output ?? {};
     const parts = { input, cacheRead, cacheWrite, output, reasoning };
@@ -53,7 +53,7 @@ export class ChatCounts {
 
   #takeUsage(usage: JsonValue | undefined, { choices, timings }: JsonObject): boolean {
     if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
-    this.#manner ??= toldManner(usage);
+    this.#manner ??= reportedManner(usage);
     this.#rare = rareParts(usage) ?? this.#rare;
     const sums = sumsOf(usage);
     const isOfInputOnly = choices === undefined && sums.output === undefined;

@@ -8,7 +8,7 @@ import { isObject } from "../../wire/json.ts";
  * The most of any count that is believed: no call comes near it. What is told beyond that is taken for this, so that no sum of
  * counts or of money becomes one that cannot be counted exactly.
  */
-export const mostTold = 1e9;
+export const maxCount = 1e9;
 
 /** Returns a whole number from 0 on, or undefined for anything else. */
 export function countOf(value: JsonValue | undefined): number | undefined {

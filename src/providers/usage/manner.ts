@@ -7,21 +7,21 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Manner, ToldManner } from "../../call/usage.ts";
 import { isObject } from "../../wire/json.ts";
 
-export interface AskedManner extends Manner {
+export interface RequestedManner extends Manner {
   /** The most searches of the web that the request may make. */
   readonly searches: number;
   /** Those that it makes in any case, whether or not its answer tells of them. */
-  readonly sureSearches: number;
+  readonly certainSearches: number;
 }
 
-const ordinary: AskedManner = { tier: "", speed: "", region: "", searches: 0, sureSearches: 0 };
+const ordinary: RequestedManner = { tier: "", speed: "", region: "", searches: 0, certainSearches: 0 };
 
 const ordinaryTiers: ReadonlySet<string> = new Set(["default", "standard", "standard_only", "on_demand"]);
 const ordinarySpeeds: ReadonlySet<string> = new Set(["standard", "default"]);
 const anywhere: ReadonlySet<string> = new Set(["global", "not_available"]);
 
 /** Returns so much of it as is said, in an answer or in its usage; undefined where nothing is. */
-export function toldManner({ service_tier, speed, inference_geo }: JsonObject): ToldManner | undefined {
+export function reportedManner({ service_tier, speed, inference_geo }: JsonObject): ToldManner | undefined {
   const tier = wordOf(service_tier, ordinaryTiers);
   const said = { tier: tier === "auto" ? undefined : tier, speed: wordOf(speed, ordinarySpeeds) };
   const region = wordOf(inference_geo, anywhere);
@@ -30,14 +30,14 @@ export function toldManner({ service_tier, speed, inference_geo }: JsonObject): 
 }
 
 /** Reads what a request asks for, in the words of whichever operation. */
-export function askedManner(request: JsonObject): AskedManner {
+export function requestedManner(request: JsonObject): RequestedManner {
   const tier = wordOf(request.service_tier, ordinaryTiers) ?? "";
   const speed = wordOf(request.speed, ordinarySpeeds) ?? "";
   const region = wordOf(request.inference_geo, anywhere) ?? "";
   const sureSearches = sureSearchesOf(request);
   const searches = sureSearches + toolSearchesOf(request);
   if (tier === "" && speed === "" && region === "" && searches === 0) return ordinary;
-  return { tier, speed, region, searches, sureSearches };
+  return { tier, speed, region, searches, certainSearches: sureSearches };
 }
 
 /** Returns the word, "" for an ordinary one, undefined where none is said. */

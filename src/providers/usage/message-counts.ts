@@ -8,11 +8,11 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ToldManner, ToldUsage } from "../../call/usage.ts";
 import { countOf, membersOf } from "./count.ts";
-import { toldManner } from "./manner.ts";
+import { reportedManner } from "./manner.ts";
 
 type Written = Pick<ToldUsage, "cacheWrite" | "cacheWriteHour">;
 
-export class MessageCounts {
+export class MessageUsageReader {
   #input: Pick<ToldUsage, "input" | "cacheRead"> & Written = {};
   #output: number | undefined;
   #reasoning = 0;
@@ -48,14 +48,14 @@ export class MessageCounts {
   #takeManner(usage: JsonObject): void {
     const searches = countOf(membersOf(usage.server_tool_use).web_search_requests);
     if (searches !== undefined) this.#searches = Math.max(searches, this.#searches ?? 0);
-    const told = toldManner(usage);
+    const told = reportedManner(usage);
     if (!told) return;
     const { tier, speed, region } = this.#manner ?? {};
     this.#manner = { tier: told.tier ?? tier, speed: told.speed ?? speed, region: told.region ?? region };
   }
 
   /** What was told so far; a part that was not is left out. Reasoning is none where only the output was told. */
-  get told(): ToldUsage {
+  get reported(): ToldUsage {
     const output = this.#output;
     const told =
       output === undefined ? this.#input : { ...this.#input, output, reasoning: Math.min(output, this.#reasoning) };

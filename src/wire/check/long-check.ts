@@ -2,40 +2,45 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { WireFault } from "../fault.ts";
-import { checkCount, checkKey, checkRawInTurns, type JsonObject, type JsonValue, type Walked } from "../json.ts";
+import { checkCount, checkKey, checkRawInTurns, type JsonObject, type JsonValue, type VisitCount } from "../json.ts";
 import { checkSpelling } from "../read.ts";
-import { type ObjectPlace, type Place, placeOf } from "./places.ts";
-import { deepest, isSure } from "./quick-check.ts";
+import { type ObjectSchema, schemaOf, type ValueSchema } from "./places.ts";
+import { isSurelyValidValue, maxCheckedDepth } from "./quick-check.ts";
 
 /** How many values are looked at before it may be interrupted: some tenths of a millisecond. */
 const valuesATurn = 4096;
 
 /** Whether it is sure of a request of this type. `walked` counts what is looked at. */
-export function* isSureOfLong(
+export function* isLongSurelyValid(
   desc: DescMessage,
   json: JsonObject,
-  walked: Walked = { values: 0 },
+  walked: VisitCount = { visited: 0 },
 ): CooperativeTask<boolean> {
   try {
-    return yield* isSureInTurns(placeOf(desc), json, 0, walked);
+    return yield* isSureInTurns(schemaOf(desc), json, 0, walked);
   } catch (fault) {
     if (fault instanceof WireFault) return false;
     throw fault;
   }
 }
 
-function* isSureInTurns(place: Place, value: JsonValue, depth: number, walked: Walked): CooperativeTask<boolean> {
-  if (++walked.values % valuesATurn === 0) yield;
-  if (typeof value !== "object" || value === null) return isSure(place, value, depth);
+function* isSureInTurns(
+  place: ValueSchema,
+  value: JsonValue,
+  depth: number,
+  walked: VisitCount,
+): CooperativeTask<boolean> {
+  if (++walked.visited % valuesATurn === 0) yield;
+  if (typeof value !== "object" || value === null) return isSurelyValidValue(place, value, depth);
   if (Array.isArray(value)) return yield* isSureOfList(place, value, depth, walked);
   return place.object !== undefined && (yield* isSureOfObject(place.object, value, depth, walked));
 }
 
 function* isSureOfList(
-  { list, numbers }: Place,
+  { list, numbers }: ValueSchema,
   value: readonly JsonValue[],
   depth: number,
-  walked: Walked,
+  walked: VisitCount,
 ): CooperativeTask<boolean> {
   const of = numbers !== undefined && typeof value[0] === "number" ? numbers : list;
   if (of === undefined) return false;
@@ -46,23 +51,23 @@ function* isSureOfList(
       if (!(yield* isSureInTurns(of.item, item, depth + 1, walked))) return false;
       continue;
     }
-    if (++walked.values % valuesATurn === 0) yield;
-    if (!isSure(of.item, item, depth + 1)) return false;
+    if (++walked.visited % valuesATurn === 0) yield;
+    if (!isSurelyValidValue(of.item, item, depth + 1)) return false;
   }
   return of.bounds === undefined || of.bounds(value);
 }
 
 /** `depth` is that of the message which it stands in. */
 function* isSureOfObject(
-  object: ObjectPlace,
+  object: ObjectSchema,
   value: JsonObject,
   depth: number,
-  walked: Walked,
+  walked: VisitCount,
 ): CooperativeTask<boolean> {
   const { plan } = object;
   if (plan === undefined) return yield* isSureOfUnnamed(object, value, depth, walked);
-  if (depth > deepest) return false;
-  let missing = object.needed;
+  if (depth > maxCheckedDepth) return false;
+  let missing = object.required;
   const keys = Object.keys(value);
   for (const key of keys) {
     const member = value[key] as JsonValue;
@@ -71,9 +76,9 @@ function* isSureOfObject(
       checkSpelling(plan, key);
       yield* checkRawInTurns(member, depth + 2, walked);
     } else if (member === null) {
-      if (!at.orNull) return false;
-    } else if (!(yield* isSureInTurns(at.place, member, depth + 1, walked))) return false;
-    else if (at.isNeeded) missing--;
+      if (!at.isNullable) return false;
+    } else if (!(yield* isSureInTurns(at.schema, member, depth + 1, walked))) return false;
+    else if (at.isRequired) missing--;
   }
   checkCount(keys.length);
   return missing === 0;
@@ -81,10 +86,10 @@ function* isSureOfObject(
 
 /** A map, or what no schema describes. */
 function* isSureOfUnnamed(
-  { value: place, bounds }: ObjectPlace,
+  { value: place, bounds }: ObjectSchema,
   map: JsonObject,
   depth: number,
-  walked: Walked,
+  walked: VisitCount,
 ): CooperativeTask<boolean> {
   if (place === undefined) {
     yield* checkRawInTurns(map, depth + 1, walked);

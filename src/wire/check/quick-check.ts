@@ -6,12 +6,12 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { WireFault } from "../fault.ts";
 import { checkCount, checkKey, checkRaw, type JsonObject, type JsonValue, maxDepth } from "../json.ts";
 import { checkUnnamed } from "../read.ts";
-import { type NumberPlace, type ObjectPlace, type Place, placeOf, type TextPlace } from "./places.ts";
+import { type NumberSchema, type ObjectSchema, schemaOf, type TextSchema, type ValueSchema } from "./places.ts";
 
 /** Whether it is sure of a request of this type. */
-export function isSurelySound(desc: DescMessage, json: JsonObject): boolean {
+export function isSurelyValid(desc: DescMessage, json: JsonObject): boolean {
   try {
-    return isSure(placeOf(desc), json, 0);
+    return isSurelyValidValue(schemaOf(desc), json, 0);
   } catch (fault) {
     if (fault instanceof WireFault) return false;
     throw fault;
@@ -19,9 +19,9 @@ export function isSurelySound(desc: DescMessage, json: JsonObject): boolean {
 }
 
 /** Of what is nested deeper it is not sure: the reader counts exactly. */
-export const deepest = maxDepth / 2;
+export const maxCheckedDepth = maxDepth / 2;
 
-export function isSure(place: Place, value: JsonValue, depth: number): boolean {
+export function isSurelyValidValue(place: ValueSchema, value: JsonValue, depth: number): boolean {
   switch (typeof value) {
     case "string":
       return place.text !== undefined && isSureOfText(place.text, value);
@@ -37,45 +37,46 @@ export function isSure(place: Place, value: JsonValue, depth: number): boolean {
   return false;
 }
 
-function isSureOfText({ words, known, bounds }: TextPlace, value: string): boolean {
+function isSureOfText({ words, known, bounds }: TextSchema, value: string): boolean {
   if (words?.has(value)) return true;
   if (words && (!known || known.has(value))) return false;
   return value.isWellFormed() && (bounds === undefined || bounds(value));
 }
 
-function isSureOfNumber({ isWhole, min, max, bounds }: NumberPlace, value: number): boolean {
+function isSureOfNumber({ isWhole, min, max, bounds }: NumberSchema, value: number): boolean {
   const isRight = isWhole ? Number.isInteger(value) && value >= min && value <= max : Number.isFinite(value);
   return isRight && (bounds === undefined || bounds(value));
 }
 
-function isSureOfList({ list, numbers }: Place, value: readonly JsonValue[], depth: number): boolean {
+function isSureOfList({ list, numbers }: ValueSchema, value: readonly JsonValue[], depth: number): boolean {
   const of = numbers !== undefined && typeof value[0] === "number" ? numbers : list;
   if (of === undefined) return false;
   if (of.isOfMessages) checkCount(value.length);
-  for (let i = 0; i < value.length; i++) if (!isSure(of.item, value[i] as JsonValue, depth + 1)) return false;
+  for (let i = 0; i < value.length; i++)
+    if (!isSurelyValidValue(of.item, value[i] as JsonValue, depth + 1)) return false;
   return of.bounds === undefined || of.bounds(value);
 }
 
 /** `depth` is that of the message which it stands in. */
-function isSureOfObject(object: ObjectPlace, value: JsonObject, depth: number): boolean {
+function isSureOfObject(object: ObjectSchema, value: JsonObject, depth: number): boolean {
   if (object.plan === undefined) return isSureOfUnnamed(object, value, depth);
-  if (depth > deepest) return false;
-  let missing = object.needed;
+  if (depth > maxCheckedDepth) return false;
+  let missing = object.required;
   let count = 0;
   for (const key in value) {
     count++;
     const member = value[key] as JsonValue;
     const at = object.members.get(key);
     if (at === undefined) checkUnnamed(object.plan, key, member, depth + 1);
-    else if (member === null ? !at.orNull : !isSure(at.place, member, depth + 1)) return false;
-    else if (at.isNeeded) missing--;
+    else if (member === null ? !at.isNullable : !isSurelyValidValue(at.schema, member, depth + 1)) return false;
+    else if (at.isRequired) missing--;
   }
   checkCount(count);
   return missing === 0;
 }
 
 /** A map, or what no schema describes. */
-function isSureOfUnnamed({ value: place, bounds }: ObjectPlace, map: JsonObject, depth: number): boolean {
+function isSureOfUnnamed({ value: place, bounds }: ObjectSchema, map: JsonObject, depth: number): boolean {
   if (place === undefined) {
     checkRaw(map, depth + 1);
     return true;
@@ -84,7 +85,7 @@ function isSureOfUnnamed({ value: place, bounds }: ObjectPlace, map: JsonObject,
   checkCount(keys.length);
   for (const key of keys) {
     checkKey(key);
-    if (!isSure(place, map[key] as JsonValue, depth + 1)) return false;
+    if (!isSurelyValidValue(place, map[key] as JsonValue, depth + 1)) return false;
   }
   return bounds === undefined || bounds(map);
 }

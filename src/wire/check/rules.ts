@@ -11,7 +11,7 @@ import {
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
 /** Whether it is sure that a value keeps its bounds. */
-export type IsSure<T = unknown> = (value: T) => boolean;
+export type SureCheck<T = unknown> = (value: T) => boolean;
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -19,7 +19,7 @@ type Members = Readonly<Record<string, unknown>>;
  * Returns what holds a field's value to its own bounds, not to those of a message in it; undefined where it has none. A word of
  * an enum is its number here.
  */
-export function boundsOf(field: DescField): IsSure | undefined {
+export function boundsOf(field: DescField): SureCheck | undefined {
   if (!hasOption(field, fieldRules)) return undefined;
   const checks = ofRules(getOption(field, fieldRules), field);
   return checks.length > 1 ? all(checks) : checks[0];
@@ -27,25 +27,25 @@ export function boundsOf(field: DescField): IsSure | undefined {
 
 const unsure = () => false;
 
-function all<T>(checks: readonly IsSure<T>[]): IsSure<T> {
+function all<T>(checks: readonly SureCheck<T>[]): SureCheck<T> {
   return (value) => {
     for (const isSure of checks) if (!isSure(value)) return false;
     return true;
   };
 }
 
-function everyItem(isSure: IsSure): IsSure {
+function everyItem(isSure: SureCheck): SureCheck {
   return (list) => {
     for (const item of list as readonly unknown[]) if (!isSure(item)) return false;
     return true;
   };
 }
 
-function everyValue(isSure: IsSure): IsSure {
+function everyValue(isSure: SureCheck): SureCheck {
   return (map) => Object.values(map as Members).every(isSure);
 }
 
-function ofRules(rules: FieldRules, field: DescField): IsSure[] {
+function ofRules(rules: FieldRules, field: DescField): SureCheck[] {
   const { type } = rules;
   const told = reflect(FieldRulesSchema, rules);
   const others = told.fields.filter((rule) => told.isSet(rule) && rule.name !== "required" && rule.name !== type.case);
@@ -57,12 +57,12 @@ function ofRules(rules: FieldRules, field: DescField): IsSure[] {
   return set.map((rule) => knownRules.get(type.case as string)?.[rule.name]?.(bounds.get(rule), field) ?? unsure);
 }
 
-function ofRule(rules: unknown, field: DescField): IsSure {
+function ofRule(rules: unknown, field: DescField): SureCheck {
   return all(ofRules((rules as ReflectMessage).message as FieldRules, field));
 }
 
 /** By the rule's name: makes the check from what the rule says of a field, or of what is in it. */
-type Rules = Readonly<Record<string, (bound: unknown, field: DescField) => IsSure>>;
+type Rules = Readonly<Record<string, (bound: unknown, field: DescField) => SureCheck>>;
 
 const numberRules: Rules = {
   gt: (bound) => (value) => (value as number) > (bound as number),
@@ -104,14 +104,14 @@ const knownRules: ReadonlyMap<string, Rules> = new Map(
   }),
 );
 
-function atMost<T>(sizeOf: (value: T) => number): (bound: unknown) => IsSure {
+function atMost<T>(sizeOf: (value: T) => number): (bound: unknown) => SureCheck {
   return (bound) => {
     const most = Number(bound);
     return (value) => sizeOf(value as T) <= most;
   };
 }
 
-function isAmong(values: Iterable<unknown>): IsSure {
+function isAmong(values: Iterable<unknown>): SureCheck {
   const set = new Set(values);
   return (value) => set.has(value);
 }

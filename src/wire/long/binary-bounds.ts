@@ -8,7 +8,7 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, type WireType } from "@bufbuild/protobuf/wire";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
-import { Counts, maxParts } from "../bounds.ts";
+import { maxParts, PartCounter } from "../bounds.ts";
 import { WireFault } from "../fault.ts";
 import { binaryOptions } from "../json.ts";
 import { fieldsByNumber, isPacked, skip, typeOf, typeOfScalar } from "./records.ts";
@@ -18,7 +18,7 @@ export function* checkBinary(desc: DescMessage, bytes: Uint8Array): CooperativeT
   // A record takes two bytes at least.
   if (bytes.length <= 2 * maxParts) return;
   try {
-    yield* count(desc, bytes.length, { reader: new BinaryReader(bytes), counts: new Counts(), ...nothingYet });
+    yield* count(desc, bytes.length, { reader: new BinaryReader(bytes), counts: new PartCounter(), ...nothingYet });
   } catch (fault) {
     if (fault instanceof WireFault) throw fault;
   }
@@ -28,7 +28,7 @@ const nothingYet = { depth: 0, ofJson: 0, steps: 0 };
 
 interface Counting {
   readonly reader: BinaryReader;
-  readonly counts: Counts;
+  readonly counts: PartCounter;
   depth: number;
   /** Records of messages that stand for JSON which no schema describes. */
   ofJson: number;

@@ -20,7 +20,7 @@ export function holdsTexts({ fieldKind, scalar }: DescField): boolean {
 }
 
 /** Returns what a field holds; undefined where it is not set. */
-export function heldBy(holder: Message, { oneof, localName }: DescField): unknown {
+export function fieldValue(holder: Message, { oneof, localName }: DescField): unknown {
   const members = holder as unknown as Record<string, unknown>;
   if (!oneof) return members[localName];
   const chosen = members[oneof.localName] as { readonly case?: string; readonly value?: unknown };
@@ -28,7 +28,7 @@ export function heldBy(holder: Message, { oneof, localName }: DescField): unknow
 }
 
 /** Puts a value into a field, behind those of its list. */
-export function put(holder: Message, { fieldKind, oneof, localName }: DescField, value: unknown): void {
+export function setField(holder: Message, { fieldKind, oneof, localName }: DescField, value: unknown): void {
   const members = holder as unknown as Record<string, unknown>;
   if (fieldKind === "list") (members[localName] as unknown[]).push(value);
   else if (oneof) members[oneof.localName] = { case: localName, value };

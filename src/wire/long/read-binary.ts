@@ -14,7 +14,7 @@ import {
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { binaryOptions } from "../json.ts";
-import { heldBy, holdsJson, holdsMessages, holdsTexts, put } from "./nested.ts";
+import { fieldValue, holdsJson, holdsMessages, holdsTexts, setField } from "./nested.ts";
 import { readStruct } from "./read-struct.ts";
 import { fieldsByNumber, isPacked, skipField, typeOf } from "./records.ts";
 
@@ -68,14 +68,14 @@ function isLong(reader: BinaryReader): boolean {
 }
 
 function* readField(message: Message, field: DescField, bytes: Uint8Array, room: number): CooperativeTask<void> {
-  if (holdsTexts(field)) put(message, field, yield* textOf(bytes));
+  if (holdsTexts(field)) setField(message, field, yield* textOf(bytes));
   else if (holdsJson(field)) {
     const json = yield* readStruct(bytes, room - 1);
-    put(message, field, { ...(heldBy(message, field) as JsonObject | undefined), ...json });
+    setField(message, field, { ...(fieldValue(message, field) as JsonObject | undefined), ...json });
   } else if (holdsMessages(field)) {
-    const held = field.fieldKind === "list" ? undefined : (heldBy(message, field) as Message | undefined);
+    const held = field.fieldKind === "list" ? undefined : (fieldValue(message, field) as Message | undefined);
     const inner = held ?? create(field.message);
-    if (!held) put(message, field, inner);
+    if (!held) setField(message, field, inner);
     yield* readInto(field.message, inner, bytes, room - 1);
   }
 }

@@ -4,9 +4,9 @@
  */
 import { type DescField, type DescMessage, fromJson, type JsonObject, type Message } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
-import { deepest } from "../bounds.ts";
+import { maxScanDepth } from "../bounds.ts";
 import type { JsonValue } from "../json.ts";
-import { heldBy, holdsJson, holdsMessages, put } from "./nested.ts";
+import { fieldValue, holdsJson, holdsMessages, setField } from "./nested.ts";
 
 const messagesATurn = 64;
 /** So many items that are no messages are read at a time. */
@@ -23,7 +23,8 @@ export function* readProtoJson(desc: DescMessage, json: JsonValue): CooperativeT
 
 function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: Reading): CooperativeTask<Message> {
   if (++reading.messages % messagesATurn === 0) yield;
-  if (depth > deepest || typeof json !== "object" || json === null || Array.isArray(json)) return fromJson(desc, json);
+  if (depth > maxScanDepth || typeof json !== "object" || json === null || Array.isArray(json))
+    return fromJson(desc, json);
   const fields = fieldsByName(desc);
   const rest: JsonObject = {};
   const nested: Nested[] = [];
@@ -37,10 +38,10 @@ function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: 
   }
   const message = fromJson(desc, rest);
   for (const { field, value } of nested) {
-    if (holdsJson(field)) put(message, field, value);
+    if (holdsJson(field)) setField(message, field, value);
     else if (!field.message) yield* putItems(message, desc, field, value as JsonValue[]);
-    else if (field.fieldKind !== "list") put(message, field, yield* inField(field, value, depth, reading));
-    else for (const item of value as JsonValue[]) put(message, field, yield* inField(field, item, depth, reading));
+    else if (field.fieldKind !== "list") setField(message, field, yield* inField(field, value, depth, reading));
+    else for (const item of value as JsonValue[]) setField(message, field, yield* inField(field, item, depth, reading));
   }
   return message;
 }
@@ -53,7 +54,7 @@ function* putItems(
 ): CooperativeTask<void> {
   for (let at = 0; at < list.length; at += manyItems) {
     const some = fromJson(desc, { [field.jsonName]: list.slice(at, at + manyItems) });
-    for (const item of heldBy(some, field) as unknown[]) put(message, field, item);
+    for (const item of fieldValue(some, field) as unknown[]) setField(message, field, item);
     yield;
   }
 }

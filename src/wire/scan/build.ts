@@ -4,16 +4,16 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
-import { type Holder, type Name, nameIn, type Range, type Text } from "./pieces.ts";
+import { type Container, type Name, nameIn, type Range, type Text } from "./pieces.ts";
 import { backslash } from "./signs.ts";
 import type { Steps } from "./steps.ts";
-import { filler, isPlain, parsed } from "./texts.ts";
+import { filler, isPlain, parseText } from "./texts.ts";
 
 /** A long text is read in parts of so many bytes. */
 const partBytes = 256 * 1024;
 
 /** A long plain text that was left out of a value: where it stands, and what stands in its place. */
-export interface LeftOut {
+export interface OmittedText {
   readonly holder: JsonObject | JsonValue[];
   readonly key: string | number;
   readonly from: number;
@@ -23,12 +23,12 @@ export interface LeftOut {
 /** `leftOut` takes up the long plain texts that are not read; without it all are. */
 export interface BuildOptions {
   readonly bytes: Buffer;
-  readonly leftOut: LeftOut[] | undefined;
+  readonly omitted: OmittedText[] | undefined;
   readonly steps?: Steps | undefined;
 }
 
 /** Makes the value. Throws a WireFault. */
-export function* build(piece: Holder, options: BuildOptions): CooperativeTask<JsonObject | JsonValue[]> {
+export function* build(piece: Container, options: BuildOptions): CooperativeTask<JsonObject | JsonValue[]> {
   const made: JsonObject | JsonValue[] = piece.isObject ? {} : [];
   for (const part of piece.pieces) {
     if (part.kind === "range") addRange(made, options, part);
@@ -42,7 +42,7 @@ export function* build(piece: Holder, options: BuildOptions): CooperativeTask<Js
   return made;
 }
 
-function nameOf({ name }: Text | Holder, bytes: Buffer): string {
+function nameOf({ name }: Text | Container, bytes: Buffer): string {
   return nameIn(bytes, name as Name);
 }
 
@@ -50,10 +50,10 @@ function addRange(made: JsonObject | JsonValue[], { bytes, steps }: BuildOptions
   if (steps) steps.count += to - from;
   const text = bytes.toString("utf8", from, to);
   if (Array.isArray(made)) {
-    for (const item of parsed(`[${text}]`) as JsonValue[]) made.push(item);
+    for (const item of parseText(`[${text}]`) as JsonValue[]) made.push(item);
     return;
   }
-  const members = parsed(`{${text}}`) as JsonObject;
+  const members = parseText(`{${text}}`) as JsonObject;
   for (const key of Object.keys(members)) put(made, key, members[key] as JsonValue);
 }
 
@@ -67,19 +67,19 @@ function* textOf(
   { from, to }: Text,
   key: string | number,
   holder: JsonObject | JsonValue[],
-  { bytes, leftOut, steps = { count: 0 } }: BuildOptions,
+  { bytes, omitted, steps = { count: 0 } }: BuildOptions,
 ): CooperativeTask<string> {
   const text = bytes.subarray(from + 1, to - 1);
   if (yield* isPlainText(text, steps)) {
-    if (!leftOut) return text.toString("latin1");
-    leftOut.push({ holder, key, from: from + 1, to: to - 1 });
+    if (!omitted) return text.toString("latin1");
+    omitted.push({ holder, key, from: from + 1, to: to - 1 });
     return filler(text.length);
   }
   let read = "";
   for (let at = 0; at < text.length; ) {
     const end = endOfPart(text, at, steps);
     steps.count += end - at;
-    read += parsed(`"${text.toString("utf8", at, end)}"`) as string;
+    read += parseText(`"${text.toString("utf8", at, end)}"`) as string;
     at = end;
     yield;
   }
@@ -119,7 +119,7 @@ function behindEscape(text: Buffer, from: number, end: number, steps: Steps): nu
 }
 
 /** Puts the texts into their places. */
-export function putIn(bytes: Buffer, leftOut: readonly LeftOut[]): void {
+export function restoreOmitted(bytes: Buffer, leftOut: readonly OmittedText[]): void {
   for (const { holder, key, from, to } of leftOut) {
     (holder as Record<string | number, JsonValue>)[key] = bytes.toString("latin1", from, to);
   }

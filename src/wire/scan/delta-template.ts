@@ -4,19 +4,19 @@
  */
 
 /** What stands around a text, its quotes included, in JSON or in the frame of it. All that are alike share one. */
-export interface Around {
+export interface DeltaTemplate {
   readonly before: Buffer;
   readonly after: Buffer;
 }
 
 /** A text as it stands in a frame: its bytes stand for themselves, and none of them is escaped. */
 export interface PlainText {
-  readonly around: Around;
+  readonly template: DeltaTemplate;
   readonly bytes: Buffer;
 }
 
 /** Returns what stands around a member's text; undefined where it is not found as it is mostly written, or at several places. */
-export function aroundText(key: string, text: string, from: Buffer): Around | undefined {
+export function findTemplate(key: string, text: string, from: Buffer): DeltaTemplate | undefined {
   const name = from.includes(`"${key}": `) ? `"${key}": ` : `"${key}":`;
   const member = Buffer.from(name + JSON.stringify(text));
   const at = from.indexOf(member);

@@ -33,7 +33,7 @@ export class MemberNames {
   #places = new Int32Array(placesOfName * 256);
   #count = 0;
   /** How many bytes were looked at more than once by the last `take`. */
-  again = 0;
+  reread = 0;
   readonly #ends = new TextEnds();
 
   constructor(deepest: number) {
@@ -65,7 +65,7 @@ export class MemberNames {
   take(bytes: Uint8Array, depth: number, from: number): number {
     // As FNV has it. Names that are made to meet here are compared, which costs no more than `fewNames` allow.
     let hash = firstHash;
-    this.again = 0;
+    this.reread = 0;
     for (let at = from + 1; at < bytes.length; at++) {
       const byte = bytes[at] as number;
       if (byte === quote) {
@@ -105,7 +105,7 @@ export class MemberNames {
     if (hash === forbiddenHash && this.#isForbidden(bytes, from, to)) throw notAllowed();
     for (let known = placesOfName * first; known < at; known += placesOfName) {
       if (places[known] !== hash) continue;
-      this.again += to - from;
+      this.reread += to - from;
       if (isSame(bytes, places[known + 1] as number, places[known + 2] as number, from, to)) throw isTwice();
     }
   }
@@ -135,7 +135,7 @@ export class MemberNames {
     if (name === forbidden) throw notAllowed();
     if (many.has(name)) throw isTwice();
     many.add(name);
-    this.again += to - from;
+    this.reread += to - from;
   }
 
   /** Puts the names of an object, but the last, into a Set. */

@@ -7,7 +7,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
-import { type JsonValue, readAnswer } from "../json.ts";
+import { type JsonValue, readLongAnswer } from "../json.ts";
 import { skipSpace } from "../splice.ts";
 import type { Steps } from "./steps.ts";
 
@@ -117,7 +117,7 @@ function isOfNumbers(list: Buffer): boolean {
 
 function* parsed(bytes: Buffer): CooperativeTask<JsonValue | undefined> {
   try {
-    return yield* readAnswer(bytes);
+    return yield* readLongAnswer(bytes);
   } catch {
     return undefined;
   }

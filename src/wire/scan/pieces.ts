@@ -7,7 +7,7 @@
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { Member, Members } from "../splice.ts";
 import { colon } from "./signs.ts";
-import { parsed } from "./texts.ts";
+import { parseText } from "./texts.ts";
 
 /** In bytes: what is as long is read by itself. A piece is less than twice as long. */
 const pieceBytes = 32 * 1024;
@@ -28,14 +28,14 @@ export interface Text {
   name: Name | undefined;
 }
 
-export interface Holder {
+export interface Container {
   readonly kind: "holder";
   readonly isObject: boolean;
   readonly pieces: readonly Piece[];
   name: Name | undefined;
 }
 
-type Piece = Range | Text | Holder;
+type Piece = Range | Text | Container;
 
 /** Where the name of a member stands, with its quotes. */
 export interface Name {
@@ -44,7 +44,7 @@ export interface Name {
 }
 
 /** A list or object that is being scanned. */
-class Open {
+class OpenContainer {
   isObject = false;
   start = 0;
   /** Where the next range begins; -1 behind a long piece, up to the comma. */
@@ -57,20 +57,20 @@ class Open {
 }
 
 /** A member of the whole: where its name stands, and where it ends. */
-interface Named extends Name {
+interface MemberSpan extends Name {
   readonly end: number;
 }
 
 export class Pieces {
   /** The whole of it, once it is scanned: undefined where it is no list and no object. */
-  whole: Holder | undefined;
-  readonly #open: Open[] = [];
-  readonly #named: Named[] = [];
+  root: Container | undefined;
+  readonly #open: OpenContainer[] = [];
+  readonly #named: MemberSpan[] = [];
 
   open(depth: number, isObject: boolean, at: number): void {
     let open = this.#open[depth];
     if (!open) {
-      open = new Open();
+      open = new OpenContainer();
       this.#open[depth] = open;
     }
     open.isObject = isObject;
@@ -80,14 +80,14 @@ export class Pieces {
   }
 
   name(depth: number, from: number, to: number): void {
-    const open = this.#open[depth] as Open;
+    const open = this.#open[depth] as OpenContainer;
     open.nameFrom = from;
     open.nameTo = to;
   }
 
   /** A comma stands here. */
   next(depth: number, at: number): void {
-    const open = this.#open[depth] as Open;
+    const open = this.#open[depth] as OpenContainer;
     if (depth === 1) this.#memberEnds(open, at);
     if (open.from === -1) open.from = at + 1;
     else if (at - open.from >= pieceBytes) {
@@ -103,17 +103,17 @@ export class Pieces {
   }
 
   close(depth: number, at: number): void {
-    const open = this.#open[depth] as Open;
+    const open = this.#open[depth] as OpenContainer;
     const { isObject, start, from, pieces = [] } = open;
     if (depth === 1 && at > open.itemFrom) this.#memberEnds(open, at);
     if (depth > 1 && at - start < pieceBytes) return;
     if (from !== -1) pieces.push({ kind: "range", from, to: at });
-    const holder: Holder = { kind: "holder", isObject, pieces, name: undefined };
-    if (depth === 1) this.whole = holder;
+    const holder: Container = { kind: "holder", isObject, pieces, name: undefined };
+    if (depth === 1) this.root = holder;
     else this.#add(depth - 1, holder);
   }
 
-  #memberEnds({ isObject, nameFrom, nameTo }: Open, at: number): void {
+  #memberEnds({ isObject, nameFrom, nameTo }: OpenContainer, at: number): void {
     if (isObject && nameTo > 0) this.#named.push({ from: nameFrom, to: nameTo, end: at });
   }
 
@@ -125,13 +125,13 @@ export class Pieces {
       const key = nameIn(bytes, named);
       if (members.has(key)) return undefined;
       const { end } = named;
-      members.set(key, { valueStart: bytes.indexOf(colon, named.to) + 1, valueEnd: end, to: end });
+      members.set(key, { valueStart: bytes.indexOf(colon, named.to) + 1, valueEnd: end, end: end });
     }
     return members;
   }
 
-  #add(depth: number, piece: Text | Holder): void {
-    const open = this.#open[depth] as Open;
+  #add(depth: number, piece: Text | Container): void {
+    const open = this.#open[depth] as OpenContainer;
     open.pieces ??= [];
     if (open.itemFrom > open.from) open.pieces.push({ kind: "range", from: open.from, to: open.itemFrom - 1 });
     if (open.isObject) piece.name = { from: open.nameFrom, to: open.nameTo };
@@ -142,5 +142,5 @@ export class Pieces {
 
 /** Returns the name that stands there. */
 export function nameIn(bytes: Buffer, { from, to }: Name): string {
-  return parsed(bytes.toString("utf8", from, to)) as string;
+  return parseText(bytes.toString("utf8", from, to)) as string;
 }

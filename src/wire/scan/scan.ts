@@ -7,7 +7,7 @@
  *
  * A scan can be interrupted: `advance` does about as many steps as it is told. A step is a byte that is looked at.
  */
-import { Counts, deepest, maxDepth, maxWordBytes } from "../bounds.ts";
+import { maxDepth, maxScanDepth, maxWordBytes, PartCounter } from "../bounds.ts";
 import { WireFault } from "../fault.ts";
 import { MemberNames } from "./member-names.ts";
 import type { Pieces } from "./pieces.ts";
@@ -38,10 +38,10 @@ export class Scan {
   /** Where the text began whose end has not been reached. */
   #textFrom = 0;
   /** By depth: whether it is an object, and which item of a list is read. */
-  readonly #isObject = new Uint8Array(deepest + 1);
-  readonly #index = new Int32Array(deepest + 1);
-  readonly #names = new MemberNames(deepest);
-  readonly #counts: Counts;
+  readonly #isObject = new Uint8Array(maxScanDepth + 1);
+  readonly #index = new Int32Array(maxScanDepth + 1);
+  readonly #names = new MemberNames(maxScanDepth);
+  readonly #counts: PartCounter;
   readonly #ends = new TextEnds();
   /** What a long text is cut into, to be made a value piece by piece. */
   readonly #pieces: Pieces | undefined;
@@ -51,7 +51,7 @@ export class Scan {
   constructor(pieces?: Pieces, lenient = false) {
     this.#pieces = pieces;
     this.#lenient = lenient;
-    this.#counts = lenient ? new Counts(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY) : new Counts();
+    this.#counts = lenient ? new PartCounter(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY) : new PartCounter();
   }
 
   /** How many steps were done. */
@@ -134,7 +134,7 @@ export class Scan {
   #open(isObject: boolean, at: number): number {
     this.#counts.part();
     const depth = ++this.#depth;
-    if (depth > deepest) throw new WireFault("malformed", `it is nested deeper than ${maxDepth} levels`);
+    if (depth > maxScanDepth) throw new WireFault("malformed", `it is nested deeper than ${maxDepth} levels`);
     this.#isObject[depth] = isObject ? 1 : 0;
     this.#index[depth] = 0;
     this.#names.open(depth);
@@ -225,7 +225,7 @@ export class Scan {
     const names = this.#names;
     try {
       const end = names.take(this.#bytes, this.#depth, from);
-      if (names.again > 0) this.#spend(names.again);
+      if (names.reread > 0) this.#spend(names.reread);
       return end;
     } catch (fault) {
       throw fault instanceof WireFault && fault.kind !== "malformed" ? this.#located(fault) : fault;

@@ -11,11 +11,11 @@ const { utf8Slice } = Buffer.prototype;
 /** Reads a text with its quotes; what may not stand in one without an escape is taken as it is. Throws a WireFault. */
 export function readText(bytes: Uint8Array, from: number, to: number): string {
   const text = utf8Slice.call(bytes, from, to);
-  return text.includes("\\") ? (parsed(text) as string) : text.slice(1, -1);
+  return text.includes("\\") ? (parseText(text) as string) : text.slice(1, -1);
 }
 
 /** Throws a WireFault without a path. */
-export function parsed(text: string): JsonValue {
+export function parseText(text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
   } catch {

@@ -7,7 +7,7 @@
 import type { ChatMessage, ToolCall } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import { WireFault } from "../../../wire/fault.ts";
-import { checkRawInTurns, type JsonObject, type JsonValue, longJson, readLong } from "../../../wire/json.ts";
+import { checkRawInTurns, type JsonObject, type JsonValue, longJson, readLongRequest } from "../../../wire/json.ts";
 import { upstreamName } from "../names.ts";
 import type { Calls } from "./calls.ts";
 import { contentBlocks, textBlocks } from "./content.ts";
@@ -124,8 +124,8 @@ function* argumentsOf(text: string, path: string, dropped: Dropped): Cooperative
   if (text.trim() === "") return {};
   try {
     const value =
-      text.length < longJson ? (JSON.parse(text) as JsonValue) : yield* readLong(Buffer.from(text), undefined);
-    yield* checkRawInTurns(value, argumentsDepth, { values: 0 });
+      text.length < longJson ? (JSON.parse(text) as JsonValue) : yield* readLongRequest(Buffer.from(text), undefined);
+    yield* checkRawInTurns(value, argumentsDepth, { visited: 0 });
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch (error) {
     if (!(error instanceof SyntaxError) && !(error instanceof WireFault)) throw error;

@@ -7,7 +7,7 @@
  */
 import type { AssistantMessage, ToolCall } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { isSealedReasoning } from "../../../providers/profile/reasoning-seal.ts";
-import { asText, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { signatureOf } from "../../call-signature.ts";
 
 export interface Spoken {
@@ -47,7 +47,7 @@ export function spokenIn(message: AssistantMessage | undefined): Spoken {
   if (functionCall) calls.push(callOf({ index: 0, function: functionCall }));
   const parts = Array.isArray(extra?.content) ? extra.content : [];
   return {
-    reasoning: message.reasoningContent ?? asText(extra?.reasoning) + thinkingIn(parts),
+    reasoning: message.reasoningContent ?? textOrEmpty(extra?.reasoning) + thinkingIn(parts),
     sealed: sealedIn(extra?.thinking_blocks),
     text: content ?? textIn(parts),
     refusal,
@@ -66,7 +66,7 @@ function sealedIn(blocks: JsonValue | undefined): SealedThought[] {
   if (!Array.isArray(blocks)) return [];
   return blocks.filter(isObject).flatMap(({ thinking, signature, data }) => {
     const seal = isSealedReasoning(signature) ? signature : data;
-    return isSealedReasoning(seal) ? [{ thinking: asText(thinking), seal }] : [];
+    return isSealedReasoning(seal) ? [{ thinking: textOrEmpty(thinking), seal }] : [];
   });
 }
 
@@ -83,13 +83,13 @@ function argumentsIn(extra: JsonObject | undefined): string {
 }
 
 function textIn(parts: readonly JsonValue[]): string {
-  return parts.map((part) => asText((part as JsonObject | null)?.text)).join("");
+  return parts.map((part) => textOrEmpty((part as JsonObject | null)?.text)).join("");
 }
 
 /** Mistral's: `{type: "thinking", thinking: [{type: "text", text}]}`. */
 function thinkingIn(parts: readonly JsonValue[]): string {
   return parts
     .map((part) => (part as JsonObject | null)?.thinking)
-    .map((thinking) => (Array.isArray(thinking) ? textIn(thinking) : asText(thinking)))
+    .map((thinking) => (Array.isArray(thinking) ? textIn(thinking) : textOrEmpty(thinking)))
     .join("");
 }

@@ -126,7 +126,7 @@ function nameUnsaid(request: CreateResponseRequest, dropped: Dropped): void {
 /** A key that the schema of responses does not name may be one of chat's, and wrong. */
 function* checked(chat: JsonObject): CooperativeTask<Wire<typeof CreateChatCompletionRequestSchema>> {
   const wire = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
-  yield* wire.understand();
+  yield* wire.readLongMessage();
   try {
     wire.message();
   } catch (fault) {
