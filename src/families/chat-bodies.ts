@@ -11,7 +11,7 @@ import { placeInstructions } from "../providers/profile/instructions.ts";
 import type { CooperativeTask } from "../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
-import { fieldsSet } from "./messages-to-chat/fields.ts";
+import { fieldsSet } from "./fields.ts";
 import { responsesToChat } from "./responses-to-chat/index.ts";
 
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;

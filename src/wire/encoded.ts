@@ -1,9 +1,9 @@
-/** Answers in bytes, by the shortest way, and out of them. */
+/** Answers as bytes for storage, in whichever form is at hand, and back. */
 import { type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { binaryOptions } from "./json.ts";
 import { Wire } from "./wire.ts";
 
-/** One form of a payload in bytes: JSON text, or protobuf of one that was a message and never became JSON. */
+/** EncodedAnswer is JSON text, or protobuf where the answer was a message that never became JSON. */
 export interface EncodedAnswer {
   readonly isJson: boolean;
   readonly bytes: Uint8Array;

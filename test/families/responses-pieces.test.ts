@@ -4,7 +4,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { CallItem } from "../../src/families/responses-to-chat/answer/call-item.ts";
-import { Calls } from "../../src/families/responses-to-chat/answer/calls.ts";
+import { Calls } from "../../src/families/responses-to-chat/answer/tool-calls.ts";
 
 const piece = "0123456789";
 

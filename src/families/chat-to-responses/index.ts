@@ -16,12 +16,12 @@ import type { Form, Output } from "../../call/operations.ts";
 import { makerOf } from "../../providers/profile/reasoning-seal.ts";
 import { isObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import { Dropped } from "../chat-to-messages/request/dropped.ts";
+import { Dropped } from "../dropped.ts";
 import type { Translation } from "../translation.ts";
-import { chatCompletion } from "./answer.ts";
-import type { Reading } from "./reading.ts";
-import { responseRequest } from "./request.ts";
-import { chunksOf } from "./stream.ts";
+import { chatCompletion } from "./answer/answer.ts";
+import type { Reading } from "./answer/parts.ts";
+import { chunksOf } from "./answer/stream.ts";
+import { responseRequest } from "./request/request.ts";
 
 /** Keys of a request for a response that chat calls otherwise. */
 const paths: ReadonlyMap<string, string | undefined> = new Map([

@@ -11,9 +11,9 @@ import type { Answer, Frames } from "../../call/call.ts";
 import type { Form, Output } from "../../call/operations.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Translation } from "../translation.ts";
-import { chatRequest, type Reading } from "./request.ts";
-import { completionFrames } from "./stream.ts";
-import { wholeCompletion } from "./whole.ts";
+import { wholeCompletion } from "./answer/answer.ts";
+import { completionFrames } from "./answer/stream.ts";
+import { chatRequest, type Reading } from "./request/request.ts";
 
 export const completionsToChat: Translation<"completions", "chat"> = {
   from: "completions",

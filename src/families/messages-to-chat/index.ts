@@ -14,9 +14,9 @@ import { Wire } from "../../wire/wire.ts";
 import type { Translation } from "../translation.ts";
 import { messageOf, type Origin } from "./answer/answer.ts";
 import { eventsOf } from "./answer/stream.ts";
-import { ToolNames } from "./names.ts";
 import { droppedOf } from "./request/dropped.ts";
 import { chatRequestOf, stopsOf } from "./request/request.ts";
+import { ToolNames } from "./tool-names.ts";
 
 /** Keys of a chat request by what they come of. */
 const paths: ReadonlyMap<string, string> = new Map([

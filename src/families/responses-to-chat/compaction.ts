@@ -9,7 +9,7 @@ import type { AssistantMessage } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseItem } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { upstreamFailed } from "../../call/refusals.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import { spokenIn } from "../messages-to-chat/answer/spoken.ts";
+import { spokenIn } from "../chat-output.ts";
 
 const mark = "summary:";
 

@@ -10,7 +10,7 @@ import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../g
 import type { Answer, Frames } from "../../call/call.ts";
 import type { Form, Output } from "../../call/operations.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { Dropped } from "../chat-to-messages/request/dropped.ts";
+import { Dropped } from "../dropped.ts";
 import type { Translation } from "../translation.ts";
 import { type Origin, originOf } from "./answer/response.ts";
 import { eventsOf, responseOf } from "./answer/stream.ts";

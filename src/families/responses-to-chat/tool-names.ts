@@ -6,7 +6,7 @@
  * hash of both. The namespace `functions` is the one that models take for none.
  */
 import { createHash } from "node:crypto";
-import { shortened } from "../messages-to-chat/names.ts";
+import { shortened } from "../messages-to-chat/tool-names.ts";
 
 /** What a call of a tool is to the caller. */
 export interface CallerTool {

@@ -10,10 +10,10 @@ import type { Answer, Frames } from "../../call/call.ts";
 import type { Form, Output } from "../../call/operations.ts";
 import { makerOf } from "../../providers/profile/reasoning-seal.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { Dropped } from "../chat-to-messages/request/dropped.ts";
+import { Dropped } from "../dropped.ts";
 import type { Translation } from "../translation.ts";
-import { relayedRequest } from "./request.ts";
-import { type Origin, toldEvents, toldResponse } from "./told.ts";
+import { type Origin, toldEvents, toldResponse } from "./answer/answer.ts";
+import { relayedRequest } from "./request/request.ts";
 
 export const relayResponses: Translation<"responses", "responses"> = {
   from: "responses",

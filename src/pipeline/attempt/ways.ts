@@ -4,8 +4,8 @@
  */
 
 import type { Operation } from "../../call/operations.ts";
-import { effortAskedFor, hasAgentsWords, hasTools, hasTrigger } from "../../families/asked-by.ts";
 import { throughChat, wayTo } from "../../families/index.ts";
+import { effortAskedFor, hasAgentsWords, hasTools, hasTrigger } from "../../families/request-needs.ts";
 import { relayResponses } from "../../families/responses-to-responses/index.ts";
 import type { Translation } from "../../families/translation.ts";
 import type { Provider, RequestFitter } from "../../providers/contract.ts";

@@ -1,4 +1,4 @@
-/** The quick check of a long request, in turns: as sure as `quick-check.ts` is, of the same. */
+/** The quick check of a long request, in turns. It accepts what `quick-check.ts` accepts. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { WireFault } from "../fault.ts";
@@ -7,10 +7,10 @@ import { checkSpelling } from "../read.ts";
 import { type ObjectSchema, schemaOf, type ValueSchema } from "./places.ts";
 import { isSurelyValidValue, maxCheckedDepth } from "./quick-check.ts";
 
-/** How many values are looked at before it may be interrupted: some tenths of a millisecond. */
+/** Values checked between two yields: some tenths of a millisecond. */
 const valuesATurn = 4096;
 
-/** Whether it is sure of a request of this type. `walked` counts what is looked at. */
+/** Reports whether the request is surely valid. `walked` counts the values visited. */
 export function* isLongSurelyValid(
   desc: DescMessage,
   json: JsonObject,
@@ -46,7 +46,7 @@ function* isSureOfList(
   if (of === undefined) return false;
   if (of.isOfMessages) checkCount(value.length);
   for (const item of value) {
-    // A generator for each of a million numbers would cost more than they do.
+    // A generator for each of a million numbers would cost more than the numbers do.
     if (typeof item === "object") {
       if (!(yield* isSureInTurns(of.item, item, depth + 1, walked))) return false;
       continue;
@@ -57,7 +57,7 @@ function* isSureOfList(
   return of.bounds === undefined || of.bounds(value);
 }
 
-/** `depth` is that of the message which it stands in. */
+/** `depth` is that of the enclosing message. */
 function* isSureOfObject(
   object: ObjectSchema,
   value: JsonObject,
@@ -84,7 +84,7 @@ function* isSureOfObject(
   return missing === 0;
 }
 
-/** A map, or what no schema describes. */
+/** Checks a map, or an object that no schema describes. */
 function* isSureOfUnnamed(
   { value: place, bounds }: ObjectSchema,
   map: JsonObject,

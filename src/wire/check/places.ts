@@ -1,6 +1,7 @@
 /**
- * Compiles what the wire reads of a message, and the bounds that `buf.validate` annotations set, into the places of its JSON,
- * for a quick check of what stands in them. A place that cannot be described so has nothing that may stand there.
+ * ValueSchema says which JSON values are surely valid in one position. It is compiled from the message's plan and its
+ * `buf.validate` annotations. A position that cannot be described this way accepts nothing here; the reader and the
+ * validator then decide.
  */
 import { type DescField, type DescMessage, type DescOneof, getOption, hasOption } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
@@ -12,21 +13,21 @@ import {
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "../plan.ts";
 import { boundsOf, type SureCheck } from "./rules.ts";
 
-/** What may surely stand in a place, by its JSON type; null nowhere. */
+/** ValueSchema lists what is surely valid in a position, by JSON type. Null never is. */
 export interface ValueSchema {
   readonly text: TextSchema | undefined;
   readonly number: NumberSchema | undefined;
   readonly isBoolean: boolean;
   readonly list: ListSchema | undefined;
-  /** A list whose first item is a number, where that is read as another. */
+  /** The list that is read when the first item is a number, where a union has one. */
   readonly numbers: ListSchema | undefined;
   readonly object: ObjectSchema | undefined;
 }
 
 export interface TextSchema {
-  /** The words that keep their bounds; undefined: any text. */
+  /** The enum words that are within bounds; undefined for free text. */
   readonly words: ReadonlySet<string> | undefined;
-  /** All that are known, where others are kept unread. */
+  /** All known enum words, where an open enum keeps unknown ones unread. */
   readonly known: ReadonlyMap<string, unknown> | undefined;
   readonly bounds: SureCheck | undefined;
 }
@@ -44,23 +45,23 @@ export interface ListSchema {
   readonly bounds: SureCheck | undefined;
 }
 
-/** A message, a map, or what no schema describes: that has neither `plan` nor `value`. */
+/** ObjectSchema describes a message, a map, or free JSON, which has neither `plan` nor `value`. */
 export interface ObjectSchema {
-  /** Of a message. */
+  /** Set for a message. */
   readonly plan: MessagePlan | undefined;
   readonly members: Map<string, MemberSchema>;
-  /** How many members are needed; more than there are where it is never sure. */
+  /** Number of required members; infinite where the quick check can never be sure. */
   required: number;
-  /** Of a map: what stands under each key. */
+  /** Set for a map: the schema of each value. */
   readonly value: ValueSchema | undefined;
   readonly bounds: SureCheck | undefined;
 }
 
 export interface MemberSchema {
   readonly schema: ValueSchema;
-  /** Whether the message is not sound without it. */
+  /** Whether the message is invalid without the member. */
   readonly isRequired: boolean;
-  /** Whether null says that it is not there. */
+  /** Whether null means that the member is unset. */
   readonly isNullable: boolean;
 }
 
@@ -84,10 +85,10 @@ const anyObject: ObjectSchema = {
 };
 
 const compiled = new Map<DescMessage, ValueSchema>();
-/** Message types whose members are still to be compiled: they may hold one another. */
+/** Message types whose members are not compiled yet. Types may be recursive. */
 const pending: ObjectSchema[] = [];
 
-/** Returns the place of a message of this type, compiling it at the first call. */
+/** Returns the schema of a message type. It is compiled at the first call. */
 export function schemaOf(desc: DescMessage): ValueSchema {
   const known = compiled.get(desc);
   if (known) return known;
@@ -107,7 +108,7 @@ function schemaOfMessage(plan: MessagePlan): ValueSchema {
   return place;
 }
 
-/** The message is no level of the JSON: its member stands in its place, and is always there. */
+/** A transparent message is no level of the JSON: its only member stands in its place and is always set. */
 function schemaOfBare({ desc, mayBeEmpty }: MessagePlan, bare: FieldPlan | UnionPlan): ValueSchema {
   const [only] = desc.members;
   if (!only || mayBeEmpty || hasOption(desc, messageRules)) return nothingAccepted;
@@ -128,7 +129,10 @@ function addMembers(object: ObjectSchema): void {
   }
 }
 
-/** Whether a list or a zero was said a message cannot tell, and of a oneof's member not where another stands. */
+/**
+ * Reports whether a required field cannot be decided from a message: a message does not tell an empty list or a zero
+ * from an unset one, nor the unset members of a oneof.
+ */
 function isUndecidable(field: DescField): boolean {
   const { required } = getOption(field, fieldRules);
   return required && (field.oneof !== undefined || isImplicit(field));
@@ -144,7 +148,7 @@ function unionMember(oneof: DescOneof, plan: UnionPlan): MemberSchema {
 }
 
 function fieldMember(field: DescField, plan: FieldPlan, zero: MessagePlan["zero"]): MemberSchema {
-  // Without a presence of its own its zero keeps the bounds, or does not.
+  // A field without presence is required where its zero value is out of bounds.
   const isNeeded = isImplicit(field)
     ? boundsOf(field)?.(zero[field.localName]) === false
     : getOption(field, fieldRules).required;
@@ -159,7 +163,7 @@ function fieldMember(field: DescField, plan: FieldPlan, zero: MessagePlan["zero"
 function schemaOfField(field: DescField, { shape, value }: FieldPlan, isOpen: boolean): ValueSchema {
   const bounds = boundsOf(field);
   if (shape === "one") return schemaOfValue(value, bounds, isOpen);
-  // Of an enum the bounds speak of numbers, which the words are not.
+  // The bounds of an enum speak of numbers, and the JSON has words.
   if (bounds && value.kind === "enum") return nothingAccepted;
   const item = schemaOfValue(value, undefined, false);
   if (shape === "map") return { ...nothingAccepted, object: { ...anyObject, value: item, bounds } };

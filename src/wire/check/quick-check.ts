@@ -1,6 +1,6 @@
 /**
- * A quick check of a request's JSON, which is sure of most requests that they can be read and keep their bounds. No message is
- * made for it. It refuses nothing: of what it is not sure the reader and the validator decide.
+ * A quick check of a request's JSON. It accepts most valid requests without building a message, and refuses nothing:
+ * whatever it does not accept is left to the reader and the validator.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { WireFault } from "../fault.ts";
@@ -8,7 +8,7 @@ import { checkCount, checkKey, checkRaw, type JsonObject, type JsonValue, maxDep
 import { checkUnnamed } from "../read.ts";
 import { type NumberSchema, type ObjectSchema, schemaOf, type TextSchema, type ValueSchema } from "./places.ts";
 
-/** Whether it is sure of a request of this type. */
+/** Reports whether the request is surely valid for this message type. */
 export function isSurelyValid(desc: DescMessage, json: JsonObject): boolean {
   try {
     return isSurelyValidValue(schemaOf(desc), json, 0);
@@ -18,7 +18,7 @@ export function isSurelyValid(desc: DescMessage, json: JsonObject): boolean {
   }
 }
 
-/** Of what is nested deeper it is not sure: the reader counts exactly. */
+/** Deeper values are left to the reader, which counts exactly. */
 export const maxCheckedDepth = maxDepth / 2;
 
 export function isSurelyValidValue(place: ValueSchema, value: JsonValue, depth: number): boolean {
@@ -57,7 +57,7 @@ function isSureOfList({ list, numbers }: ValueSchema, value: readonly JsonValue[
   return of.bounds === undefined || of.bounds(value);
 }
 
-/** `depth` is that of the message which it stands in. */
+/** `depth` is that of the enclosing message. */
 function isSureOfObject(object: ObjectSchema, value: JsonObject, depth: number): boolean {
   if (object.plan === undefined) return isSureOfUnnamed(object, value, depth);
   if (depth > maxCheckedDepth) return false;
@@ -75,7 +75,7 @@ function isSureOfObject(object: ObjectSchema, value: JsonObject, depth: number):
   return missing === 0;
 }
 
-/** A map, or what no schema describes. */
+/** Checks a map, or an object that no schema describes. */
 function isSureOfUnnamed({ value: place, bounds }: ObjectSchema, map: JsonObject, depth: number): boolean {
   if (place === undefined) {
     checkRaw(map, depth + 1);

@@ -1,6 +1,6 @@
 /**
- * Compiles the bounds that `buf.validate` annotations set into checks that are sure of most values that they keep them. Of a
- * rule that is not known none is sure.
+ * Compiles `buf.validate` annotations into quick checks. A check returns true only for values that surely keep the
+ * bounds. Rules that are not known here accept nothing.
  */
 import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
 import { type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
@@ -10,14 +10,14 @@ import {
   field as fieldRules,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
-/** Whether it is sure that a value keeps its bounds. */
+/** SureCheck returns true where a value surely keeps its bounds. */
 export type SureCheck<T = unknown> = (value: T) => boolean;
 
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Returns what holds a field's value to its own bounds, not to those of a message in it; undefined where it has none. A word of
- * an enum is its number here.
+ * Returns the check of a field's own bounds, without those of a message in it; undefined where the field has none.
+ * Enums are checked by number.
  */
 export function boundsOf(field: DescField): SureCheck | undefined {
   if (!hasOption(field, fieldRules)) return undefined;
@@ -61,7 +61,7 @@ function ofRule(rules: unknown, field: DescField): SureCheck {
   return all(ofRules((rules as ReflectMessage).message as FieldRules, field));
 }
 
-/** By the rule's name: makes the check from what the rule says of a field, or of what is in it. */
+/** Rules maps a rule's name to what makes the check from the rule's value. */
 type Rules = Readonly<Record<string, (bound: unknown, field: DescField) => SureCheck>>;
 
 const numberRules: Rules = {
@@ -71,7 +71,7 @@ const numberRules: Rules = {
   lte: (bound) => (value) => (value as number) <= (bound as number),
 };
 
-/** A character is one or two of the units in which a text's length is known, and these up to three bytes each. */
+/** Lengths here are in UTF-16 units. A character is one or two of them, and each is up to three bytes of UTF-8. */
 const textRules: Rules = {
   max_len: atMost((text: string) => text.length),
   min_len: (bound) => (text) => (text as string).length / 2 > Number(bound) - 1,

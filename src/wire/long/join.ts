@@ -1,7 +1,7 @@
-/** Puts bytes together in turns: to copy megabytes, into memory that nobody has touched yet, takes milliseconds. */
+/** Joins bytes in turns. Copying megabytes into fresh memory takes milliseconds. */
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 
-/** In bytes: so much is copied before it may be interrupted. */
+/** Bytes copied between two yields. */
 const bytesATurn = 2 ** 20;
 
 export function* join(parts: readonly Uint8Array[]): CooperativeTask<Buffer> {

@@ -1,6 +1,6 @@
 /**
- * Protobuf → message, in turns: what `fromBinary` makes of a long message, some of its records at a time. What a long record holds
- * is read by itself.
+ * Protobuf → message, in turns: the result of `fromBinary`, read a few records at a time. The content of a long
+ * record is read separately.
  */
 import { isAscii, isUtf8 } from "node:buffer";
 import {
@@ -18,17 +18,17 @@ import { fieldValue, holdsJson, holdsMessages, holdsTexts, setField } from "./ne
 import { readStruct } from "./read-struct.ts";
 import { fieldsByNumber, isPacked, skipField, typeOf } from "./records.ts";
 
-/** In bytes: so much is read before it may be interrupted. Two bytes may be a message of its own. */
+/** Bytes read between two yields. Two bytes may be a message. */
 const pieceBytes = 8192;
 
-/** Throws an Error where it is no such message. */
+/** Throws an Error where the bytes are not such a message. */
 export function* readBinary(desc: DescMessage, bytes: Uint8Array): CooperativeTask<Message> {
   const message = create(desc);
   yield* readInto(desc, message, bytes, binaryOptions.recursionLimit);
   return message;
 }
 
-/** `room` is how much deeper it may be nested. */
+/** `room` is how much deeper the message may nest. */
 function* readInto(desc: DescMessage, message: Message, bytes: Uint8Array, room: number): CooperativeTask<void> {
   if (room <= 0) throw new Error("it is nested too deep");
   const merge = (part: Uint8Array) => mergeFromBinary(desc, message, part, { ...binaryOptions, recursionLimit: room });
@@ -80,7 +80,7 @@ function* readField(message: Message, field: DescField, bytes: Uint8Array, room:
   }
 }
 
-/** In bytes: of a long text so much is read at a time. */
+/** Bytes of a long string decoded between two yields. */
 const textBytes = 2 ** 20;
 
 function* textOf(bytes: Uint8Array): CooperativeTask<string> {
@@ -101,7 +101,9 @@ function* textOf(bytes: Uint8Array): CooperativeTask<string> {
   return text;
 }
 
-/** Yields records with some of the numbers each that stand behind one another. A number ends in a byte without its highest bit. */
+/**
+ * Splits packed numbers into records of a bounded size. A number ends with the first byte whose highest bit is clear.
+ */
 function* packedParts(field: DescField, bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; ) {
     let end = Math.min(bytes.length, at + pieceBytes);

@@ -1,6 +1,5 @@
 /**
- * Protobuf's own JSON, as Connect has it, → message, in turns: what `fromJson` makes of it, one message at a time. Those in lists
- * and fields of others are read by themselves.
+ * Protobuf's own JSON, as Connect uses it, → message, in turns: the result of `fromJson`, read one message at a time.
  */
 import { type DescField, type DescMessage, fromJson, type JsonObject, type Message } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
@@ -9,14 +8,14 @@ import type { JsonValue } from "../json.ts";
 import { fieldValue, holdsJson, holdsMessages, setField } from "./nested.ts";
 
 const messagesATurn = 64;
-/** So many items that are no messages are read at a time. */
+/** Items that are not messages are read so many at a time. */
 const manyItems = 4096;
 
 interface Reading {
   messages: number;
 }
 
-/** Throws an Error where it does not fit, in the words of `fromJson`. */
+/** Throws the errors of `fromJson` where the JSON does not fit. */
 export function* readProtoJson(desc: DescMessage, json: JsonValue): CooperativeTask<Message> {
   return yield* messageOf(desc, json, 0, { messages: 0 });
 }
@@ -32,7 +31,7 @@ function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: 
     const field = fields.get(key);
     if (field && isByItself(field, value)) {
       nested.push({ field, value });
-      // It is there, and no other of its oneof may be.
+      // A placeholder marks the field as set, so that a second member of its oneof is refused.
       rest[key] = Array.isArray(value) ? [] : {};
     } else rest[key] = value;
   }
@@ -68,7 +67,7 @@ interface Nested {
   readonly value: JsonValue;
 }
 
-/** Whether what a field holds is read by itself; JSON that no schema describes need not be read at all. */
+/** Reports whether a field's content is read separately. Free JSON is not read at all. */
 function isByItself(field: DescField, value: JsonValue): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (holdsJson(field)) return !Array.isArray(value);
@@ -78,7 +77,7 @@ function isByItself(field: DescField, value: JsonValue): boolean {
 
 const byName = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
 
-/** A field may be called by either of its names. */
+/** Maps both names of each field, the proto name and the JSON name. */
 function fieldsByName(desc: DescMessage): ReadonlyMap<string, DescField> {
   let fields = byName.get(desc);
   if (!fields) {

@@ -1,28 +1,28 @@
-/** Writes JSON in turns, as `JSON.stringify` writes it: nobody waits for what is long. */
+/** Writes JSON in turns, with the result of `JSON.stringify`. */
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { join } from "./join.ts";
 
-/** In characters: so much is put together before it is handed on. A long text is written in parts of this. */
+/** Characters collected before a part is handed over. Longer strings are written in parts of this length. */
 const partLength = 65_536;
 
-/** Takes text in the order in which it stands. */
+/** TakeText receives the parts of a text in order. */
 export type TakeText = (text: string) => void;
 
-/** A text that grows up to a part, and is handed on then. */
+/** TextBuffer collects text up to one part, then hands it over. */
 interface Growing {
   text: string;
   readonly take: TakeText;
 }
 
-/** Writes the value. With `isSorted`, members stand by the order of their names. */
+/** Writes the value. With `isSorted` the members are sorted by name. */
 export function* writeJson(value: JsonValue, take: TakeText, isSorted = false): CooperativeTask<void> {
   const growing: Growing = { text: "", take };
   yield* write(value, growing, isSorted);
   if (growing.text !== "") take(growing.text);
 }
 
-/** Returns the value in bytes. `count` is told how many they are, as they come to be. */
+/** Returns the value as bytes. `count` receives the number of bytes so far. */
 export function* jsonBytes(value: JsonValue, count: (bytes: number) => void = () => {}): CooperativeTask<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -61,7 +61,7 @@ function* writeList(list: readonly JsonValue[], growing: Growing, isSorted: bool
   for (const item of list) {
     if (!isFirst) add(growing, ",");
     isFirst = false;
-    // What is undefined has no place in an object, and stands as null in a list.
+    // As `JSON.stringify` does: undefined is left out of an object, and written as null in a list.
     yield* write(item ?? null, growing, isSorted);
   }
   add(growing, "]");
@@ -81,7 +81,7 @@ function* writeObject(object: JsonObject, growing: Growing, isSorted: boolean): 
   add(growing, "}");
 }
 
-/** Returns the names as they stand in an object into which they are put in their order: what are numbers come first. */
+/** Returns the names in the order in which an object lists them after sorting: integers first. */
 export function sortedKeys(object: JsonObject): string[] {
   const names = Object.keys(object).sort();
   return Object.keys(Object.fromEntries(names.map((key) => [key, null])));
@@ -91,7 +91,7 @@ function* writeText(text: string, growing: Growing): CooperativeTask<void> {
   add(growing, '"');
   for (let at = 0; at < text.length; ) {
     let end = Math.min(text.length, at + partLength);
-    // Half of a character would be written as an escape.
+    // Half of a surrogate pair would be written as an escape.
     if (end < text.length && isHigh(text.charCodeAt(end - 1))) end--;
     add(growing, JSON.stringify(text.slice(at, end)).slice(1, -1));
     at = end;

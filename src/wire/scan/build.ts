@@ -1,6 +1,6 @@
 /**
- * Puts a value together from the pieces that a long JSON text was cut into, in turns. What comes of it is what `JSON.parse` makes
- * of the whole.
+ * Builds a value from the pieces of a long JSON text, in turns. The result equals that of `JSON.parse` on the whole
+ * text.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
@@ -9,10 +9,13 @@ import { backslash } from "./signs.ts";
 import type { Steps } from "./steps.ts";
 import { filler, isPlain, parseText } from "./texts.ts";
 
-/** A long text is read in parts of so many bytes. */
+/** Bytes of a long string that are decoded at a time. */
 const partBytes = 256 * 1024;
 
-/** A long plain text that was left out of a value: where it stands, and what stands in its place. */
+/**
+ * OmittedText is a long plain string that was not read: its position in the text, and the member where a filler
+ * stands.
+ */
 export interface OmittedText {
   readonly holder: JsonObject | JsonValue[];
   readonly key: string | number;
@@ -20,14 +23,14 @@ export interface OmittedText {
   readonly to: number;
 }
 
-/** `leftOut` takes up the long plain texts that are not read; without it all are. */
+/** `omitted` collects long plain strings instead of reading them; without it all are read. */
 export interface BuildOptions {
   readonly bytes: Buffer;
   readonly omitted: OmittedText[] | undefined;
   readonly steps?: Steps | undefined;
 }
 
-/** Makes the value. Throws a WireFault. */
+/** Builds the value. Throws a WireFault. */
 export function* build(piece: Container, options: BuildOptions): CooperativeTask<JsonObject | JsonValue[]> {
   const made: JsonObject | JsonValue[] = piece.isObject ? {} : [];
   for (const part of piece.pieces) {
@@ -57,7 +60,7 @@ function addRange(made: JsonObject | JsonValue[], { bytes, steps }: BuildOptions
   for (const key of Object.keys(members)) put(made, key, members[key] as JsonValue);
 }
 
-/** As the parser does: what is only set under this name becomes the prototype. */
+/** Defines the member as the parser does. Assigning `__proto__` would set the prototype. */
 function put(made: Record<string | number, JsonValue>, key: string | number, value: JsonValue): void {
   if (key !== "__proto__") made[key] = value;
   else Object.defineProperty(made, key, { value, configurable: true, enumerable: true, writable: true });
@@ -95,7 +98,7 @@ function* isPlainText(text: Buffer, steps: Steps): CooperativeTask<boolean> {
   return true;
 }
 
-/** Returns where a part of a text ends that begins here: within no character and no escape. */
+/** Returns the end of the part that begins at `from`, which splits no character and no escape. */
 function endOfPart(text: Buffer, from: number, steps: Steps): number {
   let end = from + partBytes;
   if (end >= text.length) return text.length;
@@ -103,14 +106,14 @@ function endOfPart(text: Buffer, from: number, steps: Steps): number {
   return behindEscape(text, from, end, steps);
 }
 
-/** Of an escape the longest has six bytes. */
+/** An escape has six bytes at most. */
 function behindEscape(text: Buffer, from: number, end: number, steps: Steps): number {
   for (let at = Math.max(from, end - 6); at < end; at++) {
     if (text[at] !== backslash) continue;
     let slashes = 1;
     while (at - slashes >= from && text[at - slashes] === backslash) slashes++;
     steps.count += slashes;
-    // Whether this one begins an escape: those before it are pairs.
+    // An odd number of backslashes begins an escape.
     if (slashes % 2 === 0) continue;
     const length = text[at + 1] === 0x75 ? 6 : 2;
     if (at + length > end) return at > from ? at : Math.min(text.length, at + length);
@@ -118,7 +121,7 @@ function behindEscape(text: Buffer, from: number, end: number, steps: Steps): nu
   return end;
 }
 
-/** Puts the texts into their places. */
+/** Puts the omitted strings into their places. */
 export function restoreOmitted(bytes: Buffer, leftOut: readonly OmittedText[]): void {
   for (const { holder, key, from, to } of leftOut) {
     (holder as Record<string | number, JsonValue>)[key] = bytes.toString("latin1", from, to);

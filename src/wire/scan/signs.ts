@@ -1,4 +1,4 @@
-/** The signs of JSON, as bytes. */
+/** The structural characters of JSON, as bytes. */
 export const quote = 0x22;
 export const comma = 0x2c;
 export const colon = 0x3a;

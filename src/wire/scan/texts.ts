@@ -1,4 +1,4 @@
-/** The texts of JSON as they stand in its bytes. */
+/** Reads single JSON strings and values from bytes. */
 import { isAscii } from "node:buffer";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { WireFault } from "../fault.ts";
@@ -8,18 +8,18 @@ const spaces = 0x20202020;
 
 const { utf8Slice } = Buffer.prototype;
 
-/** Reads a text with its quotes; what may not stand in one without an escape is taken as it is. Throws a WireFault. */
+/** Reads a string with its quotes. Characters that need an escape are accepted as they are. Throws a WireFault. */
 export function readText(bytes: Uint8Array, from: number, to: number): string {
   const text = utf8Slice.call(bytes, from, to);
   return text.includes("\\") ? (parseText(text) as string) : text.slice(1, -1);
 }
 
-/** Throws a WireFault without a path. */
+/** Parses a value. Throws a WireFault without a path. */
 export function parseText(text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
   } catch {
-    // The parser's own words quote the text, which may be private.
+    // The parser's message quotes the text, which may be private.
     throw notJson();
   }
 }
@@ -28,19 +28,20 @@ export function notJson(): WireFault {
   return new WireFault("malformed", "the body is not JSON");
 }
 
-/** Whether a text stands in its JSON as it is, and is ASCII. */
+/** Reports whether a string is ASCII without escapes, so that its JSON is the string itself. */
 export function isPlain(text: Buffer): boolean {
   return isAscii(text) && !text.includes(backslash) && !hasControls(text);
 }
 
 /**
- * Whether a text has characters below the space, which JSON does not allow. It is ASCII: sixteen bytes are looked at in a step,
+ * Reports whether ASCII bytes include control characters, which JSON forbids. Sixteen bytes are checked per step,
  * four at once.
  */
 function hasControls(text: Buffer): boolean {
   const view = new DataView(text.buffer, text.byteOffset, text.length);
   const rest = text.length - (text.length % 16);
-  // What is below the space has its highest bit set then; a higher byte that a borrow reaches has one below it that has.
+  // Subtracting a space sets the highest bit of a control character. A borrow reaches only the next byte, whose lower
+  // neighbour is then already found.
   let differences = 0;
   for (let at = 0; at < rest; at += 16) {
     differences |= view.getInt32(at, true) - spaces;
@@ -53,7 +54,7 @@ function hasControls(text: Buffer): boolean {
 
 const block = "-".repeat(32 * 1024);
 
-/** Makes a text of this length out of one that is there; nothing is copied. */
+/** Makes a string of this length from a shared one, without copying. */
 export function filler(length: number): string {
   return block.repeat(Math.floor(length / block.length)) + block.slice(0, length % block.length);
 }

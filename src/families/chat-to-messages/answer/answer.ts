@@ -6,7 +6,7 @@
 import { type ContentBlock, ContentBlockType, type Message } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { type Called, explanationOf, finishReason } from "./finish.ts";
-import { annotationsOf, calledTool, callId, citationsOf, freeText, type Reading, thinkingPiece } from "./pieces.ts";
+import { annotationsOf, calledTool, callId, citationsOf, freeText, type Reading, thinkingPiece } from "./parts.ts";
 import { chatUsage, MessageCounts } from "./usage.ts";
 
 interface Draft {

@@ -7,7 +7,7 @@
 import { type ContentBlock, ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { OpenBlock, Progress } from "./block.ts";
 import { openCall } from "./open-call.ts";
-import { annotationsOf, citationsOf, type Reading, thinkingPiece } from "./pieces.ts";
+import { annotationsOf, citationsOf, type Reading, thinkingPiece } from "./parts.ts";
 
 export function openBlock(block: ContentBlock, progress: Progress, reading: Reading): OpenBlock {
   switch (block.type) {

@@ -5,7 +5,7 @@
 import type { ContentBlock } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { OpenBlock, Progress } from "./block.ts";
-import { calledTool, callId, freeText, type Reading } from "./pieces.ts";
+import { calledTool, callId, freeText, type Reading } from "./parts.ts";
 
 /** How a call is told to the caller. */
 interface Voice {

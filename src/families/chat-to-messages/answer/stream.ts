@@ -16,12 +16,12 @@ import { upstreamFailed } from "../../../call/refusals.ts";
 import { membersOf } from "../../../providers/usage/count.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
-import { translated } from "../../translated.ts";
+import { translated } from "../../translate-stream.ts";
 import { readAnswer } from "../reads.ts";
 import type { OpenBlock, Progress } from "./block.ts";
 import { explanationOf, finishReason } from "./finish.ts";
 import { openBlock } from "./open-block.ts";
-import type { Reading } from "./pieces.ts";
+import type { Reading } from "./parts.ts";
 import { chatUsage, MessageCounts } from "./usage.ts";
 
 type Chunk = Wire<typeof ChatCompletionChunkSchema>;

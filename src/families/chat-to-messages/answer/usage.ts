@@ -5,7 +5,7 @@
  */
 import { MessageUsageReader } from "../../../providers/usage/message-counts.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { believed } from "../../counted.ts";
+import { believed } from "../../chat-usage.ts";
 
 export { MessageUsageReader as MessageCounts };
 

@@ -8,10 +8,10 @@ import type { ChatMessage, ToolCall } from "../../../../gen/modelgateway/v1/chat
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import { WireFault } from "../../../wire/fault.ts";
 import { checkRawInTurns, type JsonObject, type JsonValue, longJson, readLongRequest } from "../../../wire/json.ts";
-import { upstreamName } from "../names.ts";
-import type { Calls } from "./calls.ts";
+import type { Dropped } from "../../dropped.ts";
+import { upstreamName } from "../tool-names.ts";
 import { contentBlocks, textBlocks } from "./content.ts";
-import type { Dropped } from "./dropped.ts";
+import type { Calls } from "./tool-calls.ts";
 
 /** The deepest nesting of arguments: the blocks around them take the rest of what a reader allows. */
 const argumentsDepth = 10;

@@ -9,8 +9,8 @@ import { CacheControlSchema, ContentBlockSchema } from "../../../../gen/modelgat
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
 import { reads } from "../reads.ts";
-import type { Dropped } from "./dropped.ts";
 import { fileBlock, imageBlock } from "./media.ts";
 
 /** The blocks that each side of the conversation may hold. */

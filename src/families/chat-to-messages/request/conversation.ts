@@ -9,10 +9,10 @@ import { type ChatMessage, Role } from "../../../../gen/modelgateway/v1/chat_pb.
 import { missingField } from "../../../call/refusals.ts";
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
 import { assistantBlocks } from "./assistant.ts";
-import { Calls } from "./calls.ts";
 import { cacheMark, contentBlocks } from "./content.ts";
-import type { Dropped } from "./dropped.ts";
+import { Calls } from "./tool-calls.ts";
 import { mendTurns, type Turn } from "./turns.ts";
 
 export interface Conversation {

@@ -8,11 +8,11 @@
  */
 import { type CreateChatCompletionRequest, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
 import { keepsSchemas } from "../generations.ts";
-import { type Choice, isForced } from "./choice.ts";
-import type { Dropped } from "./dropped.ts";
 import { inputSchema } from "./input-schema.ts";
-import { outputSchema } from "./schema.ts";
+import { outputSchema } from "./output-schema.ts";
+import { type Choice, isForced } from "./tool-choice.ts";
 
 /** At most one of these is set. */
 export interface Format {

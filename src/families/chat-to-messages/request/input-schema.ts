@@ -6,7 +6,7 @@
  * names them. Arguments that fit one alternative fit the caller's schema. The schemas below the top stay as they came.
  */
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import type { Dropped } from "./dropped.ts";
+import type { Dropped } from "../../dropped.ts";
 
 const combinations = ["allOf", "anyOf", "oneOf"];
 

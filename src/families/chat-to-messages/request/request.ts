@@ -7,12 +7,11 @@ import type { CreateChatCompletionRequest } from "../../../../gen/modelgateway/v
 import { OutputConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
 import type { TranslationContext } from "../../translation.ts";
-import type { CalledTool } from "../answer/pieces.ts";
+import type { CalledTool } from "../answer/parts.ts";
 import { reads } from "../reads.ts";
-import { type Choice, choiceOf, isForced } from "./choice.ts";
 import { conversationOf } from "./conversation.ts";
-import type { Dropped } from "./dropped.ts";
 import { answerToolName, type Format, formatOf, offerAnswerTool } from "./format.ts";
 import {
   nameWordless,
@@ -24,6 +23,7 @@ import {
   userId,
 } from "./settings.ts";
 import { isThinkingOn, type Thinking, thinkingOf } from "./thinking.ts";
+import { type Choice, choiceOf, isForced } from "./tool-choice.ts";
 import { rebuiltTools, toolboxOf } from "./tools.ts";
 import { continuesWithoutThinking, turnJson } from "./turns.ts";
 

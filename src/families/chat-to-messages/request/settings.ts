@@ -7,8 +7,8 @@ import type { CreateChatCompletionRequest } from "../../../../gen/modelgateway/v
 import { CreateMessageRequestSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
 import { reads } from "../reads.ts";
-import type { Dropped } from "./dropped.ts";
 
 /** Throws for what no answer of the Messages API could bring. */
 export function refuseImpossible({ n, logprobs }: CreateChatCompletionRequest): void {

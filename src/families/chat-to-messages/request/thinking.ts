@@ -9,9 +9,9 @@
 import { type CreateChatCompletionRequest, ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
 import { thinksByBudget } from "../generations.ts";
 import { reads } from "../reads.ts";
-import type { Dropped } from "./dropped.ts";
 
 /** The bound on the output where neither the caller nor the catalogue knows one. */
 const defaultMaxTokens = 4096;

@@ -13,14 +13,14 @@ import type {
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageToolSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import type { CalledTool } from "../answer/pieces.ts";
+import type { Dropped } from "../../dropped.ts";
+import type { CalledTool } from "../answer/parts.ts";
 import { keepsSchemas } from "../generations.ts";
-import { upstreamName } from "../names.ts";
 import { reads } from "../reads.ts";
+import { upstreamName } from "../tool-names.ts";
 import { cacheMark } from "./content.ts";
-import type { Dropped } from "./dropped.ts";
 import { inputSchema } from "./input-schema.ts";
-import { outputSchema } from "./schema.ts";
+import { outputSchema } from "./output-schema.ts";
 
 export interface Toolbox {
   /** As the model is offered them, by upstream name, in order. */

@@ -10,12 +10,12 @@ import { WireFault } from "../../../wire/fault.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { sealedSignature } from "../../call-signature.ts";
-import { CountedChat } from "../../counted.ts";
-import { ToolIds, type ToolNames } from "../names.ts";
+import { type Spoken, spokenIn } from "../../chat-output.ts";
+import { CountedChat } from "../../chat-usage.ts";
+import { inputOf } from "../../tool-input.ts";
+import { ToolIds, type ToolNames } from "../tool-names.ts";
 import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
-import { endingOf } from "./ending.ts";
-import { inputOf } from "./input.ts";
-import { type Spoken, spokenIn } from "./spoken.ts";
+import { endingOf } from "./finish.ts";
 import { usageOf } from "./usage.ts";
 
 /** What an answer has from the call that it answers. */

@@ -5,7 +5,7 @@
  * reasoning stands in its place, or where none of it is shown in a block that shows nothing.
  */
 import type { JsonObject } from "../../../wire/json.ts";
-import type { ToolIds, ToolNames } from "../names.ts";
+import type { ToolIds, ToolNames } from "../tool-names.ts";
 
 export function thinkingBlock(thinking: string, signature = ""): JsonObject {
   return { type: "thinking", thinking, signature };

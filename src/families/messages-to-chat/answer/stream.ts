@@ -22,14 +22,14 @@ import { asEvent } from "../../../wire/frame.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { sealedSignature } from "../../call-signature.ts";
-import { CountedChat } from "../../counted.ts";
+import { spokenIn } from "../../chat-output.ts";
+import { CountedChat } from "../../chat-usage.ts";
 import { alike } from "../../translate-by-template.ts";
-import { translated } from "../../translated.ts";
-import { ToolIds } from "../names.ts";
+import { translated } from "../../translate-stream.ts";
+import { ToolIds } from "../tool-names.ts";
 import { headOf, type Origin, readable } from "./answer.ts";
-import { endingOf } from "./ending.ts";
-import { BlockQueue } from "./queue.ts";
-import { spokenIn } from "./spoken.ts";
+import { BlockQueue } from "./block-queue.ts";
+import { endingOf } from "./finish.ts";
 import { finalUsageOf, usageOf } from "./usage.ts";
 
 /** `inputTokens` is an estimate. */

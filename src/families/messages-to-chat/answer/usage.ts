@@ -4,7 +4,7 @@
  * An upstream that tells no usage counts as zero.
  */
 import type { JsonObject } from "../../../wire/json.ts";
-import { CountedChat } from "../../counted.ts";
+import { CountedChat } from "../../chat-usage.ts";
 
 /** Returns the usage of a whole answer, or of the beginning of a stream. */
 export function usageOf(counted: CountedChat = new CountedChat()): JsonObject {

@@ -14,8 +14,8 @@ import { isSealedSignature } from "../../../providers/profile/sealed-signature.t
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { ownId, signatureBeside, signatureBesideText } from "../../call-signature.ts";
-import { fieldsSet } from "../fields.ts";
-import type { ToolNames } from "../names.ts";
+import { fieldsSet } from "../../fields.ts";
+import type { ToolNames } from "../tool-names.ts";
 import type { PlacedBlock } from "./content.ts";
 
 /** What is told of a conversation, and by which names. */

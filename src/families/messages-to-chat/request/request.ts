@@ -10,13 +10,13 @@ import type { CreateMessageRequest, MessageMetadata } from "../../../../gen/mode
 import { invalidValue } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { fieldsSet } from "../../fields.ts";
 import type { TranslationContext } from "../../translation.ts";
-import { fieldsSet } from "../fields.ts";
-import { shortened, type ToolNames } from "../names.ts";
+import { shortened, type ToolNames } from "../tool-names.ts";
 import { conversationOf } from "./conversation.ts";
-import { reasoningEffortOf } from "./effort.ts";
 import { responseFormatOf } from "./format.ts";
 import { offeredTools } from "./offered-tools.ts";
+import { reasoningEffortOf } from "./thinking.ts";
 import { refuseLostThread } from "./thread.ts";
 import { toolChoiceOf, toolsOf } from "./tools.ts";
 

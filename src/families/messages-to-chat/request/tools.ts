@@ -11,8 +11,8 @@ import {
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { fieldsSet } from "../fields.ts";
-import type { ToolNames } from "../names.ts";
+import { fieldsSet } from "../../fields.ts";
+import type { ToolNames } from "../tool-names.ts";
 import type { PlacedTool } from "./offered-tools.ts";
 
 /** Returns `tools` and `web_search_options`, as far as there are any. Puts the paths of what it leaves out into `unsaid`. */

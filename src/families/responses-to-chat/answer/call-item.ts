@@ -5,7 +5,7 @@
  * of a function is read when it is whole, and so is what is searched for, which is an object.
  */
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import { fieldsSet } from "../../fields.ts";
 import type { CallerTool } from "../tool-names.ts";
 import { added, done, type Item, type ItemStatus } from "./items.ts";
 

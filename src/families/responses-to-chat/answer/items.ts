@@ -5,7 +5,7 @@
  * that an item can be found again.
  */
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import { fieldsSet } from "../../fields.ts";
 import { sealed } from "../seal.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";

@@ -7,12 +7,12 @@
 import type { AssistantMessage, LogProbs } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { sealedSignature, signedId } from "../../call-signature.ts";
-import { spokenIn } from "../../messages-to-chat/answer/spoken.ts";
+import { spokenIn } from "../../chat-output.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { CallItem } from "./call-item.ts";
-import { Calls } from "./calls.ts";
 import { type Item, type ItemStatus, ReasoningItem } from "./items.ts";
 import { MessageItem } from "./message.ts";
+import { Calls } from "./tool-calls.ts";
 
 export class Output {
   readonly #answerId: string;

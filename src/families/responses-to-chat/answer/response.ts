@@ -5,7 +5,7 @@
 import type { CreateResponseRequestSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
-import { type CountedChat, inputOf } from "../../counted.ts";
+import { type CountedChat, inputOf } from "../../chat-usage.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { asksToCompact } from "../compaction.ts";
 import type { ToolNames } from "../tool-names.ts";

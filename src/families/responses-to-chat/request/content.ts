@@ -10,7 +10,7 @@ import {
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import { fieldsSet } from "../../fields.ts";
 
 export function isText({ type }: ResponseContentPart): boolean {
   return type === Type.INPUT_TEXT || type === Type.OUTPUT_TEXT || type === Type.TEXT;

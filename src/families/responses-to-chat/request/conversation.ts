@@ -17,8 +17,8 @@ import type { JsonObject } from "../../../wire/json.ts";
 import { ownId } from "../../call-signature.ts";
 import { isCompacted, isTrigger, summaryMessage, summaryWish } from "../compaction.ts";
 import { agentMessage, searchResult } from "./agent-items.ts";
+import { type Talk, Turn } from "./assistant.ts";
 import { chatPart, contentOf, isText } from "./content.ts";
-import { type Talk, Turn } from "./turn.ts";
 
 /** Throws a Refusal for what a chat model must not do without. */
 export function* conversationOf(

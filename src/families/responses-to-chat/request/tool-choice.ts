@@ -8,8 +8,8 @@ import { ToolChoiceMode, ToolType } from "../../../../gen/modelgateway/v1/chat_p
 import type { CreateResponseRequest, ResponseToolChoice } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import type { Dropped } from "../../chat-to-messages/request/dropped.ts";
-import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import type { Dropped } from "../../dropped.ts";
+import { fieldsSet } from "../../fields.ts";
 import type { Toolset } from "./tools.ts";
 
 /** Returns `tools`, `tool_choice` and `parallel_tool_calls`, as far as there are any. Throws a Refusal. */

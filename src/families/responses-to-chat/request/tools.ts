@@ -10,8 +10,8 @@ import type { CreateResponseRequest, ResponseTool } from "../../../../gen/modelg
 import { missingField } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import type { Dropped } from "../../chat-to-messages/request/dropped.ts";
-import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import type { Dropped } from "../../dropped.ts";
+import { fieldsSet } from "../../fields.ts";
 import { type CallerTool, ToolNames } from "../tool-names.ts";
 import { type DescribedTool, describedTools } from "./described-tools.ts";
 

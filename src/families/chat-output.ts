@@ -1,0 +1,95 @@
+/**
+ * What a chat model says, whole or in the next piece of a stream, whichever way its vendor writes it.
+ *
+ * Reasoning is `reasoning_content`, `reasoning`, or parts of the content; content may be a list of parts; arguments may
+ * be an object instead of its text; the oldest form of a call is a call. A call's index is unset where the vendor
+ * counts none, its id and name are empty where they are not told.
+ */
+import type { AssistantMessage, ToolCall } from "../../gen/modelgateway/v1/chat_pb.ts";
+import { isSealedReasoning } from "../providers/profile/reasoning-seal.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
+import { signatureOf } from "./call-signature.ts";
+
+export interface Spoken {
+  readonly reasoning: string;
+  /** What has been sealed of it, block by block. */
+  readonly sealed: readonly SealedThought[];
+  readonly text: string;
+  readonly refusal: string;
+  readonly calls: readonly SpokenCall[];
+  /** The vendor's signature of the text; empty where there is none. */
+  readonly signature: string;
+}
+
+/** Reasoning that has been sealed (`providers/profile/reasoning-seal.ts`). */
+export interface SealedThought {
+  /** What of it is shown; empty where nothing is. */
+  readonly thinking: string;
+  readonly seal: string;
+}
+
+export interface SpokenCall {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  /** JSON text, or the next piece of it. */
+  readonly input: string;
+  /** The vendor's signature of the call; empty where there is none. */
+  readonly signature: string;
+}
+
+const nothing: Spoken = { reasoning: "", sealed: [], text: "", refusal: "", calls: [], signature: "" };
+
+export function spokenIn(message: AssistantMessage | undefined): Spoken {
+  if (!message) return nothing;
+  const { content, refusal = "", toolCalls, functionCall, extra } = message;
+  const calls = toolCalls.map(callOf);
+  if (functionCall) calls.push(callOf({ index: 0, function: functionCall }));
+  const parts = Array.isArray(extra?.content) ? extra.content : [];
+  return {
+    reasoning: message.reasoningContent ?? textOrEmpty(extra?.reasoning) + thinkingIn(parts),
+    sealed: sealedIn(extra?.thinking_blocks),
+    text: content ?? textIn(parts),
+    refusal,
+    calls,
+    signature: signatureOf(extra) || signatureIn(parts),
+  };
+}
+
+/** Of several parts the last one's: it is made of all that was said. */
+function signatureIn(parts: readonly JsonValue[]): string {
+  const signatures = parts.map((part) => signatureOf(part as JsonObject | undefined));
+  return signatures.findLast((signature) => signature !== "") ?? "";
+}
+
+function sealedIn(blocks: JsonValue | undefined): SealedThought[] {
+  if (!Array.isArray(blocks)) return [];
+  return blocks.filter(isObject).flatMap(({ thinking, signature, data }) => {
+    const seal = isSealedReasoning(signature) ? signature : data;
+    return isSealedReasoning(seal) ? [{ thinking: textOrEmpty(thinking), seal }] : [];
+  });
+}
+
+function callOf(call: Pick<ToolCall, "index" | "function"> & Partial<ToolCall>): SpokenCall {
+  const { index, id = "", function: called, custom, extra } = call;
+  const name = called?.name ?? custom?.name ?? "";
+  const input = called?.arguments ?? custom?.input ?? argumentsIn(called?.extra);
+  return { index, id, name, input, signature: signatureOf(extra) };
+}
+
+function argumentsIn(extra: JsonObject | undefined): string {
+  const input = extra?.arguments;
+  return typeof input === "object" && input !== null ? JSON.stringify(input) : "";
+}
+
+function textIn(parts: readonly JsonValue[]): string {
+  return parts.map((part) => textOrEmpty((part as JsonObject | null)?.text)).join("");
+}
+
+/** Mistral's: `{type: "thinking", thinking: [{type: "text", text}]}`. */
+function thinkingIn(parts: readonly JsonValue[]): string {
+  return parts
+    .map((part) => (part as JsonObject | null)?.thinking)
+    .map((thinking) => (Array.isArray(thinking) ? textIn(thinking) : textOrEmpty(thinking)))
+    .join("");
+}

@@ -1,0 +1,98 @@
+/**
+ * Follows the tool calls of a conversation: gives each an id that the Messages API takes and that is unique, and finds
+ * the call that a result answers.
+ *
+ * Callers' ids may be missing, repeat from turn to turn, or hold signs that the API refuses. There may be thousands of calls, and
+ * none is looked for among all.
+ */
+import { upstreamName } from "../tool-names.ts";
+
+interface OpenCall {
+  readonly callerId: string;
+  readonly id: string;
+  /** The caller's name of the tool. */
+  readonly name: string;
+  answered: boolean;
+}
+
+/** Calls in their order. Those before the oldest that waits are not looked at again. */
+class Line {
+  readonly #calls: OpenCall[] = [];
+  #from = 0;
+
+  add(call: OpenCall): void {
+    this.#calls.push(call);
+  }
+
+  /** Returns the oldest that waits for a result. */
+  oldest(): OpenCall | undefined {
+    while (this.#calls[this.#from]?.answered) this.#from++;
+    return this.#calls[this.#from];
+  }
+
+  waiting(): OpenCall[] {
+    return this.#calls.filter(({ answered }) => !answered);
+  }
+}
+
+/** The calls of one of the assistant's turns. */
+class CallsOfTurn {
+  readonly all = new Line();
+  readonly byCallerId = new Map<string, OpenCall>();
+  readonly byName = new Map<string, Line>();
+
+  add(call: OpenCall): void {
+    this.all.add(call);
+    if (call.callerId !== "") this.byCallerId.set(call.callerId, call);
+    const named = this.byName.get(call.name) ?? new Line();
+    named.add(call);
+    this.byName.set(call.name, named);
+  }
+}
+
+export class Calls {
+  readonly #used = new Set<string>();
+  /** By the id that was wished for: how many have wished for it. */
+  readonly #wishes = new Map<string, number>();
+  #made = 0;
+  /** The assistant's last turn. */
+  #turn = new CallsOfTurn();
+
+  /** Returns the id of a call that is made; undefined where the same turn has a call of this id already. */
+  begin(callerId: string, name: string): string | undefined {
+    if (callerId !== "" && this.#turn.byCallerId.has(callerId)) return undefined;
+    this.#made += 1;
+    const id = this.#unused(callerId === "" ? `call_${this.#made}` : upstreamName(callerId));
+    this.#used.add(id);
+    this.#turn.add({ callerId, id, name, answered: false });
+    return id;
+  }
+
+  #unused(wished: string): string {
+    let n = (this.#wishes.get(wished) ?? 0) + 1;
+    let id = n === 1 ? wished : upstreamName(`${wished}_${n}`);
+    while (this.#used.has(id)) id = upstreamName(`${wished}_${++n}`);
+    this.#wishes.set(wished, n);
+    return id;
+  }
+
+  /**
+   * Returns the id of the call that a result answers: by the caller's id; without one by the tool's name, or else the
+   * oldest. Undefined where no such call waits for a result.
+   */
+  answer(callerId: string, name: string | undefined): string | undefined {
+    const { all, byCallerId, byName } = this.#turn;
+    const named = name === undefined ? undefined : byName.get(name)?.oldest();
+    const call = callerId === "" ? (named ?? all.oldest()) : byCallerId.get(callerId);
+    if (!call || call.answered) return undefined;
+    call.answered = true;
+    return call.id;
+  }
+
+  /** Ends the turn; returns the ids of the calls that nobody answered. */
+  end(): string[] {
+    const waiting = this.#turn.all.waiting();
+    this.#turn = new CallsOfTurn();
+    return waiting.map(({ id }) => id);
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * The events of a streamed response → the chunks of a streamed chat completion, batch by batch.
+ *
+ * The first chunk has the role, one chunk has the finish reason, and the last the usage, where it was asked for. What servers tell
+ * in one piece, at the end of an item, is told then. Events that nobody knows are passed over. A stream that ends before its
+ * response does was cut off: what came of it is handed over, and then it fails.
+ */
+import { ChatCompletionChunkSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import type { ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import type { Frames } from "../../../call/call.ts";
+import { upstreamFailed } from "../../../call/refusals.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { Wire } from "../../../wire/wire.ts";
+import { translated } from "../../translate-stream.ts";
+import { OpenItems } from "./open-items.ts";
+import { finishOf, logprobsOf, type Reading } from "./parts.ts";
+import { chatUsage } from "./usage.ts";
+
+type Chunk = Wire<typeof ChatCompletionChunkSchema>;
+
+export function chunksOf(
+  frames: Frames<typeof ResponseStreamEventSchema>,
+  reading: Reading,
+): Frames<typeof ChatCompletionChunkSchema> {
+  const stream = new ChunkStream(reading);
+  return translated(
+    frames,
+    (event) => stream.take(event.json()),
+    () => {
+      if (!stream.ended) throw upstreamFailed("it broke off its answer");
+      return [];
+    },
+  );
+}
+
+class ChunkStream {
+  ended = false;
+  readonly #reading: Reading;
+  readonly #items: OpenItems;
+  #chunks: Chunk[] = [];
+  #model: string;
+  #tier: JsonValue | undefined;
+  #started = false;
+
+  constructor(reading: Reading) {
+    this.#reading = reading;
+    this.#items = new OpenItems(reading);
+    this.#model = reading.model;
+  }
+
+  /** Returns the chunks that an event becomes. */
+  take(event: JsonObject): readonly Chunk[] {
+    this.#chunks = [];
+    if (!this.ended) this.#take(event);
+    return this.#chunks;
+  }
+
+  #take(event: JsonObject): void {
+    const { type, response, item } = event;
+    if (isObject(response)) this.#head(response);
+    this.#start();
+    switch (type) {
+      case "response.output_item.added":
+        if (isObject(item)) this.#say(this.#items.begin(item, event));
+        return;
+      case "response.output_item.done":
+        if (isObject(item)) for (const delta of this.#items.end(item, event)) this.#say(delta);
+        return;
+      case "response.output_text.delta":
+        this.#say(this.#items.text(event), Array.isArray(event.logprobs) ? event.logprobs : []);
+        return;
+      case "response.refusal.delta":
+        this.#say(this.#items.refusal(event));
+        return;
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        this.#say(this.#items.reasoning(event));
+        return;
+      case "response.function_call_arguments.delta":
+      case "response.custom_tool_call_input.delta":
+        this.#say(this.#items.input(event));
+        return;
+      case "response.output_text.annotation.added":
+        this.#say(this.#items.cite(event));
+        return;
+      case "response.completed":
+      case "response.incomplete":
+        this.#finish(isObject(response) ? response : {}, type);
+    }
+  }
+
+  #head({ model, service_tier: tier }: JsonObject): void {
+    if (!this.#started) this.#model = textOrEmpty(model) || this.#model;
+    this.#tier = tier ?? this.#tier;
+  }
+
+  #start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#push([choice({ role: "assistant", content: "", refusal: null })]);
+  }
+
+  #say(delta: JsonObject | undefined, tokens: readonly JsonValue[] = []): void {
+    if (delta) this.#push([choice(delta, null, logprobsOf(tokens))]);
+  }
+
+  #finish(response: JsonObject, type: string): void {
+    for (const delta of this.#items.missing(response.output)) this.#say(delta);
+    const status = type === "response.incomplete" ? "incomplete" : "completed";
+    const reason = finishOf({ ...response, status }, this.#items.calls > 0, this.#reading);
+    this.#push([choice({}, reason)]);
+    const usage = this.#reading.includeUsage ? chatUsage(response) : undefined;
+    if (usage) this.#push([], usage);
+    this.ended = true;
+  }
+
+  /** Where the usage was asked for every chunk has one, be it null. */
+  #push(choices: JsonObject[], usage: JsonObject | null = null): void {
+    const json = {
+      id: this.#reading.id,
+      object: "chat.completion.chunk",
+      created: this.#reading.created,
+      model: this.#model,
+      choices,
+      ...(typeof this.#tier === "string" ? { service_tier: this.#tier } : {}),
+      ...(this.#reading.includeUsage ? { usage } : {}),
+    };
+    this.#chunks.push(Wire.ofJson(ChatCompletionChunkSchema, json, true));
+  }
+}
+
+function choice(
+  delta: JsonObject,
+  finish_reason: string | null = null,
+  logprobs: JsonObject | null = null,
+): JsonObject {
+  return { index: 0, delta, logprobs, finish_reason };
+}

@@ -1,0 +1,44 @@
+/**
+ * A whole chat answer → a whole completion: its choices, each with a reason for its end, and the usage that it told.
+ *
+ * An answer without any choice is the upstream's failure: clients read the first one unasked.
+ */
+import type { ChatCompletionSchema, Choice } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { CompletionSchema } from "../../../../gen/modelgateway/v1/completions_pb.ts";
+import { upstreamFailed } from "../../../call/refusals.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import { Wire } from "../../../wire/wire.ts";
+import { CountedChat } from "../../chat-usage.ts";
+import type { Reading } from "../request/request.ts";
+import { completionChoice, finishWord, saidIn } from "./choice.ts";
+import { textLogProbs } from "./logprobs.ts";
+import { usageTold } from "./usage.ts";
+
+export function wholeCompletion(
+  answer: Wire<typeof ChatCompletionSchema>,
+  reading: Reading,
+): Wire<typeof CompletionSchema> {
+  const { created, model, choices, usage, systemFingerprint } = answer.message();
+  if (choices.length === 0) throw upstreamFailed("its answer is empty");
+  const counted = new CountedChat();
+  counted.take(answer, usage);
+  return Wire.ofJson(
+    CompletionSchema,
+    {
+      id: reading.id,
+      object: "text_completion",
+      created: Number(created) || reading.now,
+      model: model || reading.model,
+      choices: choices.map((choice) => wholeChoice(choice, reading)),
+      ...(counted.hasTold ? { usage: usageTold(counted, usage, reading) } : {}),
+      ...(systemFingerprint === undefined ? {} : { system_fingerprint: systemFingerprint }),
+    },
+    true,
+  );
+}
+
+function wholeChoice({ index, message, finishReason, logprobs }: Choice, { echo, muted }: Reading): JsonObject {
+  if (muted) return completionChoice(index, echo, null, "length");
+  const { json } = textLogProbs(logprobs, [...echo].length);
+  return completionChoice(index, echo + saidIn(message), json, finishWord(finishReason));
+}

@@ -1,0 +1,113 @@
+/**
+ * The chunks of a chat answer → the pieces of a completion. Put together they are the whole completion.
+ *
+ * Every piece has the same id, time and model. Each choice begins with the echoed prompt, if that is wanted, and ends
+ * with one piece that says why, whatever the upstream told at its end, or told twice. The usage comes last, once, and
+ * only if it was asked for. Chunks that say nothing of the text (the role, the reasoning) have no piece.
+ *
+ * Most chunks of a text never come here (`../translate-by-template.ts`): but for log probabilities, nothing here may remember what it said.
+ */
+
+import type {
+  ChatCompletionChunk,
+  ChatCompletionChunkSchema,
+  ChatUsage,
+  ChunkChoice,
+} from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { CompletionSchema } from "../../../../gen/modelgateway/v1/completions_pb.ts";
+import type { Frames } from "../../../call/call.ts";
+import { asData } from "../../../wire/frame.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import { Wire } from "../../../wire/wire.ts";
+import { CountedChat } from "../../chat-usage.ts";
+import { alike } from "../../translate-by-template.ts";
+import { translated } from "../../translate-stream.ts";
+import type { Reading } from "../request/request.ts";
+import { completionChoice, finishWord, hasEnded, saidIn } from "./choice.ts";
+import { textLogProbs } from "./logprobs.ts";
+import { usageTold } from "./usage.ts";
+
+type Piece = Wire<typeof CompletionSchema>;
+
+/** What is known of a choice that has begun. */
+interface Progress {
+  ended: boolean;
+  /** How many characters the tokens of its text so far have, the echoed prompt included. */
+  characters: number;
+}
+
+export function completionFrames(
+  frames: Frames<typeof ChatCompletionChunkSchema>,
+  reading: Reading,
+): Frames<typeof CompletionSchema> {
+  const pieces = new Pieces(reading);
+  const translate = (chunk: Wire<typeof ChatCompletionChunkSchema>) => pieces.of(chunk, chunk.message());
+  return translated(frames, alike(translate, ["text"], asData), () => pieces.atEnd());
+}
+
+class Pieces {
+  readonly #reading: Reading;
+  readonly #begun = new Map<number, Progress>();
+  #head: JsonObject | undefined;
+  readonly #counted = new CountedChat();
+  #usage: ChatUsage | undefined;
+
+  constructor(reading: Reading) {
+    this.#reading = reading;
+  }
+
+  of(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): Piece[] {
+    this.#head ??= headOf(chunk, this.#reading);
+    // Some vendors tell the usage with the last text, and some tell it as it grows.
+    this.#counted.take(frame, chunk.usage);
+    this.#usage = chunk.usage ?? this.#usage;
+    const echoes = chunk.choices.flatMap(({ index }) => this.#begin(index));
+    const choices = chunk.choices.flatMap((choice) => this.#next(choice));
+    return [echoes, choices].filter(({ length }) => length > 0).map((some) => this.#piece(some, false));
+  }
+
+  atEnd(): Piece[] {
+    const open = [...this.#begun].filter(([, { ended }]) => !ended);
+    const choices = open.map(([index]) => completionChoice(index, "", null, this.#finish(undefined)));
+    const pieces = choices.length > 0 ? [this.#piece(choices, false)] : [];
+    return this.#reading.includeUsage && this.#counted.hasTold ? [...pieces, this.#piece([], true)] : pieces;
+  }
+
+  #begin(index: number): JsonObject[] {
+    if (this.#begun.has(index)) return [];
+    const { echo } = this.#reading;
+    this.#begun.set(index, { ended: false, characters: [...echo].length });
+    return echo === "" ? [] : [completionChoice(index, echo, null, null)];
+  }
+
+  #next(choice: ChunkChoice): JsonObject[] {
+    const progress = this.#begun.get(choice.index) as Progress;
+    const text = this.#reading.muted ? "" : saidIn(choice.delta);
+    const logprobs = textLogProbs(this.#reading.muted ? undefined : choice.logprobs, progress.characters);
+    progress.characters += logprobs.characters;
+    const ends = hasEnded(choice) && !progress.ended;
+    progress.ended ||= ends;
+    if (text === "" && !logprobs.json && !ends) return [];
+    return [completionChoice(choice.index, text, logprobs.json, ends ? this.#finish(choice.finishReason) : null)];
+  }
+
+  #finish(reason: ChunkChoice["finishReason"]): string {
+    return this.#reading.muted ? "length" : finishWord(reason);
+  }
+
+  #piece(choices: JsonObject[], isLast: boolean): Piece {
+    const usage = isLast ? usageTold(this.#counted, this.#usage, this.#reading) : null;
+    const told = this.#reading.includeUsage ? { usage } : {};
+    return Wire.ofJson(CompletionSchema, { ...this.#head, choices, ...told }, true);
+  }
+}
+
+function headOf({ created, model, systemFingerprint }: ChatCompletionChunk, reading: Reading): JsonObject {
+  return {
+    id: reading.id,
+    object: "text_completion",
+    created: Number(created) || reading.now,
+    model: model || reading.model,
+    ...(systemFingerprint === undefined ? {} : { system_fingerprint: systemFingerprint }),
+  };
+}

@@ -1,0 +1,42 @@
+/**
+ * The parts that a chat answer used, as a completion tells them: none of the output where the caller asked for no tokens, and
+ * got none. What else its upstream told of them stays.
+ */
+import { type ChatUsage, ChatUsageSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { writeMessage } from "../../../wire/write.ts";
+import { type CountedChat, inputOf } from "../../chat-usage.ts";
+import type { Reading } from "../request/request.ts";
+
+/** `usage` is what the upstream told last, if it stood where the family has it. */
+export function usageTold(
+  { parts, hasReasoning }: CountedChat,
+  usage: ChatUsage | undefined,
+  { muted }: Reading,
+): JsonValue {
+  const told = usage ? (writeMessage(ChatUsageSchema, usage) as JsonObject) : {};
+  const { prompt_tokens_details, completion_tokens_details, ...rest } = told;
+  const output = muted ? 0 : parts.output;
+  const input = inputOf(parts);
+  return {
+    ...rest,
+    ...{ prompt_tokens: input, completion_tokens: output, total_tokens: input + output },
+    ...withCounts("prompt_tokens_details", prompt_tokens_details, {
+      cached_tokens: parts.cacheRead,
+      cache_write_tokens: parts.cacheWrite,
+    }),
+    ...(muted
+      ? {}
+      : withCounts("completion_tokens_details", completion_tokens_details, {
+          reasoning_tokens: hasReasoning ? parts.reasoning : 0,
+        })),
+  };
+}
+
+/** Returns the member with these counts in it; left out where nothing was told of it and all are zero. */
+function withCounts(key: string, told: JsonValue | undefined, counts: Readonly<Record<string, number>>): JsonObject {
+  const details = typeof told === "object" && !Array.isArray(told) ? told : null;
+  const known = Object.entries(counts).filter(([name, count]) => count > 0 || Object.hasOwn(details ?? {}, name));
+  if (known.length === 0) return told === undefined ? {} : { [key]: told };
+  return { [key]: { ...details, ...Object.fromEntries(known) } };
+}

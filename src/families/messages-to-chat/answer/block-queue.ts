@@ -1,0 +1,163 @@
+/**
+ * Puts the pieces of a chat stream in the order of the Messages API: one block after another, each whole.
+ *
+ * Blocks stand in a queue in the order in which they began. The first streams as its pieces come; the others wait and
+ * gather theirs. Text and thinking end when another block begins; a tool call only when its input is a whole JSON
+ * object, for calls may interleave: the pieces of one may come between those of another. A call waits, too, until its
+ * id and name are told. At the end everything is written out in order. What comes for a call after its end fails the
+ * stream, for it can no longer be said.
+ */
+import { upstreamFailed } from "../../../call/refusals.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import type { SealedThought, SpokenCall } from "../../chat-output.ts";
+import { GrowingInput } from "../../tool-input.ts";
+import type { ToolIds, ToolNames } from "../tool-names.ts";
+import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
+
+type Prose = { readonly kind: "text" | "thinking"; waiting: string; seal: string };
+
+/** Reasoning of which nothing is shown. */
+type Hidden = { readonly kind: "redacted_thinking"; readonly waiting: ""; readonly seal: string };
+
+/** It is whole from its beginning. */
+type Signature = { readonly kind: "signature"; readonly sealed: string; readonly waiting: "" };
+type Block = Prose | Hidden | Call | Signature;
+
+interface Call {
+  readonly kind: "tool_use";
+  id: string;
+  name: string;
+  signature: string;
+  /** What was not written yet of the input. */
+  waiting: string;
+  /** All that came of it. */
+  readonly input: GrowingInput;
+  ended: boolean;
+}
+
+const noCall = { id: "", name: "", signature: "" };
+
+export class BlockQueue {
+  readonly #ids: ToolIds;
+  readonly #names: ToolNames;
+  readonly #calls = new Map<number | string, Call>();
+  #lastCall: Call | undefined;
+  readonly #queue: Block[] = [];
+  /** The index of the first block of the queue. */
+  #index = 0;
+  #open = false;
+
+  constructor(ids: ToolIds, names: ToolNames) {
+    this.#ids = ids;
+    this.#names = names;
+  }
+
+  get hasCalls(): boolean {
+    return this.#lastCall !== undefined;
+  }
+
+  say(kind: Prose["kind"], piece: string): void {
+    if (piece === "") return;
+    const last = this.#queue.at(-1);
+    if (last?.kind === kind && (last as Prose).seal === "") (last as Prose).waiting += piece;
+    else this.#queue.push({ kind, waiting: piece, seal: "" });
+  }
+
+  /** Seals the reasoning that has just been told, or tells what is sealed where none of it was shown. */
+  seal({ thinking, seal }: SealedThought): void {
+    const last = this.#queue.at(-1);
+    if (thinking === "") this.#queue.push({ kind: "redacted_thinking", waiting: "", seal });
+    else if (last?.kind === "thinking" && last.seal === "") last.seal = seal;
+    else this.#queue.push({ kind: "thinking", waiting: thinking, seal });
+  }
+
+  /** Puts a signature behind what was said so far. */
+  sign(sealed: string): void {
+    this.#queue.push({ kind: "signature", sealed, waiting: "" });
+  }
+
+  /** Throws a Refusal where the call has ended. */
+  call(piece: SpokenCall): void {
+    const call = this.#callOf(piece);
+    if (call.ended && piece.input.trim() !== "") {
+      throw upstreamFailed("it went on with a tool call that had ended");
+    }
+    call.id ||= piece.id;
+    call.name ||= piece.name;
+    call.signature ||= piece.signature;
+    call.waiting += piece.input;
+    call.input.add(piece.input);
+  }
+
+  #callOf(piece: SpokenCall): Call {
+    const key = piece.index ?? (piece.id || undefined);
+    const known = key === undefined ? this.#lastCall : this.#calls.get(key);
+    if (known && !beginsAnother(known, piece)) return known;
+    const call: Call = { kind: "tool_use", ...noCall, waiting: "", input: new GrowingInput(), ended: false };
+    if (key !== undefined) this.#calls.set(key, call);
+    this.#lastCall = call;
+    this.#queue.push(call);
+    return call;
+  }
+
+  /** Returns the events that can be written now, or at the end all that are left. */
+  events(atEnd: boolean): JsonObject[] {
+    const events: JsonObject[] = [];
+    for (let first = this.#queue[0]; first; first = this.#queue[0]) {
+      if (!this.#open) {
+        if (!atEnd && !isNamed(first)) break;
+        events.push({ type: "content_block_start", index: this.#index, content_block: this.#startOf(first) });
+        this.#open = true;
+      }
+      if (first.kind !== "redacted_thinking" && first.kind !== "signature" && first.waiting !== "")
+        events.push({ type: "content_block_delta", index: this.#index, delta: take(first) });
+      if (!atEnd && (this.#queue.length === 1 || !isWhole(first))) break;
+      events.push(...this.#stop(first));
+    }
+    return events;
+  }
+
+  #startOf(block: Block): JsonObject {
+    if (block.kind === "tool_use") return toolUseBlock(block, {}, this.#ids, this.#names);
+    if (block.kind === "signature") return signatureBlock(block.sealed);
+    if (block.kind === "redacted_thinking") return redactedBlock(block.seal);
+    return block.kind === "text" ? textBlock("") : thinkingBlock("");
+  }
+
+  #stop(block: Block): JsonObject[] {
+    const index = this.#index;
+    this.#queue.shift();
+    this.#index += 1;
+    this.#open = false;
+    if (block.kind === "tool_use") block.ended = true;
+    const signed = block.kind === "thinking" ? [{ type: "signature_delta", signature: block.seal }] : [];
+    const signature = signed.map((delta) => ({ type: "content_block_delta", index, delta }));
+    return [...signature, { type: "content_block_stop", index }];
+  }
+}
+
+/**
+ * Some vendors count every call as the first: there another id begins another call. Some neither count calls nor give
+ * them ids: there a name after a whole input does.
+ */
+function beginsAnother(call: Call, { index, id, name }: SpokenCall): boolean {
+  if (name === "") return false;
+  if (id !== "") return call.id !== "" && call.id !== id;
+  return index === undefined && call.input.isWhole;
+}
+
+function isNamed(block: Block): boolean {
+  return block.kind !== "tool_use" || (block.id !== "" && block.name !== "");
+}
+
+/** Whether nothing can be added to a block that is not the last. */
+function isWhole(block: Block): boolean {
+  return block.kind !== "tool_use" || block.input.isWhole;
+}
+
+function take(block: Exclude<Prose | Hidden | Call, Hidden>): JsonObject {
+  const piece = block.waiting;
+  block.waiting = "";
+  if (block.kind === "tool_use") return { type: "input_json_delta", partial_json: piece };
+  return block.kind === "text" ? { type: "text_delta", text: piece } : { type: "thinking_delta", thinking: piece };
+}

@@ -1,0 +1,74 @@
+/**
+ * The calls of a chat answer, put together from pieces that may interleave.
+ *
+ * A piece belongs to the call with its index, else with its id, else to the last one. Some vendors count every call as
+ * the first: there another id begins another call. Some neither count calls nor give them ids: there a name after a
+ * whole input does. A call is told of when its name is known.
+ */
+import type { JsonObject } from "../../../wire/json.ts";
+import type { SpokenCall } from "../../chat-output.ts";
+import { GrowingInput } from "../../tool-input.ts";
+import type { CallItem } from "./call-item.ts";
+
+interface Call {
+  id: string;
+  name: string;
+  signature: string;
+  /** All that came of the input. */
+  readonly input: GrowingInput;
+  /** What was not told yet of it. */
+  untold: string;
+  item: CallItem | undefined;
+}
+
+/** Begins the item of a call, of which the id and the signature may be empty. */
+export type BeginCall = (id: string, name: string, signature: string) => CallItem;
+
+export class Calls {
+  readonly #begin: BeginCall;
+  readonly #all: Call[] = [];
+  readonly #byKey = new Map<number | string, Call>();
+
+  constructor(begin: BeginCall) {
+    this.#begin = begin;
+  }
+
+  take(piece: SpokenCall): JsonObject[] {
+    const call = this.#callOf(piece);
+    call.id ||= piece.id;
+    call.name ||= piece.name;
+    call.signature ||= piece.signature;
+    call.input.add(piece.input);
+    call.untold += piece.input;
+    return call.name === "" ? [] : this.#tell(call);
+  }
+
+  /** Tells of the calls whose name never came. */
+  end(): JsonObject[] {
+    return this.#all.filter(({ item }) => !item).flatMap((call) => this.#tell({ ...call, name: "unknown" }));
+  }
+
+  #tell(call: Call): JsonObject[] {
+    const piece = call.untold;
+    call.untold = "";
+    if (call.item) return call.item.say(piece);
+    call.item = this.#begin(call.id, call.name, call.signature);
+    return [...call.item.begin(), ...call.item.say(piece)];
+  }
+
+  #callOf(piece: SpokenCall): Call {
+    const key = piece.index ?? (piece.id || undefined);
+    const known = key === undefined ? this.#all.at(-1) : this.#byKey.get(key);
+    if (known && !beginsAnother(known, piece)) return known;
+    const call: Call = { id: "", name: "", signature: "", input: new GrowingInput(), untold: "", item: undefined };
+    if (key !== undefined) this.#byKey.set(key, call);
+    this.#all.push(call);
+    return call;
+  }
+}
+
+function beginsAnother(call: Call, { index, id, name }: SpokenCall): boolean {
+  if (name === "") return false;
+  if (id !== "") return call.id !== "" && call.id !== id;
+  return index === undefined && call.input.isWhole;
+}

@@ -1,0 +1,76 @@
+/**
+ * A tool call's arguments as a model writes them → the input that a Messages client gets.
+ *
+ * Models write invalid JSON at times. That must not cost the caller the answer: what is no JSON object, or one that
+ * the gateway could not write again, stands as text in `_raw`.
+ */
+import { checkRaw, type JsonObject, type JsonValue, jsonType } from "../wire/json.ts";
+
+/** The depth at which an input stands in an answer. */
+const depth = 4;
+
+export function inputOf(written: string): JsonObject {
+  if (written.trim() === "") return {};
+  return objectIn(written) ?? { _raw: written };
+}
+
+/**
+ * Follows an input that comes in pieces, to see when it is a whole JSON object, to which nothing can be added any more.
+ * Each character is looked at once, however small the pieces, and the whole is parsed once.
+ */
+export class GrowingInput {
+  #text = "";
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  /** Undefined until the braces that opened have closed. */
+  #isWhole: boolean | undefined;
+
+  get isWhole(): boolean {
+    return this.#isWhole ?? false;
+  }
+
+  add(piece: string): void {
+    if (this.#isWhole === undefined) this.#text += piece;
+    for (let i = 0; i < piece.length; i++) this.#next(piece.charAt(i), piece, i);
+  }
+
+  #next(character: string, piece: string, i: number): void {
+    if (this.#isWhole !== undefined) {
+      // Only white space may follow.
+      if (character.trim() !== "") this.#isWhole = false;
+    } else if (this.#escaped) this.#escaped = false;
+    else if (this.#inString && character === "\\") this.#escaped = true;
+    else if (character === '"') this.#inString = !this.#inString;
+    else if (this.#inString) return;
+    else if (character === "{" || character === "[") this.#depth++;
+    else if ((character === "}" || character === "]") && --this.#depth === 0) this.#close(piece.length - i - 1);
+  }
+
+  /** The text so far has so many characters too many. */
+  #close(beyond: number): void {
+    const text = this.#text.slice(0, this.#text.length - beyond);
+    this.#isWhole = text.endsWith("}") && parsed(text) !== undefined;
+    this.#text = "";
+  }
+}
+
+function objectIn(written: string): JsonObject | undefined {
+  const value = parsed(written);
+  if (value === null) return {};
+  if (value === undefined || jsonType(value) !== "object") return undefined;
+  try {
+    checkRaw(value, depth);
+    return value as JsonObject;
+  } catch {
+    return undefined;
+  }
+}
+
+function parsed(written: string): JsonValue | undefined {
+  try {
+    return JSON.parse(written) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
