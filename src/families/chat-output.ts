@@ -9,6 +9,7 @@ import type { AssistantMessage, ToolCall } from "../../gen/modelgateway/v1/chat_
 import { isSealedReasoning } from "../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
 import { signatureOf } from "./call-signature.ts";
+import type { GrowingInput } from "./tool-input.ts";
 
 export interface Spoken {
   readonly reasoning: string;
@@ -92,4 +93,17 @@ function thinkingIn(parts: readonly JsonValue[]): string {
     .map((part) => (part as JsonObject | null)?.thinking)
     .map((thinking) => (Array.isArray(thinking) ? textIn(thinking) : textOrEmpty(thinking)))
     .join("");
+}
+
+/**
+ * Reports whether a piece begins another call than the one it seems to belong to. Some vendors give every call index 0:
+ * there another id begins another call. Some give calls neither index nor id: there a name after a complete input does.
+ */
+export function beginsAnotherCall(
+  call: { readonly id: string; readonly input: GrowingInput },
+  { index, id, name }: SpokenCall,
+): boolean {
+  if (name === "") return false;
+  if (id !== "") return call.id !== "" && call.id !== id;
+  return index === undefined && call.input.isWhole;
 }

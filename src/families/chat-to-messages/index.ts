@@ -15,11 +15,11 @@ import type { Answer, Frames } from "../../call/call.ts";
 import type { Form, Output } from "../../call/operations.ts";
 import { Wire } from "../../wire/wire.ts";
 import { Dropped } from "../dropped.ts";
+import { readAnswer } from "../read-answer.ts";
 import type { Translation } from "../translation.ts";
 import { chatCompletion } from "./answer/answer.ts";
 import type { Reading } from "./answer/parts.ts";
 import { chunksOf } from "./answer/stream.ts";
-import { readAnswer } from "./reads.ts";
 import { messageRequest } from "./request/request.ts";
 
 export const chatToMessages: Translation<"chat", "messages"> = {

@@ -12,8 +12,9 @@ import type { Form, Output } from "../../call/operations.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { Dropped } from "../dropped.ts";
 import type { Translation } from "../translation.ts";
+import { responseOf } from "./answer/answer.ts";
 import { type Origin, originOf } from "./answer/response.ts";
-import { eventsOf, responseOf } from "./answer/stream.ts";
+import { eventsOf } from "./answer/stream.ts";
 import { chatRequestOf } from "./request/request.ts";
 import { toolsetOf } from "./request/tools.ts";
 

@@ -10,7 +10,7 @@ import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { reads } from "../reads.ts";
+import { fitsSchema } from "../fits-schema.ts";
 import { fileBlock, imageBlock } from "./media.ts";
 
 /** The blocks that each side of the conversation may hold. */
@@ -52,7 +52,7 @@ export function textBlocks(text: string | undefined): JsonObject[] {
 export function cacheMark(extra: JsonObject | undefined, path: string, dropped: Dropped): JsonObject {
   const mark = extra?.cache_control ?? null;
   if (mark === null) return {};
-  if (reads(CacheControlSchema, mark)) return { cache_control: mark };
+  if (fitsSchema(CacheControlSchema, mark)) return { cache_control: mark };
   dropped.add(`${path}.cache_control`);
   return {};
 }
@@ -103,7 +103,7 @@ function kindOf({ type, text, refusal, imageUrl, inputAudio, file, extra }: Cont
 
 /** Takes a block that is in the Messages API's own words already, as some callers mix them in. */
 function ownBlock(part: JsonObject | undefined): JsonObject | undefined {
-  if (!part || !reads(ContentBlockSchema, part)) return undefined;
+  if (!part || !fitsSchema(ContentBlockSchema, part)) return undefined;
   const says = (value: JsonValue | undefined) => typeof value === "string" && value !== "";
   switch (part.type) {
     case "image":

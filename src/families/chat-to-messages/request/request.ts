@@ -10,7 +10,7 @@ import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import type { TranslationContext } from "../../translation.ts";
 import type { CalledTool } from "../answer/parts.ts";
-import { reads } from "../reads.ts";
+import { fitsSchema } from "../fits-schema.ts";
 import { conversationOf } from "./conversation.ts";
 import { answerToolName, type Format, formatOf, offerAnswerTool } from "./format.ts";
 import {
@@ -97,7 +97,7 @@ function outputConfig(
   dropped: Dropped,
 ): JsonObject {
   const given = extra?.output_config ?? {};
-  const fits = reads(OutputConfigSchema, given);
+  const fits = fitsSchema(OutputConfigSchema, given);
   if (!fits) dropped.add("output_config");
   const own = fits ? (given as JsonObject) : {};
   if (effort !== undefined && own.effort !== undefined) dropped.add("reasoning_effort");

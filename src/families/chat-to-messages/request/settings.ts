@@ -8,7 +8,7 @@ import { CreateMessageRequestSchema } from "../../../../gen/modelgateway/v1/mess
 import { invalidValue } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { reads } from "../reads.ts";
+import { fitsSchema } from "../fits-schema.ts";
 
 /** Throws for what no answer of the Messages API could bring. */
 export function refuseImpossible({ n, logprobs }: CreateChatCompletionRequest): void {
@@ -53,7 +53,7 @@ export function sharedSettings({ extra }: CreateChatCompletionRequest, dropped: 
   for (const key of shared) {
     const value = extra?.[key] ?? null;
     if (value === null) continue;
-    if (reads(CreateMessageRequestSchema, { [key]: value })) settings[key] = value;
+    if (fitsSchema(CreateMessageRequestSchema, { [key]: value })) settings[key] = value;
     else dropped.add(key);
   }
   return settings;

@@ -10,8 +10,8 @@ import { type CreateChatCompletionRequest, ReasoningEffort } from "../../../../g
 import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
+import { fitsSchema } from "../fits-schema.ts";
 import { thinksByBudget } from "../generations.ts";
-import { reads } from "../reads.ts";
 
 /** The bound on the output where neither the caller nor the catalogue knows one. */
 const defaultMaxTokens = 4096;
@@ -92,7 +92,7 @@ function wishOf(effort: ReasoningEffort, byBudget: boolean): Wish | undefined {
 function ownThinking(request: CreateChatCompletionRequest, byBudget: boolean, dropped: Dropped): Wish | undefined {
   const json = request.extra?.thinking ?? null;
   if (json === null) return undefined;
-  if (!reads(ThinkingConfigSchema, json) || (json as JsonObject).type === undefined) {
+  if (!fitsSchema(ThinkingConfigSchema, json) || (json as JsonObject).type === undefined) {
     dropped.add("thinking");
     return undefined;
   }

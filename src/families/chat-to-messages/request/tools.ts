@@ -15,8 +15,8 @@ import { MessageToolSchema } from "../../../../gen/modelgateway/v1/messages_pb.t
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import type { CalledTool } from "../answer/parts.ts";
+import { fitsSchema } from "../fits-schema.ts";
 import { keepsSchemas } from "../generations.ts";
-import { reads } from "../reads.ts";
 import { upstreamName } from "../tool-names.ts";
 import { cacheMark } from "./content.ts";
 import { inputSchema } from "./input-schema.ts";
@@ -117,7 +117,7 @@ function customTool({ description, format, extra }: CustomToolDefinition, path: 
 function ownTool({ extra: { type, name } = {}, extra }: Tool): JsonObject | undefined {
   const isOwn =
     typeof type === "string" && /_\d{8}$/.test(type) && typeof name === "string" && upstreamName(name) === name;
-  return isOwn && extra && reads(MessageToolSchema, extra) ? extra : undefined;
+  return isOwn && extra && fitsSchema(MessageToolSchema, extra) ? extra : undefined;
 }
 
 /** Returns the switches and the cache mark that stand beside a definition, and names what else does. */

@@ -6,12 +6,12 @@
 import type { ChatCompletion, ChatCompletionSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { upstreamFailed } from "../../../call/refusals.ts";
-import { WireFault } from "../../../wire/fault.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { sealedSignature } from "../../call-signature.ts";
 import { type Spoken, spokenIn } from "../../chat-output.ts";
 import { CountedChat } from "../../chat-usage.ts";
+import { readAnswer } from "../../read-answer.ts";
 import { inputOf } from "../../tool-input.ts";
 import { ToolIds, type ToolNames } from "../tool-names.ts";
 import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
@@ -31,7 +31,7 @@ export interface Origin {
 }
 
 export function messageOf(answer: Wire<typeof ChatCompletionSchema>, origin: Origin): Wire<typeof MessageSchema> {
-  const { model, choices, usage } = readable<ChatCompletion>(answer);
+  const { model, choices, usage } = readAnswer<ChatCompletion>(answer);
   const choice = choices.find(({ index }) => index === 0);
   if (!choice) throw upstreamFailed("its answer is empty");
   const spoken = spokenIn(choice.message);
@@ -78,14 +78,4 @@ function contentOf(
     ...(signature ? [signatureBlock(sealedSignature(signature, target))] : []),
     ...calls.map((call) => toolUseBlock(call, inputOf(call.input), ids, names)),
   ];
-}
-
-/** Returns the message of an upstream's Wire. Throws a Refusal where it is none. */
-export function readable<M>(wire: { message(): M }): M {
-  try {
-    return wire.message();
-  } catch (error) {
-    if (!(error instanceof WireFault)) throw error;
-    throw upstreamFailed("its answer cannot be read", error);
-  }
 }

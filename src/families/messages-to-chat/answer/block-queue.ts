@@ -9,7 +9,7 @@
  */
 import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import type { SealedThought, SpokenCall } from "../../chat-output.ts";
+import { beginsAnotherCall, type SealedThought, type SpokenCall } from "../../chat-output.ts";
 import { GrowingInput } from "../../tool-input.ts";
 import type { ToolIds, ToolNames } from "../tool-names.ts";
 import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
@@ -92,7 +92,7 @@ export class BlockQueue {
   #callOf(piece: SpokenCall): Call {
     const key = piece.index ?? (piece.id || undefined);
     const known = key === undefined ? this.#lastCall : this.#calls.get(key);
-    if (known && !beginsAnother(known, piece)) return known;
+    if (known && !beginsAnotherCall(known, piece)) return known;
     const call: Call = { kind: "tool_use", ...noCall, waiting: "", input: new GrowingInput(), ended: false };
     if (key !== undefined) this.#calls.set(key, call);
     this.#lastCall = call;
@@ -134,16 +134,6 @@ export class BlockQueue {
     const signature = signed.map((delta) => ({ type: "content_block_delta", index, delta }));
     return [...signature, { type: "content_block_stop", index }];
   }
-}
-
-/**
- * Some vendors count every call as the first: there another id begins another call. Some neither count calls nor give
- * them ids: there a name after a whole input does.
- */
-function beginsAnother(call: Call, { index, id, name }: SpokenCall): boolean {
-  if (name === "") return false;
-  if (id !== "") return call.id !== "" && call.id !== id;
-  return index === undefined && call.input.isWhole;
 }
 
 function isNamed(block: Block): boolean {

@@ -24,10 +24,11 @@ import { Wire } from "../../../wire/wire.ts";
 import { sealedSignature } from "../../call-signature.ts";
 import { spokenIn } from "../../chat-output.ts";
 import { CountedChat } from "../../chat-usage.ts";
+import { readAnswer } from "../../read-answer.ts";
 import { alike } from "../../translate-by-template.ts";
 import { translated } from "../../translate-stream.ts";
 import { ToolIds } from "../tool-names.ts";
-import { headOf, type Origin, readable } from "./answer.ts";
+import { headOf, type Origin } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
 import { endingOf } from "./finish.ts";
 import { finalUsageOf, usageOf } from "./usage.ts";
@@ -40,7 +41,7 @@ export function eventsOf(
 ): Frames<typeof MessageStreamEventSchema> {
   const stream = new MessageStream(origin, inputTokens);
   const translate = (frame: Wire<typeof ChatCompletionChunkSchema>) =>
-    stream.take(frame, readable<ChatCompletionChunk>(frame)).map(asWire);
+    stream.take(frame, readAnswer<ChatCompletionChunk>(frame)).map(asWire);
   return translated(frames, alike(translate, ["text", "thinking"], asEvent), () => stream.end().map(asWire));
 }
 

@@ -5,25 +5,24 @@
  * has ended, since the usage comes after the finish, before it, with it, or never. A stream that ends without a finish
  * fails, as does one that breaks: the refusal passes on to the door.
  */
-import {
-  type ChatCompletion,
-  type ChatCompletionChunk,
-  type ChatCompletionChunkSchema,
-  type ChatCompletionSchema,
-  type ChunkChoice,
+import type {
+  ChatCompletionChunk,
+  ChatCompletionChunkSchema,
+  ChunkChoice,
   FinishReason,
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
-import { ModelResponseSchema, ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import { ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Frames } from "../../../call/call.ts";
 import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { CountedChat } from "../../chat-usage.ts";
-import { readable } from "../../messages-to-chat/answer/answer.ts";
+import { readAnswer } from "../../read-answer.ts";
 import { translated } from "../../translate-stream.ts";
-import { Compaction } from "../compaction.ts";
+import type { Compaction } from "../compaction.ts";
+import { endOf, outputOf } from "./answer.ts";
 import type { ItemStatus } from "./items.ts";
-import { Output } from "./output.ts";
+import type { Output } from "./output.ts";
 import { type Origin, responseJson, usageJson } from "./response.ts";
 
 export function eventsOf(
@@ -36,26 +35,9 @@ export function eventsOf(
     Wire.ofJson(ResponseStreamEventSchema, { type, sequence_number: number++, ...rest } as JsonObject);
   return translated(
     frames,
-    (frame) => answer.take(frame, readable<ChatCompletionChunk>(frame)).map(numbered),
+    (frame) => answer.take(frame, readAnswer<ChatCompletionChunk>(frame)).map(numbered),
     () => answer.end().map(numbered),
   );
-}
-
-export function responseOf(
-  answer: Wire<typeof ChatCompletionSchema>,
-  origin: Origin,
-): Wire<typeof ModelResponseSchema> {
-  const { model, choices, usage, serviceTier } = readable<ChatCompletion>(answer);
-  const choice = choices.find(({ index }) => index === 0);
-  if (!choice) throw upstreamFailed("its answer is empty");
-  const output = outputOf(origin);
-  output.take(choice.message, choice.logprobs);
-  const counted = new CountedChat();
-  counted.take(answer, usage);
-  const { status, incomplete } = endOf(choice.finishReason, output);
-  output.end(status);
-  const progress = { status, incomplete, model, serviceTier, output: output.json(), usage: usageJson(counted) };
-  return Wire.ofJson(ModelResponseSchema, responseJson(origin, progress));
 }
 
 class ResponseStream {
@@ -116,17 +98,4 @@ class ResponseStream {
     const told = { model: this.#model, serviceTier: this.#serviceTier };
     return responseJson(this.#origin, { ...told, status, incomplete, output: this.#output.json(), usage });
   }
-}
-
-function outputOf({ compacts, answerId, names, target }: Origin): Output | Compaction {
-  return compacts ? new Compaction(answerId) : new Output(answerId, names, target);
-}
-
-/** A refusal is a complete answer, whatever the vendor calls its end, and so is a summary, also one that was cut off. */
-function endOf(finish: FinishReason | undefined, output: Output | Compaction) {
-  const isWhole = { status: "completed", incomplete: undefined } as const;
-  if (output instanceof Compaction) return isWhole;
-  if (finish === FinishReason.LENGTH) return { status: "incomplete", incomplete: "max_output_tokens" } as const;
-  if (finish !== FinishReason.CONTENT_FILTER || output.refused) return isWhole;
-  return { status: "incomplete", incomplete: "content_filter" } as const;
 }

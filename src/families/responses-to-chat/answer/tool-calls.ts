@@ -6,7 +6,7 @@
  * whole input does. A call is told of when its name is known.
  */
 import type { JsonObject } from "../../../wire/json.ts";
-import type { SpokenCall } from "../../chat-output.ts";
+import { beginsAnotherCall, type SpokenCall } from "../../chat-output.ts";
 import { GrowingInput } from "../../tool-input.ts";
 import type { CallItem } from "./call-item.ts";
 
@@ -59,16 +59,10 @@ export class Calls {
   #callOf(piece: SpokenCall): Call {
     const key = piece.index ?? (piece.id || undefined);
     const known = key === undefined ? this.#all.at(-1) : this.#byKey.get(key);
-    if (known && !beginsAnother(known, piece)) return known;
+    if (known && !beginsAnotherCall(known, piece)) return known;
     const call: Call = { id: "", name: "", signature: "", input: new GrowingInput(), untold: "", item: undefined };
     if (key !== undefined) this.#byKey.set(key, call);
     this.#all.push(call);
     return call;
   }
-}
-
-function beginsAnother(call: Call, { index, id, name }: SpokenCall): boolean {
-  if (name === "") return false;
-  if (id !== "") return call.id !== "" && call.id !== id;
-  return index === undefined && call.input.isWhole;
 }
