@@ -9,11 +9,11 @@ import type { Form, Output } from "../call/operations.ts";
 import { type Attempt, type Provider, type Speak, wrapEverySpeak } from "../providers/contract.ts";
 import { loadTokenizer } from "../tokens/tokenizer.ts";
 import { wholeAnswer } from "./chat/answer.ts";
-import { outcomeOf } from "./chat/chat.ts";
-import { prelude, simulationOf } from "./chat/simulate.ts";
+import { generate } from "./chat/chat.ts";
+import { simulateBefore, simulationOf } from "./chat/simulate.ts";
 import { streamedAnswer } from "./chat/stream.ts";
 import { embed } from "./embeddings/index.ts";
-import { withPatience } from "./patience.ts";
+import { withTimeouts } from "./patience.ts";
 import { createSpeech, isSpeechModel } from "./speech/index.ts";
 
 export interface EmbeddedOptions {
@@ -39,21 +39,21 @@ export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
     // Of all else nothing outlives its call.
     close: () => speech.close(),
   };
-  return wrapEverySpeak(provider, withPatience);
+  return wrapEverySpeak(provider, withTimeouts);
 }
 
 async function answerChat(attempt: Attempt<"chat">, { clock }: EmbeddedOptions): Promise<Answer<Output<"chat", Form>>> {
   const { request, form, model, signal, meter } = attempt;
   const { metadata, streamOptions } = request.message();
   const simulation = simulationOf(metadata);
-  await prelude(simulation, form, signal);
-  const outcome = await outcomeOf(request, await loadTokenizer(), signal);
+  await simulateBefore(simulation, form, signal);
+  const answer = await generate(request, await loadTokenizer(), signal);
   const head = { model, created: Math.floor(clock() / 1000) };
-  meter.reportUsage({ input: outcome.promptTokens });
+  meter.reportUsage({ input: answer.promptTokens });
   if (form === "whole") {
-    meter.reportUsage({ output: outcome.completionTokens });
-    return { kind: "whole", body: wholeAnswer(outcome, head) };
+    meter.reportUsage({ output: answer.completionTokens });
+    return { kind: "whole", body: wholeAnswer(answer, head) };
   }
   const includeUsage = streamOptions?.includeUsage ?? false;
-  return { kind: "stream", frames: streamedAnswer(outcome, head, { includeUsage, simulation, signal, meter }) };
+  return { kind: "stream", frames: streamedAnswer(answer, head, { includeUsage, simulation, signal, meter }) };
 }

@@ -9,19 +9,19 @@ import type { Speak } from "../providers/contract.ts";
 import { type Timeouts, timedOut } from "../providers/upstream/timeouts.ts";
 import { CallerAbort, type Signal } from "../runtime/caller-abort.ts";
 
-export function withPatience(speak: Speak<Operation>): Speak<Operation> {
+export function withTimeouts(speak: Speak<Operation>): Speak<Operation> {
   const bounded = async (attempt: Parameters<typeof speak>[0]): Promise<Answer> => {
-    const patience = createPatience(attempt.timeouts, attempt.signal);
-    patience.expect("firstByteMs");
+    const timer = createTimer(attempt.timeouts, attempt.signal);
+    timer.expect("firstByteMs");
     try {
-      const answer = (await speak({ ...attempt, signal: patience.signal })) as Answer;
-      patience.check();
-      if (answer.kind === "stream") return { ...answer, frames: framesWithin(patience, answer.frames) };
-      patience.end();
+      const answer = (await speak({ ...attempt, signal: timer.signal })) as Answer;
+      timer.check();
+      if (answer.kind === "stream") return { ...answer, frames: framesWithin(timer, answer.frames) };
+      timer.end();
       return answer;
     } catch (error) {
-      patience.end();
-      throw patience.missed() ?? error;
+      timer.end();
+      throw timer.missed() ?? error;
     }
   };
   const isBounded = ({ firstByteMs, idleMs, totalMs }: Partial<Timeouts>) =>
@@ -29,21 +29,21 @@ export function withPatience(speak: Speak<Operation>): Speak<Operation> {
   return ((attempt) => (isBounded(attempt.timeouts) ? bounded(attempt) : speak(attempt))) as Speak<Operation>;
 }
 
-async function* framesWithin(patience: Patience, frames: Frames): Frames {
+async function* framesWithin(timer: PartTimer, frames: Frames): Frames {
   try {
     for await (const batch of frames) {
-      patience.check();
-      patience.expect("idleMs");
+      timer.check();
+      timer.expect("idleMs");
       yield batch;
     }
   } catch (error) {
-    throw patience.missed() ?? error;
+    throw timer.missed() ?? error;
   } finally {
-    patience.end();
+    timer.end();
   }
 }
 
-interface Patience {
+interface PartTimer {
   /** Fires when nobody waits any more: the caller has left, or its patience is at its end. */
   readonly signal: Signal;
   /** Waits for another part from now on. */
@@ -56,7 +56,7 @@ interface Patience {
   end(): void;
 }
 
-function createPatience(timeouts: Partial<Timeouts>, caller: Signal): Patience {
+function createTimer(timeouts: Partial<Timeouts>, caller: Signal): PartTimer {
   const signal = new CallerAbort();
   const leave = () => signal.abort();
   if (caller.aborted) leave();

@@ -10,7 +10,7 @@ import { sealMark } from "../providers/profile/sealed-signature.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 
 const mark = "-sig-";
-const notMine = "skip_thought_signature_validator";
+const skipValidation = "skip_thought_signature_validator";
 
 /** Returns the id as the caller gets it. `model` is the model's name at its upstream. */
 export function signedId(id: string, signature: string, model: string | undefined): string {
@@ -23,7 +23,7 @@ export function sealedSignature(signature: string, model: string | undefined): s
 }
 
 /** Returns what a text in the history has beside it, by its sealed signature: nothing where another model made it. */
-export function signatureBesideText(sealed: string, model: string | undefined): JsonObject {
+export function signatureForText(sealed: string, model: string | undefined): JsonObject {
   const [, form, maker, text = ""] = pattern.exec(`-${sealed}`) ?? [];
   return maker !== undefined && maker === makerOf(model) ? beside(decoded(form, text)) : {};
 }
@@ -40,19 +40,19 @@ function decoded(form: string | undefined, text: string): string {
 }
 
 /** Returns the id as its upstream knows it. */
-export function ownId(id: string): string {
+export function unsignedId(id: string): string {
   const at = id.indexOf(mark);
   return at !== -1 && pattern.test(id.slice(at)) ? id.slice(0, at) : id;
 }
 
 /** Returns what a call in the history has beside it, by its signed id. `isFirst` of its turn: parallel calls share a signature. */
-export function signatureBeside(id: string, isFirst: boolean, model: string | undefined): JsonObject {
+export function signatureForCall(id: string, isFirst: boolean, model: string | undefined): JsonObject {
   const at = id.indexOf(mark);
   const [, form, maker, text = ""] = (at === -1 ? undefined : pattern.exec(id.slice(at))) ?? [];
   if (maker !== undefined && maker === makerOf(model)) {
     return beside(decoded(form, text));
   }
-  return isFirst && model !== undefined && demandsSignatures.test(model) ? beside(notMine) : {};
+  return isFirst && model !== undefined && demandsSignatures.test(model) ? beside(skipValidation) : {};
 }
 
 /** Returns the signature beside a call of an answer, or a text; empty where there is none. */

@@ -9,27 +9,27 @@ import type { AssistantMessage, ToolCall } from "../../gen/modelgateway/v1/chat_
 import { isSealedReasoning } from "../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
 import { signatureOf } from "./call-signature.ts";
-import type { GrowingInput } from "./tool-input.ts";
+import type { ToolInput } from "./tool-input.ts";
 
-export interface Spoken {
+export interface ChatOutput {
   readonly reasoning: string;
   /** What has been sealed of it, block by block. */
-  readonly sealed: readonly SealedThought[];
+  readonly sealed: readonly SealedThinking[];
   readonly text: string;
   readonly refusal: string;
-  readonly calls: readonly SpokenCall[];
+  readonly calls: readonly CallPiece[];
   /** The vendor's signature of the text; empty where there is none. */
   readonly signature: string;
 }
 
 /** Reasoning that has been sealed (`providers/profile/reasoning-seal.ts`). */
-export interface SealedThought {
+export interface SealedThinking {
   /** What of it is shown; empty where nothing is. */
   readonly thinking: string;
   readonly seal: string;
 }
 
-export interface SpokenCall {
+export interface CallPiece {
   readonly index: number | undefined;
   readonly id: string;
   readonly name: string;
@@ -39,9 +39,9 @@ export interface SpokenCall {
   readonly signature: string;
 }
 
-const nothing: Spoken = { reasoning: "", sealed: [], text: "", refusal: "", calls: [], signature: "" };
+const nothing: ChatOutput = { reasoning: "", sealed: [], text: "", refusal: "", calls: [], signature: "" };
 
-export function spokenIn(message: AssistantMessage | undefined): Spoken {
+export function readChatOutput(message: AssistantMessage | undefined): ChatOutput {
   if (!message) return nothing;
   const { content, refusal = "", toolCalls, functionCall, extra } = message;
   const calls = toolCalls.map(callOf);
@@ -63,7 +63,7 @@ function signatureIn(parts: readonly JsonValue[]): string {
   return signatures.findLast((signature) => signature !== "") ?? "";
 }
 
-function sealedIn(blocks: JsonValue | undefined): SealedThought[] {
+function sealedIn(blocks: JsonValue | undefined): SealedThinking[] {
   if (!Array.isArray(blocks)) return [];
   return blocks.filter(isObject).flatMap(({ thinking, signature, data }) => {
     const seal = isSealedReasoning(signature) ? signature : data;
@@ -71,7 +71,7 @@ function sealedIn(blocks: JsonValue | undefined): SealedThought[] {
   });
 }
 
-function callOf(call: Pick<ToolCall, "index" | "function"> & Partial<ToolCall>): SpokenCall {
+function callOf(call: Pick<ToolCall, "index" | "function"> & Partial<ToolCall>): CallPiece {
   const { index, id = "", function: called, custom, extra } = call;
   const name = called?.name ?? custom?.name ?? "";
   const input = called?.arguments ?? custom?.input ?? argumentsIn(called?.extra);
@@ -100,10 +100,10 @@ function thinkingIn(parts: readonly JsonValue[]): string {
  * there another id begins another call. Some give calls neither index nor id: there a name after a complete input does.
  */
 export function beginsAnotherCall(
-  call: { readonly id: string; readonly input: GrowingInput },
-  { index, id, name }: SpokenCall,
+  call: { readonly id: string; readonly input: ToolInput },
+  { index, id, name }: CallPiece,
 ): boolean {
   if (name === "") return false;
   if (id !== "") return call.id !== "" && call.id !== id;
-  return index === undefined && call.input.isWhole;
+  return index === undefined && call.input.isComplete;
 }

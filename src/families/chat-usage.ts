@@ -8,7 +8,7 @@ import { maxCount } from "../providers/usage/count.ts";
 import type { Wire } from "../wire/wire.ts";
 
 /** Parts that do not overlap; of what was not told there is none. */
-export interface Counted {
+export interface UsageParts {
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
@@ -18,21 +18,21 @@ export interface Counted {
 }
 
 /** What may hold a usage: a chat answer, or a chunk of one. */
-interface MayCount extends DescMessage {}
+interface MayHaveUsage extends DescMessage {}
 
 /** Follows the usage of one answer. */
-export class CountedChat {
+export class ChatUsageTracker {
   readonly #counts = new ChatUsageReader();
   #hasTold = false;
 
   /** Takes an answer, or a chunk of one. What was born as a message is made JSON only where it tells a usage. */
-  take(answer: Wire<MayCount>, usage: ChatUsage | undefined): void {
+  take(answer: Wire<MayHaveUsage>, usage: ChatUsage | undefined): void {
     if (usage === undefined && answer.isMessageOnly()) return;
     if (this.#counts.take(answer.json())) this.#hasTold = true;
   }
 
   /** Whether any usage was told. */
-  get hasTold(): boolean {
+  get hasUsage(): boolean {
     return this.#hasTold;
   }
 
@@ -42,24 +42,24 @@ export class CountedChat {
   }
 
   /** What was told so far. */
-  get parts(): Counted {
+  get parts(): UsageParts {
     const { input, cacheRead, cacheWrite, output, reasoning } = this.#counts.reported;
     return {
-      input: believed(input),
-      cacheRead: believed(cacheRead),
-      cacheWrite: believed(cacheWrite),
-      output: believed(output),
-      reasoning: believed(reasoning),
+      input: boundedCount(input),
+      cacheRead: boundedCount(cacheRead),
+      cacheWrite: boundedCount(cacheWrite),
+      output: boundedCount(output),
+      reasoning: boundedCount(reasoning),
     };
   }
 }
 
 /** As much of a count as is charged. */
-export function believed(count = 0): number {
+export function boundedCount(count = 0): number {
   return Math.min(count, maxCount);
 }
 
 /** Returns all input, what was read from a cache and written to it among it. */
-export function inputOf({ input, cacheRead, cacheWrite }: Counted): number {
+export function totalInput({ input, cacheRead, cacheWrite }: UsageParts): number {
   return input + cacheRead + cacheWrite;
 }

@@ -26,7 +26,7 @@ export const throughChat = [responsesToChat, chatToResponses] as unknown as read
  * Returns the translations to apply, in turn, from this operation to one that is spoken: none where it is spoken
  * itself, undefined where there is no way. The shortest way is taken.
  */
-export function wayTo(
+export function findTranslations(
   from: Operation,
   isSpoken: (operation: Operation) => boolean,
 ): readonly Translation[] | undefined {
@@ -52,7 +52,7 @@ export function callersPath(path: string, way: readonly Translation[]): string |
 }
 
 /** Applies translations in turn; the answer comes back through them in the other order. Throws a Refusal. */
-export function* translateAlong(
+export function* translateAll(
   way: readonly Translation[],
   request: Translated<Operation, Operation>["request"],
   context: TranslationContext,

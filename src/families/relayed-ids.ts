@@ -14,7 +14,7 @@ export interface RelayedId {
 
 const pattern = /^(.+)_([0-9a-f]{8})_([0-9a-z]+)_\d+$/;
 /** Of an item that a translation has made: `msg_<response>_<place>`; of one of its input: `msg_<response>_in<place>`. */
-const made = /^[a-z]+_([0-9a-z]+)_(?:in)?\d+$/;
+const madeHere = /^[a-z]+_([0-9a-z]+)_(?:in)?\d+$/;
 
 export function relayedId(own: string, maker: string, answerId: string, index: number): string {
   return `${own}_${maker}_${answerId}_${index}`;
@@ -28,10 +28,10 @@ export function relayedFrom(id: string): RelayedId | undefined {
 
 /** Whether a translation has made the item of this id: no upstream knows it. */
 export function isMadeId(id: string): boolean {
-  return made.test(id);
+  return madeHere.test(id);
 }
 
 /** Returns what the id of its response ends with; empty where it is no item of the gateway's. */
 export function answerIdOf(itemId: string): string {
-  return pattern.exec(itemId)?.[3] ?? made.exec(itemId)?.[1] ?? "";
+  return pattern.exec(itemId)?.[3] ?? madeHere.exec(itemId)?.[1] ?? "";
 }

@@ -12,14 +12,14 @@ const plainItems: ReadonlySet<JsonValue | undefined> = new Set([
 const agentsTools: ReadonlySet<JsonValue | undefined> = new Set(["custom", "namespace", "tool_search"]);
 
 /** Whether a request for a response has what only some servers know: items and tools of agents, which chat can be told. */
-export function hasAgentsWords({ input, tools }: JsonObject): boolean {
+export function hasAgentItems({ input, tools }: JsonObject): boolean {
   const isOdd = (item: JsonValue) => isObject(item) && !plainItems.has(item.type);
   const isAgents = (tool: JsonValue) => isObject(tool) && agentsTools.has(tool.type);
   return (Array.isArray(input) && input.some(isOdd)) || (Array.isArray(tools) && tools.some(isAgents));
 }
 
 /** Whether a request for a response asks to sum its conversation up, or has done so. */
-export function hasTrigger({ input }: JsonObject): boolean {
+export function hasCompactionTrigger({ input }: JsonObject): boolean {
   return Array.isArray(input) && input.some((item) => isObject(item) && item.type === "compaction_trigger");
 }
 
@@ -29,7 +29,7 @@ export function hasTools({ tools, functions }: JsonObject): boolean {
 }
 
 /** Returns how much the model is to think, in chat's words; undefined where the request does not say. */
-export function effortAskedFor(asked: Operation, json: JsonObject): JsonValue | undefined {
+export function requestedEffort(asked: Operation, json: JsonObject): JsonValue | undefined {
   if (asked !== "messages") return json.reasoning_effort ?? undefined;
   const { thinking = null, output_config = null } = json;
   if (thinking === null && output_config === null) return undefined;

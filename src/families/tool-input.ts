@@ -9,7 +9,7 @@ import { checkRaw, type JsonObject, type JsonValue, jsonType } from "../wire/jso
 /** The depth at which an input stands in an answer. */
 const depth = 4;
 
-export function inputOf(written: string): JsonObject {
+export function readToolInput(written: string): JsonObject {
   if (written.trim() === "") return {};
   return objectIn(written) ?? { _raw: written };
 }
@@ -18,7 +18,7 @@ export function inputOf(written: string): JsonObject {
  * Follows an input that comes in pieces, to see when it is a whole JSON object, to which nothing can be added any more.
  * Each character is looked at once, however small the pieces, and the whole is parsed once.
  */
-export class GrowingInput {
+export class ToolInput {
   #text = "";
   #depth = 0;
   #inString = false;
@@ -26,7 +26,7 @@ export class GrowingInput {
   /** Undefined until the braces that opened have closed. */
   #isWhole: boolean | undefined;
 
-  get isWhole(): boolean {
+  get isComplete(): boolean {
     return this.#isWhole ?? false;
   }
 

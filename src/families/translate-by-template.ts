@@ -13,48 +13,48 @@ import { Wire } from "../wire/wire.ts";
 type Translate<I extends DescMessage, O extends DescMessage> = (chunk: Wire<I>) => readonly Wire<O>[];
 
 /** What chunks that are alike become. */
-interface Run<O extends DescMessage> {
+interface TemplateRun<O extends DescMessage> {
   /** What they have in common. */
-  readonly around: DeltaTemplate;
+  readonly input: DeltaTemplate;
   readonly desc: O;
   /** What stands around the text in the frame of what they become. */
-  readonly told: DeltaTemplate;
+  readonly output: DeltaTemplate;
 }
 
 /** `keys` are those under which what comes of a chunk may tell its text, and `write` frames it as the caller's door does. */
-export function alike<I extends DescMessage, O extends DescMessage>(
+export function translateByTemplate<I extends DescMessage, O extends DescMessage>(
   translate: Translate<I, O>,
   keys: readonly string[],
-  write: (made: Wire<O>) => Buffer,
+  write: (translated: Wire<O>) => Buffer,
 ): Translate<I, O> {
-  let run: Run<O> | undefined;
+  let run: TemplateRun<O> | undefined;
   return (chunk) => {
     const { plainText } = chunk;
-    if (plainText && plainText.template === run?.around) return again(run, plainText.bytes);
-    const made = translate(chunk);
-    run = plainText && runOf(plainText, made, keys, write);
-    return made;
+    if (plainText && plainText.template === run?.input) return repeat(run, plainText.bytes);
+    const translated = translate(chunk);
+    run = plainText && runOf(plainText, translated, keys, write);
+    return translated;
   };
 }
 
-function again<O extends DescMessage>({ desc, told }: Run<O>, text: Buffer): readonly Wire<O>[] {
-  return text.length === 0 ? [] : [Wire.ofFrame(desc, Buffer.concat([told.before, text, told.after]))];
+function repeat<O extends DescMessage>({ desc, output }: TemplateRun<O>, text: Buffer): readonly Wire<O>[] {
+  return text.length === 0 ? [] : [Wire.ofFrame(desc, Buffer.concat([output.before, text, output.after]))];
 }
 
 /** Returns undefined where a chunk became anything else than one frame that tells its text, and that only once. */
 function runOf<O extends DescMessage>(
   { template, bytes }: PlainText,
-  made: readonly Wire<O>[],
+  translated: readonly Wire<O>[],
   keys: readonly string[],
-  write: (made: Wire<O>) => Buffer,
-): Run<O> | undefined {
-  const [only] = made;
-  if (!only || made.length > 1) return undefined;
+  write: (translated: Wire<O>) => Buffer,
+): TemplateRun<O> | undefined {
+  const [only] = translated;
+  if (!only || translated.length > 1) return undefined;
   const frame = write(only);
   const text = bytes.toString();
   for (const key of keys) {
     const told = findTemplate(key, text, frame);
-    if (told) return { around: template, desc: only.desc, told };
+    if (told) return { input: template, desc: only.desc, output: told };
   }
   return undefined;
 }

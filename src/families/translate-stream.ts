@@ -5,24 +5,24 @@ import { failAfter, forEach, pushStream } from "../runtime/push-stream.ts";
 import type { Wire } from "../wire/wire.ts";
 
 /** `translate` says what a message becomes, and `end` what comes last. Both may throw. */
-export function translated<I extends DescMessage, O extends DescMessage>(
+export function translateStream<I extends DescMessage, O extends DescMessage>(
   frames: Frames<I>,
   translate: (frame: Wire<I>) => readonly Wire<O>[],
   end: () => readonly Wire<O>[],
 ): Frames<O> {
   return pushStream((take) => {
-    const told = forEach(frames, (batch) => {
-      const made: Wire<O>[] = [];
+    const done = forEach(frames, (batch) => {
+      const output: Wire<O>[] = [];
       let failure: { readonly error: unknown } | undefined;
       try {
-        for (const frame of batch) made.push(...translate(frame));
+        for (const frame of batch) output.push(...translate(frame));
       } catch (error) {
         failure = { error };
       }
-      const taken = made.length > 0 ? take(made) : undefined;
+      const taken = output.length > 0 ? take(output) : undefined;
       return failure ? failAfter(taken, failure.error) : taken;
     });
-    return told.then(() => {
+    return done.then(() => {
       const last = end();
       return last.length > 0 ? take(last) : undefined;
     });

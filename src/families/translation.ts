@@ -16,9 +16,9 @@ export interface ReasoningItems {
   /** The upstream's name: what it has encrypted no other can read. */
   readonly upstream: string;
   /** Whether it is asked to tell its reasoning encrypted. */
-  readonly areAskedFor: boolean;
+  readonly areRequested: boolean;
   /** Which it takes back: as it has encrypted it, as text, or either. */
-  readonly taken: "encrypted" | "plain" | "either";
+  readonly accepts: "encrypted" | "plain" | "either";
 }
 
 /** Whether it is a tool of a vendor's that costs by the call, which the model has no price for. */

@@ -13,13 +13,13 @@ import { putBehind } from "../runtime/thread-priority.ts";
 import { loadTokenizer, type TextCounter } from "./tokenizer.ts";
 
 /** What the thread is asked: to count texts; without any, to leave what it was asked before. */
-interface Asked {
+interface CountRequest {
   readonly id: number;
   readonly texts?: readonly string[];
 }
 
 /** What it says; without tokens it could not count. */
-interface Counted {
+interface CountReply {
   readonly id: number;
   readonly tokens?: number;
 }
@@ -30,11 +30,11 @@ interface Waiting {
 }
 
 /** Whose data says so is such a thread: tests run in threads of their own. */
-const ours = { counts: true };
+const counterData = { counts: true };
 
 export function startThread(): Worker {
   // Without the options of this process, which may be none for a thread.
-  return new Worker(new URL(import.meta.url), { name: "counter", workerData: ours, execArgv: [] });
+  return new Worker(new URL(import.meta.url), { name: "counter", workerData: counterData, execArgv: [] });
 }
 
 export function createCounter(start: () => Worker = startThread): TextCounter {
@@ -50,7 +50,7 @@ export function createCounter(start: () => Worker = startThread): TextCounter {
     return thread;
   }
 
-  function settle({ id, tokens }: Counted): void {
+  function settle({ id, tokens }: CountReply): void {
     const asked = waiting.get(id);
     if (tokens === undefined) asked?.reject(new Error("the tokenizer failed"));
     else asked?.resolve(tokens);
@@ -68,14 +68,14 @@ export function createCounter(start: () => Worker = startThread): TextCounter {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const id = ++lastId;
     const leave = () => {
-      asked.postMessage({ id } satisfies Asked);
+      asked.postMessage({ id } satisfies CountRequest);
       reject(cancelled());
     };
     waiting.set(id, { resolve, reject });
     signal.addEventListener("abort", leave, { once: true });
     try {
       asked.ref();
-      asked.postMessage({ id, texts } satisfies Asked);
+      asked.postMessage({ id, texts } satisfies CountRequest);
       return await promise;
     } finally {
       signal.removeEventListener("abort", leave);
@@ -93,7 +93,7 @@ export const counter = createCounter();
 function serve(port: MessagePort): void {
   putBehind();
   const counts = new Map<number, AbortController>();
-  port.on("message", ({ id, texts }: Asked) => {
+  port.on("message", ({ id, texts }: CountRequest) => {
     if (texts) void count(id, texts);
     else counts.get(id)?.abort();
   });
@@ -103,13 +103,13 @@ function serve(port: MessagePort): void {
     counts.set(id, leaving);
     try {
       const tokens = await (await loadTokenizer()).countAll(texts, leaving.signal);
-      port.postMessage({ id, tokens } satisfies Counted);
+      port.postMessage({ id, tokens } satisfies CountReply);
     } catch {
-      port.postMessage({ id } satisfies Counted);
+      port.postMessage({ id } satisfies CountReply);
     } finally {
       counts.delete(id);
     }
   }
 }
 
-if (!isMainThread && (workerData as Partial<typeof ours> | null)?.counts && parentPort) serve(parentPort);
+if (!isMainThread && (workerData as Partial<typeof counterData> | null)?.counts && parentPort) serve(parentPort);

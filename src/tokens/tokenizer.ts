@@ -36,14 +36,14 @@ export interface Tokenizer extends TextCounter {
 const longestRun = 128;
 
 /** After how many characters of a long text other work has its turn. */
-const breathAfter = 32_768;
+const charactersATurn = 32_768;
 
-let breaths = Promise.resolve();
+let turns = Promise.resolve();
 
 /** Lets other work have its turn. Of several long texts one goes on in each: a short one that comes waits for no more. */
-function breath(): Promise<void> {
-  breaths = breaths.then(() => setImmediate());
-  return breaths;
+function nextTurnOfMany(): Promise<void> {
+  turns = turns.then(() => setImmediate());
+  return turns;
 }
 
 /** Text that looks like a special token is text all the same. */
@@ -82,9 +82,9 @@ async function load(): Promise<Tokenizer> {
       for (const slice of slices(text)) {
         total += encoding.countTokens(slice, asText);
         since += slice.length;
-        if (since < breathAfter) continue;
+        if (since < charactersATurn) continue;
         since = 0;
-        await breath();
+        await nextTurnOfMany();
         if (signal.aborted) throw cancelled();
       }
     }
@@ -135,8 +135,8 @@ function* slices(text: string): Generator<string> {
   let from = 0;
   for (const { 0: run, index } of text.matchAll(runs)) {
     const isLong = run.length >= longestRun;
-    const isLate = index - from >= 2 * breathAfter;
-    if (!isLong && !isLate && (index - from < breathAfter || run[0] !== " ")) continue;
+    const isLate = index - from >= 2 * charactersATurn;
+    if (!isLong && !isLate && (index - from < charactersATurn || run[0] !== " ")) continue;
     const to = isLong ? index + run.length : index;
     yield text.slice(from, to);
     from = to;

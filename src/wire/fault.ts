@@ -27,6 +27,6 @@ const mostShown = 128;
 
 /** Shortens a key. The key may be the fault itself, and paths go into answers, which must be valid Unicode. */
 function shown(key: string): string {
-  const told = key.length > mostShown ? `${key.slice(0, mostShown)}...` : key;
-  return told.toWellFormed();
+  const short = key.length > mostShown ? `${key.slice(0, mostShown)}...` : key;
+  return short.toWellFormed();
 }

@@ -69,8 +69,8 @@ export function withMembers(json: JsonObject, changes: Changes): JsonObject {
  * Returns the text of one member's value as it came. The bytes must be a valid JSON object. Returns undefined where
  * the member is missing, or a key is duplicated or escaped.
  */
-export function valueText(bytes: Buffer, wanted: string): Buffer | undefined {
-  const found = membersOf(bytes)?.get(wanted);
+export function valueText(bytes: Buffer, name: string): Buffer | undefined {
+  const found = membersOf(bytes)?.get(name);
   return found && bytes.subarray(found.valueStart, found.valueEnd);
 }
 

@@ -11,7 +11,7 @@ import { Worker } from "node:worker_threads";
 import { afterAll, describe, expect, test } from "vitest";
 import { Reason } from "../../src/call/refusals.ts";
 import type { Job } from "../../src/embedded/speech/job.ts";
-import { createStudio, type StudioOptions } from "../../src/embedded/speech/studio.ts";
+import { createScheduler, type SchedulerOptions } from "../../src/embedded/speech/studio.ts";
 import { spawnWorker } from "../../src/embedded/speech/thread.ts";
 
 const short = "Hello there, how are you?";
@@ -45,12 +45,15 @@ async function hear(sound: AsyncIterable<Uint8Array>, onPiece = async () => {}):
   return { audio: Buffer.concat(pieces), first, pieces: pieces.length };
 }
 
-const shared = createStudio();
+const shared = createScheduler();
 afterAll(() => shared.close());
 
 /** Runs with a studio of its own, and closes it. */
-async function withStudio(options: StudioOptions, use: (studio: ReturnType<typeof createStudio>) => Promise<void>) {
-  const studio = createStudio(options);
+async function withStudio(
+  options: SchedulerOptions,
+  use: (studio: ReturnType<typeof createScheduler>) => Promise<void>,
+) {
+  const studio = createScheduler(options);
   try {
     await use(studio);
   } finally {
@@ -121,7 +124,7 @@ describe("many requests", () => {
 
   test("take seats in the order of their arrival, and one that nobody listens to makes way", async () => {
     const undisturbed = await hear(shared.perform(job({ text: long.slice(0, 400), format: "mp3" }), never));
-    await withStudio({ seats: 1, guests: 0, patience: 100 }, async (studio) => {
+    await withStudio({ seats: 1, guests: 0, stallMs: 100 }, async (studio) => {
       const stalled = studio.perform(job({ text: long.slice(0, 400), format: "mp3" }), never);
       const { value: begin } = await stalled.next();
       const { audio } = await hear(studio.perform(job(), never));
@@ -136,8 +139,8 @@ describe("many requests", () => {
 describe("where all seats are taken by long texts", () => {
   /** Runs with these seats, and counts the turns of the worker. */
   async function crowded(
-    options: StudioOptions,
-    use: (studio: ReturnType<typeof createStudio>, turns: () => number) => Promise<void>,
+    options: SchedulerOptions,
+    use: (studio: ReturnType<typeof createScheduler>, turns: () => number) => Promise<void>,
   ) {
     let turns = 0;
     const spawn = () => spawnWorker().on("message", () => turns++);
@@ -145,7 +148,7 @@ describe("where all seats are taken by long texts", () => {
   }
 
   /** Listens until it is told to leave; resolves with all that was heard once the first piece is there. */
-  function listener(studio: ReturnType<typeof createStudio>, signal: AbortSignal, text = long) {
+  function listener(studio: ReturnType<typeof createScheduler>, signal: AbortSignal, text = long) {
     const first = Promise.withResolvers<void>();
     let pieces = 0;
     const over = hear(studio.perform(job({ text }), signal), async () => {
@@ -193,7 +196,7 @@ describe("where all seats are taken by long texts", () => {
 
   test("more than can wait are refused, and told to come back", async () => {
     const leaving = new AbortController();
-    await crowded({ seats: 1, guests: 0, mostWaiting: 1 }, async (studio) => {
+    await crowded({ seats: 1, guests: 0, maxWaiting: 1 }, async (studio) => {
       const speaking = listener(studio, leaving.signal);
       await speaking.first;
       const waiting = listener(studio, leaving.signal);
@@ -206,7 +209,7 @@ describe("where all seats are taken by long texts", () => {
   });
 
   test("who does not read keeps nobody from a seat", async () => {
-    await crowded({ seats: 2, guests: 0, patience: 50 }, async (studio) => {
+    await crowded({ seats: 2, guests: 0, stallMs: 50 }, async (studio) => {
       const stalled = [1, 2].map(() => studio.perform(job({ text: long }), never));
       await Promise.all(stalled.map((sound) => sound.next()));
       expect((await hear(studio.perform(job({ text: long.slice(0, 600) }), never))).audio.length).toBeGreaterThan(0);
@@ -287,7 +290,7 @@ describe("a worker", () => {
   });
 
   test("finishes what runs when it is closed, and takes nothing new", async () => {
-    const studio = createStudio();
+    const studio = createScheduler();
     const sound = hear(studio.perform(job({ format: "flac" }), never));
     const closed = studio.close();
     await expect(hear(studio.perform(job(), never))).rejects.toMatchObject({ reason: Reason.UPSTREAM_FAILED });

@@ -4,7 +4,7 @@ import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import OpenAI from "openai";
 import type { ResponseInputItem, ResponseOutputItem } from "openai/resources/responses/responses";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ownId, signatureBeside, signedId } from "../../src/families/call-signature.ts";
+import { signatureForCall, signedId, unsignedId } from "../../src/families/call-signature.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
@@ -118,21 +118,21 @@ test.for(["c2lnbmF0dXJl", "a+/=", "a+/b", "YQ==", "already_url-safe", "with spac
   (text) => {
     const id = signedId("call_1", text, "m");
     expect(id).toMatch(/^[A-Za-z0-9_-]+$/);
-    expect(ownId(id)).toBe("call_1");
-    expect(signatureBeside(id, true, "m")).toEqual({ extra_content: { google: { thought_signature: text } } });
-    expect(signatureBeside(id, true, "n")).toEqual({});
+    expect(unsignedId(id)).toBe("call_1");
+    expect(signatureForCall(id, true, "m")).toEqual({ extra_content: { google: { thought_signature: text } } });
+    expect(signatureForCall(id, true, "n")).toEqual({});
   },
 );
 
 test.for(["call_1", "a-sig-b", "a-sig-bzzzzzzzz-x", "-sig-", ""])("an id that only looks signed stays: %s", (id) => {
-  expect(ownId(id)).toBe(id);
-  expect(signatureBeside(id, true, "m")).toEqual({});
+  expect(unsignedId(id)).toBe(id);
+  expect(signatureForCall(id, true, "m")).toEqual({});
 });
 
 test("Gemini is told to look away from the first of the calls that another model made", () => {
   const word = { extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } };
-  expect(signatureBeside("toolu_1", true, "google/gemini-3-flash")).toEqual(word);
-  expect(signatureBeside(signedId("c", "x", "gemini-4"), true, "gemini-3-pro")).toEqual(word);
-  expect(signatureBeside("toolu_1", false, "gemini-3-flash")).toEqual({});
-  expect(signatureBeside("toolu_1", true, "gemini-2.5-pro")).toEqual({});
+  expect(signatureForCall("toolu_1", true, "google/gemini-3-flash")).toEqual(word);
+  expect(signatureForCall(signedId("c", "x", "gemini-4"), true, "gemini-3-pro")).toEqual(word);
+  expect(signatureForCall("toolu_1", false, "gemini-3-flash")).toEqual({});
+  expect(signatureForCall("toolu_1", true, "gemini-2.5-pro")).toEqual({});
 });

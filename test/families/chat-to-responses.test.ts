@@ -16,7 +16,7 @@ import {
 import type { Answer, Frames } from "../../src/call/call.ts";
 import { Reason, Refusal, upstreamTimeout } from "../../src/call/refusals.ts";
 import { chatToResponses } from "../../src/families/chat-to-responses/index.ts";
-import { translateAlong } from "../../src/families/index.ts";
+import { translateAll } from "../../src/families/index.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
 import type { Translation, TranslationContext } from "../../src/families/translation.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
@@ -217,7 +217,7 @@ test("the bound is no more than the model can put out", () => {
 
 describe("a caller of the Messages API", () => {
   const way = [messagesToChat, chatToResponses] as unknown as readonly Translation[];
-  const reasoningItems = { upstream: "far", areAskedFor: true, taken: "encrypted" } as const;
+  const reasoningItems = { upstream: "far", areRequested: true, accepts: "encrypted" } as const;
   const tool = { name: "weather", input_schema: { type: "object", properties: { city: { type: "string" } } } };
   const first = {
     model: "m",
@@ -237,7 +237,7 @@ describe("a caller of the Messages API", () => {
 
   const along = (request: JsonObject, context: Partial<TranslationContext> = {}) =>
     runNow(
-      translateAlong(way, Wire.ofJson(CreateMessageRequestSchema, request), { ...plain, reasoningItems, ...context }),
+      translateAll(way, Wire.ofJson(CreateMessageRequestSchema, request), { ...plain, reasoningItems, ...context }),
     );
 
   test("is asked for the model in its own words", () => {

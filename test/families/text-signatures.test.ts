@@ -4,7 +4,7 @@ import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import OpenAI from "openai";
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { sealedSignature, signatureBesideText } from "../../src/families/call-signature.ts";
+import { sealedSignature, signatureForText } from "../../src/families/call-signature.ts";
 import { isSealedSignature } from "../../src/providers/profile/sealed-signature.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
@@ -130,8 +130,8 @@ test.for(["c2lnbmF0dXJl", "a+/=", "YQ==", "with spaces.", "é", "a".repeat(5000)
   (text) => {
     const sealed = sealedSignature(text, "m");
     expect(isSealedSignature(sealed)).toBe(true);
-    expect(signatureBesideText(sealed, "m")).toEqual({ extra_content: { google: { thought_signature: text } } });
-    expect(signatureBesideText(sealed, "n")).toEqual({});
+    expect(signatureForText(sealed, "m")).toEqual({ extra_content: { google: { thought_signature: text } } });
+    expect(signatureForText(sealed, "n")).toEqual({});
   },
 );
 
@@ -139,6 +139,6 @@ test.for(["", "sig-", "sig-bzz-x", "EqQBCkYIChgCKkB"])(
   "what Claude's vendor, or anybody else, has sealed is none: %s",
   (text) => {
     expect(isSealedSignature(text)).toBe(false);
-    expect(signatureBesideText(text, "m")).toEqual({});
+    expect(signatureForText(text, "m")).toEqual({});
   },
 );

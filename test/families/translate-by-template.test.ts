@@ -10,7 +10,7 @@ import { operations } from "../../src/call/operations.ts";
 import { Reason, Refusal } from "../../src/call/refusals.ts";
 import { framesOf } from "../../src/doors/rest/frames.ts";
 import { completionsToChat } from "../../src/families/completions-to-chat/index.ts";
-import { translateAlong } from "../../src/families/index.ts";
+import { translateAll } from "../../src/families/index.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
 import type { Translation } from "../../src/families/translation.ts";
 import type { Provider } from "../../src/providers/contract.ts";
@@ -78,7 +78,7 @@ async function outcomeOf({ translation, family, request }: Caller, bytes: string
   const meter = recordingMeter();
   const asked = Wire.ofJson(operations[translation.from].input as DescMessage, request) as never;
   const translated = runNow(
-    translateAlong([translation], asked, {
+    translateAll([translation], asked, {
       ...{ form: "stream", maxOutputTokens: undefined, answerId: "1", now: 1, estimateTokens: () => 1 },
     }),
   );

@@ -6,10 +6,10 @@ import type { JsonObject } from "../../wire/json.ts";
 import { canonical } from "./canonical.ts";
 
 /** What says who answers and how, not what is asked. */
-const aside = new Set(["model", "stream", "stream_options", "metadata"]);
+const ignoredKeys = new Set(["model", "stream", "stream_options", "metadata"]);
 
 export function answerId(request: JsonObject): string {
-  const asked = Object.fromEntries(Object.entries(request).filter(([key]) => !aside.has(key)));
+  const asked = Object.fromEntries(Object.entries(request).filter(([key]) => !ignoredKeys.has(key)));
   return `chatcmpl-${digest(canonical(asked))}`;
 }
 

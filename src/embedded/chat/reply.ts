@@ -16,8 +16,8 @@ export function replyTo(messages: readonly ChatMessage[]): string {
   const results = lastToolResults(messages);
   if (results.length > 0) return [introduction, ...results.map(resultSentence)].join(" ");
   const text = lastUserText(messages);
-  const wanted = wantedText(text);
-  return wanted !== "" ? wanted : [introduction, messageSentence(text), ...contextSentences(messages)].join(" ");
+  const requested = wantedText(text);
+  return requested !== "" ? requested : [introduction, messageSentence(text), ...contextSentences(messages)].join(" ");
 }
 
 /** Returns what follows `say` or `echo`, or nothing. */

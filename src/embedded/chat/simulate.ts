@@ -54,7 +54,7 @@ export function simulationOf(metadata: Readonly<Record<string, string>>): Simula
 }
 
 /** Does what comes before an answer: waits, stays silent, refuses. */
-export async function prelude(simulation: Simulation, form: Form, signal: Signal): Promise<void> {
+export async function simulateBefore(simulation: Simulation, form: Form, signal: Signal): Promise<void> {
   if (simulation.silent) {
     await pause(longestWaitMs, signal);
     throw upstreamTimeout();

@@ -6,7 +6,7 @@ import { cancelled } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 
 /** How much work is done at a stretch: a few milliseconds of it. */
-const stretch = 16_384;
+const workATurn = 16_384;
 
 export class Pace {
   readonly #signal: Signal;
@@ -19,7 +19,7 @@ export class Pace {
   /** Counts work, in characters or numbers gone through. Returns whether it is time to `rest`. */
   isDue(work: number): boolean {
     this.#done += work;
-    return this.#done >= stretch;
+    return this.#done >= workATurn;
   }
 
   /** Throws a Refusal when the caller has left. */

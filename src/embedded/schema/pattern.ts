@@ -6,7 +6,7 @@
  */
 import type { Range } from "./characters.ts";
 import { readRegex, type Tree } from "./regex.ts";
-import { costOf, step, type Work } from "./schema.ts";
+import { costOf, type Search, step } from "./schema.ts";
 
 /** The longest text that is made, in characters. */
 export const maxText = 10_000;
@@ -20,7 +20,7 @@ interface Writer {
   place: number;
   /** How many repetitions may be added to the least. */
   spare: number;
-  readonly work: Work;
+  readonly work: Search;
 }
 
 export interface Lengths {
@@ -28,13 +28,13 @@ export interface Lengths {
   readonly maxLength: number;
 }
 
-export function textMatching(pattern: string, place: number, lengths: Lengths, work: Work): string | undefined {
+export function textMatching(pattern: string, place: number, lengths: Lengths, search: Search): string | undefined {
   const { minLength, maxLength } = lengths;
-  const tree = step(work, costOf(pattern)) ? readRegex(pattern) : undefined;
+  const tree = step(search, costOf(pattern)) ? readRegex(pattern) : undefined;
   if (!tree) return undefined;
   const open = !pattern.includes("$");
   for (let spare = 0; spare <= Math.min(minLength, 1000); spare++) {
-    const text = write(tree, { place, spare, work });
+    const text = write(tree, { place, spare, work: search });
     if (text === undefined) return undefined;
     const length = Array.from(text).length;
     if (length >= minLength && length <= maxLength) return text;

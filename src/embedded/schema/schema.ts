@@ -10,7 +10,7 @@ import type { JsonObject, JsonValue } from "../../wire/json.ts";
 export type Schema = JsonValue;
 
 /** What one search for an instance shares. */
-export interface Work {
+export interface Search {
   /** Where references start. */
   readonly root: Schema;
   /** The word that free texts are made of. */
@@ -23,9 +23,9 @@ export interface Work {
 export const maxNesting = 200;
 
 /** Pays for one look, or for so many. Returns false when the search has cost enough. */
-export function step(work: Work, count = 1): boolean {
-  work.steps -= count;
-  return work.steps >= 0;
+export function step(search: Search, count = 1): boolean {
+  search.steps -= count;
+  return search.steps >= 0;
 }
 
 /** Returns how many looks going through that much text counts for. */

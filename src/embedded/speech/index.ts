@@ -12,7 +12,7 @@ import type { Attempt, Meter } from "../../providers/contract.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Job } from "./job.ts";
 import { contentTypes, jobOf } from "./request.ts";
-import { createStudio, type StudioOptions } from "./studio.ts";
+import { createScheduler, type SchedulerOptions } from "./studio.ts";
 import { finish } from "./synthesis/finish.ts";
 
 export { isSpeechModel } from "./request.ts";
@@ -37,22 +37,22 @@ const warmUp: Job = {
 type Sound = AsyncGenerator<Uint8Array, number>;
 type Chunk = Wire<typeof SpeechChunkSchema>;
 
-export function createSpeech(options: StudioOptions = {}): Speech {
-  const studio = createStudio(options);
+export function createSpeech(options: SchedulerOptions = {}): Speech {
+  const scheduler = createScheduler(options);
   const closing = new AbortController();
   return {
     async speak({ request, model, form, signal, meter }) {
       const job = jobOf(request.message(), model);
-      const sound = studio.perform(job, signal);
+      const sound = scheduler.perform(job, signal);
       if (form === "stream") return { kind: "stream", frames: chunksOf(sound, job, meter) };
       return { kind: "whole", body: await wholeOf(sound, job) };
     },
     async warm() {
-      for await (const piece of studio.perform(warmUp, closing.signal)) void piece;
+      for await (const piece of scheduler.perform(warmUp, closing.signal)) void piece;
     },
     close() {
       closing.abort();
-      return studio.close();
+      return scheduler.close();
     },
   };
 }

@@ -9,7 +9,7 @@ import type { Job } from "./job.ts";
 /** How many pieces, of a second each, are made ahead of the taker. */
 const ahead = 4;
 
-export class Part {
+export class Recording {
   readonly id: number;
   readonly job: Job;
   readonly #clock: () => number;
@@ -54,7 +54,7 @@ export class Part {
   }
 
   /** The worker knows the job no more. If it begins again, the same bytes will come once more. */
-  forgotten(): void {
+  restart(): void {
     this.begun = false;
     this.#toSkip = this.#received;
   }

@@ -8,23 +8,23 @@
 import { cancelled, upstreamFailed, upstreamRefused, upstreamTimeout } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import type { Job } from "./job.ts";
-import { Part } from "./part.ts";
+import { Recording } from "./part.ts";
 import type { FromWorker } from "./protocol.ts";
-import { createThread, type Thread, type ThreadOptions, TooLong } from "./thread.ts";
+import { createThread, type Thread, type ThreadOptions, TurnTimeout } from "./thread.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
-export interface StudioOptions extends ThreadOptions {
+export interface SchedulerOptions extends ThreadOptions {
   /** How many jobs are worked on side by side, whatever comes anew. */
   readonly seats?: number;
   /** How many besides, which make way for new ones once they have been heard. */
   readonly guests?: number;
   /** How many wait for a seat, at most. */
-  readonly mostWaiting?: number;
+  readonly maxWaiting?: number;
   /** After how many milliseconds without a reader a job makes way for one that waits. */
-  readonly patience?: number;
+  readonly stallMs?: number;
 }
 
-export interface Studio {
+export interface SpeechScheduler {
   /** Returns the pieces of the job's file, then the length of the sound in samples. Throws a Refusal. */
   perform(job: Job, signal: Signal): AsyncGenerator<Uint8Array, number>;
   /** Waits for what runs, then ends the worker. */
@@ -36,11 +36,11 @@ const lookAgain = 1000;
 
 const busy = "The speech model is busy: too many requests wait already. Try again later.";
 
-export function createStudio(options: StudioOptions = {}): Studio {
-  return new OneWorkerStudio(options);
+export function createScheduler(options: SchedulerOptions = {}): SpeechScheduler {
+  return new OneWorkerScheduler(options);
 }
 
-class OneWorkerStudio implements Studio {
+class OneWorkerScheduler implements SpeechScheduler {
   readonly #turns: Turns;
   readonly #thread: Thread;
   #lastId = 0;
@@ -49,32 +49,32 @@ class OneWorkerStudio implements Studio {
   #closed: Promise<void> | undefined;
   #onEmpty = () => {};
 
-  constructor({ seats = 12, guests = 4, mostWaiting = 256, patience = 2000, ...threadOptions }: StudioOptions) {
-    const unseated = (part: Part) => this.#withdraw(part);
-    this.#turns = createTurns({ seats, guests, most: mostWaiting, patience, unseated });
+  constructor({ seats = 12, guests = 4, maxWaiting = 256, stallMs = 2000, ...threadOptions }: SchedulerOptions) {
+    const unseated = (recording: Recording) => this.#withdraw(recording);
+    this.#turns = createTurns({ seats, guests, maxWaiting: maxWaiting, stallMs: stallMs, onUnseated: unseated });
     this.#thread = createThread(threadOptions, () => {
-      for (const part of this.#turns.all()) part.forgotten();
+      for (const recording of this.#turns.all()) recording.restart();
     });
   }
 
   async *perform(job: Job, signal: Signal): AsyncGenerator<Uint8Array, number> {
     if (signal.aborted) throw cancelled();
     if (this.#closed) throw upstreamFailed("the gateway is shutting down");
-    const part = new Part(++this.#lastId, job, () => performance.now(), this.#advance);
+    const recording = new Recording(++this.#lastId, job, () => performance.now(), this.#advance);
     const onAbort = () => {
-      part.fail(cancelled(), { atOnce: true });
-      this.#leave(part);
+      recording.fail(cancelled(), { atOnce: true });
+      this.#leave(recording);
     };
-    if (!this.#turns.add(part)) {
+    if (!this.#turns.add(recording)) {
       throw upstreamRefused(503, { message: busy, param: undefined }, undefined, { "retry-after": "5" });
     }
     signal.addEventListener("abort", onAbort, { once: true });
     this.#advance();
     try {
-      return yield* part.take();
+      return yield* recording.take();
     } finally {
       signal.removeEventListener("abort", onAbort);
-      this.#leave(part);
+      this.#leave(recording);
     }
   }
 
@@ -83,16 +83,16 @@ class OneWorkerStudio implements Studio {
     return this.#closed;
   }
 
-  #leave(part: Part): void {
-    this.#turns.remove(part);
-    this.#withdraw(part);
+  #leave(recording: Recording): void {
+    this.#turns.remove(recording);
+    this.#withdraw(recording);
     this.#advance();
     if (this.#turns.all().length === 0) this.#onEmpty();
   }
 
-  #withdraw(part: Part): void {
-    if (part.begun) this.#thread.drop(part.id);
-    part.forgotten();
+  #withdraw(recording: Recording): void {
+    if (recording.begun) this.#thread.drop(recording.id);
+    recording.restart();
   }
 
   /** Starts the worker's next turns unless it has one already. */
@@ -104,41 +104,41 @@ class OneWorkerStudio implements Studio {
 
   async #work(): Promise<void> {
     clearTimeout(this.#again);
-    for (let part = this.#turns.next(); part; part = this.#turns.next()) await this.#takeTurn(part);
+    for (let recording = this.#turns.next(); recording; recording = this.#turns.next()) await this.#takeTurn(recording);
     this.#isWorking = false;
     if (this.#turns.crowded) this.#again = setTimeout(this.#advance, lookAgain).unref();
   }
 
-  async #takeTurn(part: Part): Promise<void> {
-    const job = part.begun ? {} : { job: part.job };
-    part.begun = true;
+  async #takeTurn(recording: Recording): Promise<void> {
+    const job = recording.begun ? {} : { job: recording.job };
+    recording.begun = true;
     try {
-      const answer = await this.#thread.turn({ kind: "turn", id: part.id, ...job });
+      const answer = await this.#thread.turn({ kind: "turn", id: recording.id, ...job });
       // A part that was left meanwhile is not begun any more.
-      if (part.begun) this.#receive(part, answer);
+      if (recording.begun) this.#receive(recording, answer);
     } catch (error) {
-      if (error instanceof TooLong) this.#refuse(part, upstreamTimeout());
-      else if (++part.losses > 1) this.#refuse(part, upstreamFailed("the speech worker died", error));
-      else part.forgotten();
+      if (error instanceof TurnTimeout) this.#refuse(recording, upstreamTimeout());
+      else if (++recording.losses > 1) this.#refuse(recording, upstreamFailed("the speech worker died", error));
+      else recording.restart();
     }
   }
 
-  #receive(part: Part, answer: FromWorker): void {
+  #receive(recording: Recording, answer: FromWorker): void {
     if (answer.kind === "failed") {
-      this.#refuse(part, upstreamFailed("the text could not be spoken", new Error(answer.message)));
+      this.#refuse(recording, upstreamFailed("the text could not be spoken", new Error(answer.message)));
       return;
     }
-    part.receive(answer.bytes);
+    recording.receive(answer.bytes);
     if (answer.samples === undefined) return;
-    this.#turns.remove(part);
-    part.begun = false;
-    part.end(answer.samples);
+    this.#turns.remove(recording);
+    recording.begun = false;
+    recording.end(answer.samples);
   }
 
-  #refuse(part: Part, refusal: Error): void {
-    this.#turns.remove(part);
-    part.begun = false;
-    part.fail(refusal);
+  #refuse(recording: Recording, refusal: Error): void {
+    this.#turns.remove(recording);
+    recording.begun = false;
+    recording.fail(refusal);
   }
 
   async #shut(): Promise<void> {

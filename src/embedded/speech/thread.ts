@@ -23,7 +23,7 @@ export interface Thread {
 }
 
 /** A turn took longer than the limit. */
-export class TooLong extends Error {
+export class TurnTimeout extends Error {
   override readonly name = "TooLong";
 }
 
@@ -62,7 +62,7 @@ export function createThread({ spawn = spawnWorker, turnLimit = 20_000 }: Thread
     running.ref();
     const { promise, resolve, reject } = Promise.withResolvers<FromWorker>();
     const late = setTimeout(() => {
-      reject(new TooLong(`a turn took more than ${turnLimit} ms`));
+      reject(new TurnTimeout(`a turn took more than ${turnLimit} ms`));
       forget(running);
       void running.terminate();
     }, turnLimit);

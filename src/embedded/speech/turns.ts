@@ -6,18 +6,18 @@
  * turns. Who has no seat waits, first come first served, and then begins again where it was. So does a part that nobody
  * takes from, where another wants its seat.
  */
-import type { Part } from "./part.ts";
+import type { Recording } from "./part.ts";
 
 export interface Turns {
   /** Returns false where too many wait. */
-  add(part: Part): boolean;
-  remove(part: Part): void;
+  add(recording: Recording): boolean;
+  remove(recording: Recording): void;
   /** Returns the part whose turn it is, or undefined where none can go on. */
-  next(): Part | undefined;
+  next(): Recording | undefined;
   /** Whether a part waits for a seat. */
   readonly crowded: boolean;
   /** Every part, seated or waiting. */
-  all(): readonly Part[];
+  all(): readonly Recording[];
 }
 
 export interface TurnsOptions {
@@ -26,11 +26,11 @@ export interface TurnsOptions {
   /** Seats besides. */
   readonly guests: number;
   /** How many parts may wait. */
-  readonly most: number;
+  readonly maxWaiting: number;
   /** After how long nobody has taken anything the seat is given away, in milliseconds. */
-  readonly patience: number;
+  readonly stallMs: number;
   /** Told when a part has lost its seat. */
-  readonly unseated: (part: Part) => void;
+  readonly onUnseated: (recording: Recording) => void;
 }
 
 /** As many as a part makes ahead of its taker: so no newcomer has to be taken from before it has had them. */
@@ -43,83 +43,83 @@ export function createTurns(options: TurnsOptions): Turns {
 class RoundRobin implements Turns {
   readonly #options: TurnsOptions;
   /** In the order of their turns. */
-  #seated: Part[] = [];
-  #waiting: Part[] = [];
+  #seated: Recording[] = [];
+  #waiting: Recording[] = [];
   /** Number of turns that each part has had. */
-  readonly #turns = new Map<Part, number>();
+  readonly #turns = new Map<Recording, number>();
   #lastWasNew = false;
 
   constructor(options: TurnsOptions) {
     this.#options = options;
   }
 
-  add(part: Part): boolean {
-    if (this.#waiting.length >= this.#options.most) return false;
-    this.#waiting.push(part);
+  add(recording: Recording): boolean {
+    if (this.#waiting.length >= this.#options.maxWaiting) return false;
+    this.#waiting.push(recording);
     return true;
   }
 
-  remove(part: Part): void {
-    this.#seated = this.#seated.filter((other) => other !== part);
-    this.#waiting = this.#waiting.filter((other) => other !== part);
-    this.#turns.delete(part);
+  remove(recording: Recording): void {
+    this.#seated = this.#seated.filter((other) => other !== recording);
+    this.#waiting = this.#waiting.filter((other) => other !== recording);
+    this.#turns.delete(recording);
   }
 
-  next(): Part | undefined {
+  next(): Recording | undefined {
     this.#seat();
     const ready = this.#seated.filter(({ hasRoom }) => hasRoom);
-    const part = ready.find((one) => this.#isNew(one) !== this.#lastWasNew) ?? ready[0];
-    if (!part) return undefined;
-    this.#lastWasNew = this.#isNew(part);
-    this.#turns.set(part, this.#turnsOf(part) + 1);
-    this.#seated = [...this.#seated.filter((other) => other !== part), part];
-    return part;
+    const recording = ready.find((one) => this.#isNew(one) !== this.#lastWasNew) ?? ready[0];
+    if (!recording) return undefined;
+    this.#lastWasNew = this.#isNew(recording);
+    this.#turns.set(recording, this.#turnsOf(recording) + 1);
+    this.#seated = [...this.#seated.filter((other) => other !== recording), recording];
+    return recording;
   }
 
   get crowded(): boolean {
     return this.#waiting.length > 0;
   }
 
-  all(): readonly Part[] {
+  all(): readonly Recording[] {
     return [...this.#seated, ...this.#waiting];
   }
 
-  #turnsOf(part: Part): number {
-    return this.#turns.get(part) ?? 0;
+  #turnsOf(recording: Recording): number {
+    return this.#turns.get(recording) ?? 0;
   }
 
-  #isNew(part: Part): boolean {
-    return this.#turnsOf(part) < firstTurns;
+  #isNew(recording: Recording): boolean {
+    return this.#turnsOf(recording) < firstTurns;
   }
 
   #seat(): void {
     const { seats, guests } = this.#options;
-    const ready = this.#waiting.filter((part) => part.hasRoom);
-    const inOrder = [...ready.filter((part) => this.#isNew(part)), ...ready.filter((part) => !this.#isNew(part))];
-    for (const part of inOrder) {
-      if (this.#seated.length >= seats + guests) this.#makeWay(this.#isNew(part));
+    const ready = this.#waiting.filter((recording) => recording.hasRoom);
+    const inOrder = [...ready.filter((recording) => this.#isNew(recording)), ...ready.filter((recording) => !this.#isNew(recording))];
+    for (const recording of inOrder) {
+      if (this.#seated.length >= seats + guests) this.#makeWay(this.#isNew(recording));
       if (this.#seated.length >= seats + guests) return;
-      this.#waiting = this.#waiting.filter((other) => other !== part);
-      this.#seated.push(part);
+      this.#waiting = this.#waiting.filter((other) => other !== recording);
+      this.#seated.push(recording);
     }
   }
 
   /** Unseats a stalled part, or a guest for a newcomer, where there is one. */
   #makeWay(isForNewcomer: boolean): void {
-    const { seats, patience } = this.#options;
-    const stalled = this.#seated.find(({ stalledFor }) => stalledFor >= patience);
+    const { seats, stallMs } = this.#options;
+    const stalled = this.#seated.find(({ stalledFor }) => stalledFor >= stallMs);
     // The part with the fewest turns has the fewest to repeat.
     const settled = this.#seated
-      .filter((part) => !this.#isNew(part))
+      .filter((recording) => !this.#isNew(recording))
       .sort((a, b) => this.#turnsOf(a) - this.#turnsOf(b));
     const guest = isForNewcomer && settled.length > seats ? settled[0] : undefined;
     const leaving = stalled ?? guest;
     if (leaving) this.#unseat(leaving);
   }
 
-  #unseat(part: Part): void {
-    this.#seated = this.#seated.filter((other) => other !== part);
-    this.#waiting.push(part);
-    this.#options.unseated(part);
+  #unseat(recording: Recording): void {
+    this.#seated = this.#seated.filter((other) => other !== recording);
+    this.#waiting.push(recording);
+    this.#options.onUnseated(recording);
   }
 }

@@ -18,7 +18,7 @@ import { Dropped } from "../dropped.ts";
 import { readAnswer } from "../read-answer.ts";
 import type { Translation } from "../translation.ts";
 import { chatCompletion } from "./answer/answer.ts";
-import type { Reading } from "./answer/parts.ts";
+import type { AnswerContext } from "./answer/parts.ts";
 import { chunksOf } from "./answer/stream.ts";
 import { messageRequest } from "./request/request.ts";
 
@@ -30,7 +30,7 @@ export const chatToMessages: Translation<"chat", "messages"> = {
     const chat = request.message();
     const dropped = new Dropped();
     const { json, called } = yield* messageRequest(chat, context, dropped);
-    const reading: Reading = {
+    const answerContext: AnswerContext = {
       id: `chatcmpl-${context.answerId}`,
       created: context.now,
       model: chat.model ?? "",
@@ -40,23 +40,23 @@ export const chatToMessages: Translation<"chat", "messages"> = {
     return {
       request: Wire.ofJson(CreateMessageRequestSchema, json),
       dropped: yield* dropped.inOrderOf(request),
-      answer: (answer) => translateAnswer(answer, reading),
+      answer: (answer) => translateAnswer(answer, answerContext),
     };
   },
 };
 
 function translateAnswer<F extends Form>(
   answer: Answer<Output<"messages", F>>,
-  reading: Reading,
+  answerContext: AnswerContext,
 ): Answer<Output<"chat", F>> {
   // The form of the answer is the one that was asked for: F says which message it holds.
   const translated =
     answer.kind === "whole"
-      ? { kind: answer.kind, body: wholeAnswer(answer.body as Wire<typeof MessageSchema>, reading) }
-      : { kind: answer.kind, frames: chunksOf(answer.frames as Frames<typeof MessageStreamEventSchema>, reading) };
+      ? { kind: answer.kind, body: wholeAnswer(answer.body as Wire<typeof MessageSchema>, answerContext) }
+      : { kind: answer.kind, frames: chunksOf(answer.frames as Frames<typeof MessageStreamEventSchema>, answerContext) };
   return translated as Answer<Output<"chat", F>>;
 }
 
-function wholeAnswer(body: Wire<typeof MessageSchema>, reading: Reading): Wire<typeof ChatCompletionSchema> {
-  return Wire.ofJson(ChatCompletionSchema, chatCompletion(readAnswer(body), body.json().usage, reading));
+function wholeAnswer(body: Wire<typeof MessageSchema>, answerContext: AnswerContext): Wire<typeof ChatCompletionSchema> {
+  return Wire.ofJson(ChatCompletionSchema, chatCompletion(readAnswer(body), body.json().usage, answerContext));
 }

@@ -19,7 +19,7 @@ import { Wire } from "../../wire/wire.ts";
 import { Dropped } from "../dropped.ts";
 import type { Translation } from "../translation.ts";
 import { chatCompletion } from "./answer/answer.ts";
-import type { Reading } from "./answer/parts.ts";
+import type { AnswerContext } from "./answer/parts.ts";
 import { chunksOf } from "./answer/stream.ts";
 import { responseRequest } from "./request/request.ts";
 
@@ -45,7 +45,7 @@ export const chatToResponses: Translation<"chat", "responses"> = {
     const chat = request.json();
     const dropped = new Dropped();
     const json = yield* responseRequest(chat, context, dropped);
-    const reading: Reading = {
+    const answerContext: AnswerContext = {
       id: `chatcmpl-${context.answerId}`,
       created: context.now,
       model: typeof chat.model === "string" ? chat.model : "",
@@ -57,16 +57,16 @@ export const chatToResponses: Translation<"chat", "responses"> = {
       request: Wire.ofJson(CreateResponseRequestSchema, json),
       dropped: yield* dropped.inOrderOf(request),
       answer: <F extends Form>(answer: Answer<Output<"responses", F>>) =>
-        translated(answer, reading) as Answer<Output<"chat", F>>,
+        translateAnswer(answer, answerContext) as Answer<Output<"chat", F>>,
     };
   },
 };
 
 /** The form of the answer is the one asked for, which types cannot say of a branch. */
-function translated(answer: Answer, reading: Reading): Answer<DescMessage> {
+function translateAnswer(answer: Answer, answerContext: AnswerContext): Answer<DescMessage> {
   if (answer.kind === "whole") {
     const response = (answer.body as Wire<typeof ModelResponseSchema>).json();
-    return { kind: "whole", body: Wire.ofJson(ChatCompletionSchema, chatCompletion(response, reading), true) };
+    return { kind: "whole", body: Wire.ofJson(ChatCompletionSchema, chatCompletion(response, answerContext), true) };
   }
-  return { kind: "stream", frames: chunksOf(answer.frames as Frames<typeof ResponseStreamEventSchema>, reading) };
+  return { kind: "stream", frames: chunksOf(answer.frames as Frames<typeof ResponseStreamEventSchema>, answerContext) };
 }

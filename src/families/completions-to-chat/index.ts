@@ -13,30 +13,30 @@ import type { Wire } from "../../wire/wire.ts";
 import type { Translation } from "../translation.ts";
 import { wholeCompletion } from "./answer/answer.ts";
 import { completionFrames } from "./answer/stream.ts";
-import { chatRequest, type Reading } from "./request/request.ts";
+import { type AnswerContext, chatRequest } from "./request/request.ts";
 
 export const completionsToChat: Translation<"completions", "chat"> = {
   from: "completions",
   to: "chat",
   callersPath: (path) => (path.startsWith("messages") ? undefined : path),
   *translate(request, context) {
-    const { chat, dropped, reading } = yield* chatRequest(request, context);
+    const { chat, dropped, context: answerContext } = yield* chatRequest(request, context);
     return {
       request: chat,
       dropped,
       answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
-        translated(answer, reading) as Answer<Output<"completions", F>>,
+        translateAnswer(answer, answerContext) as Answer<Output<"completions", F>>,
     };
   },
 };
 
 /** The form of the answer is the one asked for, which types cannot say of a branch. */
-function translated(answer: Answer, reading: Reading): Answer<DescMessage> {
+function translateAnswer(answer: Answer, answerContext: AnswerContext): Answer<DescMessage> {
   if (answer.kind === "whole") {
-    return { kind: "whole", body: wholeCompletion(answer.body as Wire<typeof ChatCompletionSchema>, reading) };
+    return { kind: "whole", body: wholeCompletion(answer.body as Wire<typeof ChatCompletionSchema>, answerContext) };
   }
   return {
     kind: "stream",
-    frames: completionFrames(answer.frames as Frames<typeof ChatCompletionChunkSchema>, reading),
+    frames: completionFrames(answer.frames as Frames<typeof ChatCompletionChunkSchema>, answerContext),
   };
 }

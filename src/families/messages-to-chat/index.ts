@@ -12,7 +12,7 @@ import type { Answer, Frames } from "../../call/call.ts";
 import { type Form, type Output, operations } from "../../call/operations.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Translation } from "../translation.ts";
-import { messageOf, type Origin } from "./answer/answer.ts";
+import { type AnswerContext, messageOf } from "./answer/answer.ts";
 import { eventsOf } from "./answer/stream.ts";
 import { droppedOf } from "./request/dropped.ts";
 import { chatRequestOf, stopsOf } from "./request/request.ts";
@@ -40,24 +40,24 @@ export const messagesToChat: Translation<"messages", "chat"> = {
   *translate(request, context) {
     const asked = request.message();
     const names = new ToolNames();
-    const unsaid = new Set<string>();
-    const chat = yield* chatRequestOf(asked, context, names, unsaid);
+    const omitted = new Set<string>();
+    const chat = yield* chatRequestOf(asked, context, names, omitted);
     const asks = Wire.ofJson(operations.chat.input, chat);
     const { answerId, target } = context;
-    const origin = { answerId, model: asked.model ?? "", stops: stopsOf(asked), names, target };
+    const answerContext = { answerId, model: asked.model ?? "", stops: stopsOf(asked), names, target };
     return {
       request: asks,
-      dropped: yield* droppedOf(request.json(), unsaid),
+      dropped: yield* droppedOf(request.json(), omitted),
       answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
-        translated(answer, origin, () => context.estimateTokens(asks)) as Answer<Output<"messages", F>>,
+        translateAnswer(answer, answerContext, () => context.estimateTokens(asks)) as Answer<Output<"messages", F>>,
     };
   },
 };
 
-function translated(answer: Answer, origin: Origin, estimate: () => number): Answer<DescMessage> {
+function translateAnswer(answer: Answer, answerContext: AnswerContext, estimate: () => number): Answer<DescMessage> {
   if (answer.kind === "whole") {
-    return { kind: "whole", body: messageOf(answer.body as Wire<typeof ChatCompletionSchema>, origin) };
+    return { kind: "whole", body: messageOf(answer.body as Wire<typeof ChatCompletionSchema>, answerContext) };
   }
   const frames = answer.frames as Frames<typeof ChatCompletionChunkSchema>;
-  return { kind: "stream", frames: eventsOf(frames, origin, estimate()) };
+  return { kind: "stream", frames: eventsOf(frames, answerContext, estimate()) };
 }

@@ -9,7 +9,7 @@ import type { AssistantMessage } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseItem } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { upstreamFailed } from "../../call/refusals.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import { spokenIn } from "../chat-output.ts";
+import { readChatOutput } from "../chat-output.ts";
 
 const mark = "summary:";
 
@@ -37,7 +37,7 @@ export function asksToCompact({ input }: CreateResponseRequest): boolean {
   return last !== undefined && isTrigger(last);
 }
 
-export function summaryWish(): JsonObject {
+export function summaryRequest(): JsonObject {
   return { role: "user", content: askForSummary };
 }
 
@@ -65,7 +65,7 @@ export class Compaction {
   }
 
   take(message: AssistantMessage | undefined): JsonObject[] {
-    this.#texts.push(spokenIn(message).text);
+    this.#texts.push(readChatOutput(message).text);
     return [];
   }
 

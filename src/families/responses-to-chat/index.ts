@@ -13,7 +13,7 @@ import type { Wire } from "../../wire/wire.ts";
 import { Dropped } from "../dropped.ts";
 import type { Translation } from "../translation.ts";
 import { responseOf } from "./answer/answer.ts";
-import { type Origin, originOf } from "./answer/response.ts";
+import { type AnswerContext, answerContextOf } from "./answer/response.ts";
 import { eventsOf } from "./answer/stream.ts";
 import { chatRequestOf } from "./request/request.ts";
 import { toolsetOf } from "./request/tools.ts";
@@ -35,20 +35,20 @@ export const responsesToChat: Translation<"responses", "chat"> = {
     const dropped = new Dropped();
     const tools = yield* toolsetOf(request.message(), context.customTools, dropped);
     const chat = yield* chatRequestOf(request, tools, context, dropped);
-    const origin = originOf(request, context, tools.names);
+    const answerContext = answerContextOf(request, context, tools.names);
     return {
       request: chat,
       dropped: yield* dropped.inOrderOf(request),
       answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
-        translated(answer, origin) as Answer<Output<"responses", F>>,
+        translateAnswer(answer, answerContext) as Answer<Output<"responses", F>>,
     };
   },
 };
 
 /** The form of the answer is the one asked for, which types cannot say of a branch. */
-function translated(answer: Answer, origin: Origin): Answer<DescMessage> {
+function translateAnswer(answer: Answer, answerContext: AnswerContext): Answer<DescMessage> {
   if (answer.kind === "whole") {
-    return { kind: "whole", body: responseOf(answer.body as Wire<typeof ChatCompletionSchema>, origin) };
+    return { kind: "whole", body: responseOf(answer.body as Wire<typeof ChatCompletionSchema>, answerContext) };
   }
-  return { kind: "stream", frames: eventsOf(answer.frames as Frames<typeof ChatCompletionChunkSchema>, origin) };
+  return { kind: "stream", frames: eventsOf(answer.frames as Frames<typeof ChatCompletionChunkSchema>, answerContext) };
 }

@@ -12,7 +12,7 @@ import { makerOf } from "../../providers/profile/reasoning-seal.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { Dropped } from "../dropped.ts";
 import type { Translation } from "../translation.ts";
-import { type Origin, toldEvents, toldResponse } from "./answer/answer.ts";
+import { type AnswerContext, relayedEvents, relayedResponse } from "./answer/answer.ts";
 import { relayedRequest } from "./request/request.ts";
 
 export const relayResponses: Translation<"responses", "responses"> = {
@@ -21,28 +21,28 @@ export const relayResponses: Translation<"responses", "responses"> = {
   callersPath: (path) => path,
   *translate(request, context) {
     const dropped = new Dropped();
-    const { answerId, reasoningItems = unknown, isUnpriced = never } = context;
+    const { answerId, reasoningItems = unknownUpstream, isUnpriced = noneUnpriced } = context;
     const relayed = yield* relayedRequest(request, reasoningItems, isUnpriced, dropped);
     const { previous_response_id: previousId = null, store = null } = request.outline();
-    const origin = { answerId, maker: makerOf(reasoningItems.upstream), previousId, store: store ?? true };
+    const answerContext = { answerId, maker: makerOf(reasoningItems.upstream), previousId, store: store ?? true };
     return {
       request: relayed,
       dropped: yield* dropped.inOrderOf(request),
       answer: <F extends Form>(answer: Answer<Output<"responses", F>>) =>
-        told(answer, origin) as Answer<Output<"responses", F>>,
+        translateAnswer(answer, answerContext) as Answer<Output<"responses", F>>,
     };
   },
 };
 
-const never = () => false;
+const noneUnpriced = () => false;
 
 /** Of who serves the model, where nobody says. */
-const unknown = { upstream: "", areAskedFor: false, taken: "plain" } as const;
+const unknownUpstream = { upstream: "", areRequested: false, accepts: "plain" } as const;
 
 /** The form of the answer is the one asked for, which types cannot say of a branch. */
-function told(answer: Answer, origin: Origin): Answer<DescMessage> {
+function translateAnswer(answer: Answer, answerContext: AnswerContext): Answer<DescMessage> {
   if (answer.kind === "whole") {
-    return { ...answer, body: toldResponse(answer.body as Wire<typeof ModelResponseSchema>, origin) };
+    return { ...answer, body: relayedResponse(answer.body as Wire<typeof ModelResponseSchema>, answerContext) };
   }
-  return { ...answer, frames: toldEvents(answer.frames as Frames<typeof ResponseStreamEventSchema>, origin) };
+  return { ...answer, frames: relayedEvents(answer.frames as Frames<typeof ResponseStreamEventSchema>, answerContext) };
 }

@@ -1,7 +1,7 @@
 /** A call in the words that its upstream speaks, which may be longer ones: they are counted as what was sent. */
 import type { Call } from "../../call/call.ts";
 import type { Form, Operation } from "../../call/operations.ts";
-import { callersPath, translateAlong } from "../../families/index.ts";
+import { callersPath, translateAll } from "../../families/index.ts";
 import type { Translated, Translation } from "../../families/translation.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { estimatePromptTokens } from "../../tokens/prompt.ts";
@@ -57,7 +57,7 @@ export function* inWordsOf(
   const isNamed = "models" in part.request.desc.field && part.request.outline().models !== undefined;
   const asked = (isNamed ? part.request.with({ models: undefined }) : part.request) as TranslatedRequest;
   if (way.length === 0) return { request: asked, dropped: [], answer: (answer) => answer };
-  const translated = yield* translateAlong(way, asked, {
+  const translated = yield* translateAll(way, asked, {
     form,
     maxOutputTokens: model.maxOutputTokens,
     customTools: fitting?.customTools,

@@ -4,8 +4,8 @@
  */
 
 import type { Operation } from "../../call/operations.ts";
-import { throughChat, wayTo } from "../../families/index.ts";
-import { effortAskedFor, hasAgentsWords, hasTools, hasTrigger } from "../../families/request-needs.ts";
+import { findTranslations, throughChat } from "../../families/index.ts";
+import { hasAgentItems, hasCompactionTrigger, hasTools, requestedEffort } from "../../families/request-needs.ts";
 import { relayResponses } from "../../families/responses-to-responses/index.ts";
 import type { Translation } from "../../families/translation.ts";
 import type { Provider, RequestFitter } from "../../providers/contract.ts";
@@ -32,16 +32,16 @@ export function waysTo(
 ): Ways | undefined {
   const isSpoken = (operation: Operation) => speaks[operation] !== undefined && mayRelay(model, operation);
   const rule = fitting?.responses ?? "when_asked";
-  if (!fitting || !isSpoken("responses")) return only(wayTo(asked, isSpoken));
+  if (!fitting || !isSpoken("responses")) return only(findTranslations(asked, isSpoken));
   const isOffered = (operation: Operation) => isSpoken(operation) && !(operation === "responses" && rule === "never");
   const isChosen = (operation: Operation) => isOffered(operation) && !(operation === "chat" && rule === "always");
-  const spare = wayTo(asked, (operation) => operation !== "responses" && isChosen(operation));
-  if (asked === "responses") return responsesWays(wayTo(asked, isChosen), spare, fitting);
-  const usual = wayTo(asked, isChosen);
+  const spare = findTranslations(asked, (operation) => operation !== "responses" && isChosen(operation));
+  if (asked === "responses") return responsesWays(findTranslations(asked, isChosen), spare, fitting);
+  const usual = findTranslations(asked, isChosen);
   if (!usual || rule !== "tools") return only(usual);
-  const way = wayTo(asked, (operation) => operation === "responses");
+  const way = findTranslations(asked, (operation) => operation === "responses");
   if (!way) return only(usual);
-  const takes = (request: JsonObject) => hasTools(request) && fitting.reasonsBy(effortAskedFor(asked, request));
+  const takes = (request: JsonObject) => hasTools(request) && fitting.reasonsBy(requestedEffort(asked, request));
   return { usual, other: { way, takes }, spare };
 }
 
@@ -57,6 +57,6 @@ function responsesWays(
 ): Ways | undefined {
   // Where responses are not spoken they are translated all the same.
   if (!way || way.length > 0) return only(way);
-  const takes = (request: JsonObject) => hasTrigger(request) || (!takesAnyItem && hasAgentsWords(request));
+  const takes = (request: JsonObject) => hasCompactionTrigger(request) || (!takesAnyItem && hasAgentItems(request));
   return { usual: [relayResponses as unknown as Translation], other: { way: spare ?? throughChat, takes }, spare };
 }

@@ -1,9 +1,9 @@
 /**
  * The dialect of Anthropic's Messages API.
  *
- * In a request only `model` is replaced, and `stream` set; sampling settings are left out, and named, where the caller's
- * version of the API has none, and so is thinking that Claude has not signed. `anthropic-version` and `anthropic-beta` go on as the caller sent them. Errors keep the
- * vendor's wording, which clients read: they switch features off by it.
+ * In a request `model` is replaced and `stream` is set. Sampling settings that the caller's API version does not have
+ * are left out and named, and so is thinking that Claude has not signed. `anthropic-version` and `anthropic-beta`
+ * pass through. Errors keep the vendor's wording, by which clients switch features off.
  */
 
 import type { JsonValue } from "@bufbuild/protobuf";
@@ -29,7 +29,7 @@ export interface AnthropicOptions {
   /** With the version: `https://api.anthropic.com/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
-  /** What else each request has. */
+  /** Further headers of each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly timeouts?: Timeouts;
@@ -51,13 +51,13 @@ export function createAnthropicProvider({ baseUrl, apiKey, timeouts, headers, qu
   };
 }
 
-/** The version spoken where the caller names none: callers of other families do not. */
+/** The version for callers that name none, as those of other families. */
 const defaultVersion = "2023-06-01";
-/** From this version on the API refuses sampling settings, also at their defaults. */
+/** From this version on the API refuses sampling settings, even default ones. */
 const firstWithoutSampling = "2026-10-21";
 const sampling = ["temperature", "top_p", "top_k"];
 
-/** Leaves out what the vendor would refuse and names it, or refuses it where the caller would rather be refused. */
+/** Leaves out what the vendor would refuse and names it. With `x-gateway-strict` it refuses the request instead. */
 function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model: string) => boolean): Speak<O> {
   return async (attempt) => {
     const { header, model } = attempt;
@@ -107,7 +107,7 @@ function requestBody({ request, form, model }: Attempt): Body {
   return (Object.keys(changes).length === 0 ? request : request.with(changes)).sendable();
 }
 
-/** The status that stands for each of the vendor's error types, where the error itself has none: in a stream. */
+/** The status of each error type, for errors without one, as in streams. */
 const statuses: ReadonlyMap<unknown, number> = new Map([
   ["invalid_request_error", 400],
   ["authentication_error", 401],
@@ -121,7 +121,7 @@ const statuses: ReadonlyMap<unknown, number> = new Map([
   ["overloaded_error", 503],
 ]);
 
-/** The type tells more than the status: proxies on the way change the status. */
+/** The type says more than the status, which proxies on the way may change. */
 function anthropicErrors(hide: Redact): ErrorDialect {
   return {
     family: Family.ANTHROPIC,

@@ -1,4 +1,4 @@
-/** The events of a stream of Anthropic's dialect → the whole message: its blocks by their index, its end, its usage. */
+/** Accumulates the events of Anthropic's dialect into a unary message: blocks by index, the end, the usage. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject, textOrEmpty } from "../../wire/json.ts";
@@ -8,7 +8,7 @@ export function createEventAccumulator(operation: Operation): Accumulator | unde
   return operation === "messages" ? new EventAccumulator() : undefined;
 }
 
-/** A block, and what of it comes in pieces. */
+/** Block is a content block with the parts that come in pieces. */
 interface Block {
   readonly begun: JsonObject;
   text: string;
@@ -44,8 +44,8 @@ class EventAccumulator implements Accumulator {
 
   #count(usage: JsonValue | undefined): void {
     if (!isObject(usage)) return;
-    const told = Object.entries(usage).filter(([, count]) => count !== null);
-    this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+    const reported = Object.entries(usage).filter(([, count]) => count !== null);
+    this.#usage = { ...this.#usage, ...Object.fromEntries(reported) };
   }
 
   answer(): JsonObject {
@@ -76,7 +76,7 @@ function addTo(block: Block | undefined, delta: JsonObject): void {
   if (delta.type === "citations_delta" && delta.citation !== undefined) block.citations.push(delta.citation);
 }
 
-/** Throws SyntaxError where an input is no JSON. */
+/** Throws SyntaxError where an input is not JSON. */
 function wholeOf({ begun, text, thinking, signature, input, citations }: Block): JsonObject {
   return {
     ...begun,

@@ -1,6 +1,6 @@
 /**
- * Follows the events of Anthropic's dialect to their end: `message_stop`, or where an upstream never says it the reason why it
- * stopped, or `[DONE]`. What a complete stream lacks then is told in its place.
+ * Tracks the events of Anthropic's dialect to their end: `message_stop`, or, for upstreams that never send it, the
+ * stop reason or `[DONE]`. Closing events that a complete stream lacks are added.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Wire } from "../../wire/wire.ts";
@@ -9,7 +9,7 @@ import type { StreamTracker } from "../dialect.ts";
 import { isDone } from "../frames/done.ts";
 import { meterEvents } from "./usage.ts";
 
-/** How much longer a stream is read that has told why it stopped, in milliseconds. */
+/** How long a stream is read on after its stop reason, in milliseconds. */
 const afterReasonMs = 1_000;
 
 export function trackEvents(meter: Meter): StreamTracker {
@@ -39,7 +39,7 @@ class EventLog {
   hasReason = false;
   hasContent = false;
   #hasCalled = false;
-  /** The indices of the blocks that have not ended. */
+  /** The indices of the open blocks. */
   readonly #open = new Set<JsonValue>();
 
   take({ type, index = 0, delta, content_block }: JsonObject): void {
@@ -61,7 +61,7 @@ class EventLog {
     }
   }
 
-  /** Returns the events that a complete stream lacks at its end. */
+  /** Returns the closing events that a complete stream lacks. */
   missing(): JsonObject[] {
     if (this.hasStopped) return [];
     this.hasStopped = true;

@@ -1,15 +1,15 @@
 /**
- * What an answer of Anthropic's Messages API tells a meter: its usage, in parts that do not overlap, what the model
- * wrote, and whether it gave up.
+ * Reports an answer of Anthropic's Messages API to a meter: its usage, the model's output, and whether the model gave
+ * up.
  *
- * What cannot be understood is passed over: it is never the answer's fault.
+ * Values that cannot be read are ignored: they are never the answer's fault.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
 import { MessageUsageReader } from "../usage/message-counts.ts";
 
-/** Tells of a whole answer. What was written counts only where the output is not told. */
+/** Reports a unary answer. Output is counted only where no output usage is reported. */
 export function meterMessage({ content, stop_reason, usage }: JsonObject, meter: Meter): void {
   const counts = new MessageUsageReader();
   if (counts.take(usage)) meter.reportUsage(counts.reported);
@@ -22,7 +22,7 @@ export function meterMessage({ content, stop_reason, usage }: JsonObject, meter:
   }
 }
 
-/** Returns what tells of each event of a stream. */
+/** Returns a function that reports each event of a stream. */
 export function meterEvents(meter: Meter): (event: JsonObject) => void {
   const counts = new MessageUsageReader();
   const tell = (usage: JsonValue | undefined) => {
@@ -36,7 +36,7 @@ export function meterEvents(meter: Meter): (event: JsonObject) => void {
         return;
       case "content_block_start":
         writeBlock(event.content_block as JsonObject | null | undefined, meter);
-        // It has been made, also where the answer breaks off before its usage.
+        // The search was made, even if the answer breaks off before its usage.
         if (isSearchMade(event.content_block)) meter.reportUsage({ searches: ++searches });
         return;
       case "message_start":
@@ -49,12 +49,12 @@ export function meterEvents(meter: Meter): (event: JsonObject) => void {
   };
 }
 
-/** A search that failed is told by an object, and is not paid. */
+/** A failed search has an object for its content, and is free. */
 function isSearchMade(block: JsonValue | undefined): boolean {
   return isObject(block) && block.type === "web_search_tool_result" && Array.isArray(block.content);
 }
 
-/** A block as it begins, or whole but for its input. */
+/** Counts a block as it begins, or a complete one without its input. */
 function writeBlock(block: JsonObject | null | undefined, meter: Meter): void {
   switch (block?.type) {
     case "text":
@@ -69,7 +69,7 @@ function writeBlock(block: JsonObject | null | undefined, meter: Meter): void {
       writeText(block.name, meter);
       return;
     default:
-      // What tools of the vendor found, thoughts that are encrypted, and what is still to be invented.
+      // Results of the vendor's tools, encrypted thinking, and unknown types.
       if (typeof block?.type === "string") meter.countText("");
   }
 }

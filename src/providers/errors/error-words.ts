@@ -1,31 +1,31 @@
 /**
- * Reads what an upstream's error says, in whichever shape: the one reader for answers, for streams and for errors in the place
- * of an answer.
+ * Reads an upstream's error in any shape. It is the only reader, for error answers, for streams and for errors in
+ * place of an answer.
  *
- * Servers that call themselves compatible put their words into `error.message`, `error`, `message`, `detail`, `errors`, lists of
- * these, or plain text. Pages of HTML and what is no text say nothing to a caller, and are never told.
+ * Servers that call themselves compatible put the message into `error.message`, `error`, `message`, `detail`,
+ * `errors`, lists of these, or plain text. HTML pages and garbage are of no use to a caller and are never passed on.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { membersOf } from "../usage/count.ts";
 
 export interface ErrorFields {
-  /** What it says to people. */
+  /** The message for people. */
   readonly message: string | undefined;
-  /** Names and numbers of the error, as they came; the innermost first. */
+  /** Names and numbers of the error as they came, innermost first. */
   readonly codes: readonly (string | number)[];
   readonly param: string | undefined;
   /** Whether the body has the shape of OpenAI's family, or of Anthropic's. */
   readonly isOpenAi: boolean;
   readonly isAnthropic: boolean;
-  /** Whether it is bare text, as of a proxy on the way. */
+  /** Whether the body is plain text, as from a proxy on the way. */
   readonly isText: boolean;
-  /** The error in its own shape, for who knows it. */
+  /** The error object in its own shape. */
   readonly error: JsonObject;
 }
 
-/** The longest text that is taken for a message, in characters: what is longer is a page, or a trace. */
+/** The longest plain text that is a message, in characters. Longer texts are pages or traces. */
 const longestText = 2000;
-/** How far into a body its words are looked for, and how many of a list are told. */
+/** The depth to which a body is searched, and the number of list items that are reported. */
 const deepest = 5;
 const mostOfList = 5;
 
@@ -36,7 +36,7 @@ export function readErrorBody(body: Buffer): ErrorFields {
   const json = jsonIn(text);
   if (json !== undefined && typeof json !== "string") {
     const words = readErrorJson(json);
-    // What stands in a frame, or behind a mark of its byte order, is told anew.
+    // An error in a frame, or after a byte order mark, is rewritten rather than passed on.
     return bare.test(read) ? words : { ...words, isOpenAi: false, isAnthropic: false };
   }
   return { ...silent, isText: true, message: asMessage(json ?? text) };
@@ -44,7 +44,7 @@ export function readErrorBody(body: Buffer): ErrorFields {
 
 const bare = /^[ \t\r\n]*\{/;
 
-/** Reads an error that has been parsed. */
+/** Reads a parsed error. */
 export function readErrorJson(json: JsonValue): ErrorFields {
   const outer = membersOf(Array.isArray(json) ? json[0] : json);
   const error = innermost(outer);
@@ -66,7 +66,7 @@ const silent: ErrorFields = {
   ...{ isOpenAi: false, isAnthropic: false, isText: false, error: {} },
 };
 
-/** Returns what JSON is in a body: all of it, or the first data of a stream. */
+/** Returns the JSON of a body: the whole body, or the first data of a stream. */
 function jsonIn(text: string): JsonValue | undefined {
   const data = /^(?:event:[^\n]{0,100}\n)?data:([^\n]*)/.exec(text)?.[1];
   try {
@@ -76,17 +76,17 @@ function jsonIn(text: string): JsonValue | undefined {
   }
 }
 
-/** The longest error in a list that is looked into, in bytes. */
+/** The longest error list that is read, in bytes. */
 const longestList = 64 * 1024;
 
-/** Returns what stands first in a list, where the bytes are one: so Google's errors come. */
+/** Returns the first object of a list: Google's errors come this way. */
 export function firstOfList(bytes: Buffer): JsonObject | undefined {
   if (bytes[0] !== 0x5b || bytes.length > longestList) return undefined;
   const list = jsonIn(bytes.toString());
   return Array.isArray(list) && membersOf(list[0]) === list[0] ? list[0] : undefined;
 }
 
-/** Where the words of an object may stand, the most telling first. The names that hold words of a status only come last. */
+/** The members that may hold the message, best first. Those that may only name a status come last. */
 const wordKeys: readonly string[] = [
   ...["message", "Message", "error_message", "errorMessage", "error_msg", "errmsg", "err_msg", "status_msg"],
   ...["error_description", "msg", "detail", "details", "error", "errors", "base_resp", "fault", "faultstring"],
@@ -98,10 +98,10 @@ function textIn(value: JsonValue | undefined, depth: number): string | undefined
   if (typeof value !== "object" || value === null || depth > deepest) return undefined;
   if (Array.isArray(value)) return listed(value.slice(0, mostOfList).map((item) => textIn(item, depth + 1)));
   const { error, errors, loc, msg } = value;
-  // Where the whole body is at fault its path says nothing.
+  // A path of the whole body says nothing.
   if (typeof msg === "string" && Array.isArray(loc))
     return asMessage(pathOf(loc) === "body" ? msg : `${pathOf(loc)}: ${msg}`);
-  // An object says more than a text beside it, which may only name the status.
+  // An object says more than a string beside it, which may only name the status.
   const inner = [error, errors].filter((member) => typeof member === "object" && member !== null);
   const found = firstText(inner, depth) ?? firstText(wordsIn(value), depth);
   const raw = textIn(membersOf(value.metadata).raw, depth + 1);
@@ -133,17 +133,17 @@ function wordsOf(text: string, depth: number): string | undefined {
   );
 }
 
-/** Control characters but for white space, and what stands for bytes that are no UTF-8. */
+/** Control characters other than white space, and the replacement for bytes that are not UTF-8. */
 const garbage = /(?![\t\n\v\f\r])[\p{Cc}\ufffd]/u;
 const page = /^\s*<[!?a-z]|<(?:html|body|head|!doctype)\b/i;
 
-/** Returns a text that may be told, or nothing for a page, for garbage, and for what is longer. */
+/** Returns a text that may be passed on; undefined for pages, garbage and long texts. */
 function asMessage(text: string, longest = longestText): string | undefined {
   const isTold = text.trim() !== "" && text.length <= longest && !page.test(text) && !garbage.test(text);
   return isTold ? text : undefined;
 }
 
-/** Returns the object that names the error: the one inside, or the whole. */
+/** Returns the object that names the error: the inner one, or the whole. */
 function innermost(outer: JsonObject): JsonObject {
   for (const value of [outer.error, outer.errors, outer.detail, outer.message, outer.base_resp, outer.fault]) {
     const inner = Array.isArray(value) ? value[0] : value;
@@ -164,7 +164,7 @@ const codeKeys = [
   "__type",
 ];
 
-/** The code tells more than the type, and what is inside more than what is around it. */
+/** The code says more than the type, and the inner object more than the outer one. */
 function codesOf(error: JsonObject, outer: JsonObject): (string | number)[] {
   const details = Array.isArray(error.details) ? error.details.map((detail) => membersOf(detail).reason) : [];
   const named = [error, outer].flatMap((object) =>
@@ -173,7 +173,7 @@ function codesOf(error: JsonObject, outer: JsonObject): (string | number)[] {
   return [...named, ...details].filter((code) => typeof code === "string" || typeof code === "number");
 }
 
-/** The field at fault; of FastAPI's errors its path, which begins with the body's own name. */
+/** Returns the field at fault. FastAPI's errors give a path, which begins with `body`. */
 function paramOf({ param, loc }: JsonObject): string | undefined {
   if (typeof param === "string") return param;
   const path = Array.isArray(loc) ? pathOf(loc.filter((part, i) => i > 0 || part !== "body")) : "";

@@ -1,8 +1,6 @@
-/**
- * Takes out of an upstream's words what is the operator's alone: the key that it was asked with, and its address.
- */
+/** Removes the operator's secrets from an upstream's message: the key it was called with, and its address. */
 
-/** Returns a text without them. */
+/** Redact returns a text without the secrets. */
 export type Redact = (text: string) => string;
 
 const instead = "[hidden]";
@@ -13,13 +11,13 @@ export function createRedact(baseUrl: string, secrets: readonly (string | undefi
   return (text) => hidden.reduce((rest, word) => rest.replaceAll(word, instead), text);
 }
 
-/** What stands for no key, as `none` or `ollama`, is a word that may mean something else. */
+/** Placeholders such as `none` or `ollama` are ordinary words and are not redacted. */
 function isSecret(word: string | undefined): word is string {
   if (word === undefined) return false;
   return word.length >= 12 || (word.length >= 5 && /[\d_-]/.test(word));
 }
 
-/** With its port, and without where it is no single word. */
+/** Returns the host with its port, and without where the name is not a single word. */
 function addressesOf(baseUrl: string): string[] {
   if (!URL.canParse(baseUrl)) return [];
   const { host, hostname } = new URL(baseUrl);

@@ -1,6 +1,6 @@
 /**
- * Answers in another form than they were asked for: a whole one told as a stream, and a stream put together to a whole one. Their
- * upstream has billed them, and would answer alike once more.
+ * Converts answers that came in another form than requested: a unary answer into frames, and a stream into a unary
+ * answer. The upstream has billed them, and would answer the same way again.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../../call/call.ts";
@@ -15,21 +15,21 @@ import { done } from "./done.ts";
 import { readJson } from "./read-json.ts";
 import type { TrackedStream } from "./take-frames.ts";
 
-/** Hands over one item. */
+/** Yields one item. */
 export async function* single<T>(item: T): AsyncGenerator<T, void> {
   yield item;
 }
 
-/** What comes where events were expected. */
+/** JsonBody collects a JSON answer that came where events were expected. */
 export interface JsonBody {
-  /** Whether it is one piece of JSON. */
+  /** Whether the body is one JSON value. */
   readonly isJson: boolean;
-  /** Throws a Refusal where it is too large. */
+  /** Throws a Refusal where the body is too large. */
   add(chunks: readonly Buffer[]): undefined;
   bytes(): Buffer;
 }
 
-/** Returns undefined where nothing has come yet but space. */
+/** Returns undefined while only white space has come. */
 export function detectJsonBody(chunks: readonly Buffer[]): JsonBody | undefined {
   const form = chunks.map(sniffForm).find(Boolean);
   if (form === undefined) return undefined;
@@ -50,7 +50,7 @@ export function detectJsonBody(chunks: readonly Buffer[]): JsonBody | undefined 
 
 const events: JsonBody = { isJson: false, add: () => undefined, bytes: () => Buffer.alloc(0) };
 
-/** Returns the frames of a stream that say what a whole answer says, with its end. Throws a Refusal. */
+/** Returns the frames of a stream that says what a unary answer says, its end included. Throws a Refusal. */
 export async function framesOfAnswer<O extends DescMessage>(
   bytes: Buffer,
   { desc, dialect, tracker, operation, meter }: TrackedStream<O>,
@@ -75,10 +75,10 @@ export async function framesOfAnswer<O extends DescMessage>(
   }
 }
 
-/** Puts a stream together. Throws a Refusal where it fails, or says more than `maxBytes`. */
+/** Accumulates a stream. Throws a Refusal where it fails or exceeds `maxBytes`. */
 export async function accumulate<O extends DescMessage>(
   frames: Frames<O>,
-  folder: Accumulator,
+  accumulator: Accumulator,
   desc: O,
   maxBytes: number,
 ): Promise<Wire<O>> {
@@ -87,13 +87,13 @@ export async function accumulate<O extends DescMessage>(
     for (const frame of batch) {
       bytes += frame.bytes().length;
       if (bytes > maxBytes) throw upstreamFailed("its answer is too large");
-      readOrFail(() => folder.add(frame.json()));
+      readOrFail(() => accumulator.add(frame.json()));
     }
     return undefined;
   });
   const answer = Wire.ofJson(
     desc,
-    readOrFail(() => folder.answer()),
+    readOrFail(() => accumulator.answer()),
     true,
   );
   return bytes >= longJson ? answer.writeInTurns() : answer;

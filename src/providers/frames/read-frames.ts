@@ -1,8 +1,8 @@
 /**
- * Reads the frames of an upstream's stream in its dialect, and tells the meter of them.
+ * Reads the frames of an upstream's stream in its dialect, and reports them to the meter.
  *
- * What comes is mostly little, and handed on at once. What is much, and what is one long frame, is read in turns, and nothing
- * else of its stream meanwhile: so a stream takes no more of the process than others, whatever it is made of.
+ * Small reads are handed on at once. Large reads, and frames that are long, are read in turns, one stream step at a
+ * time, so that no stream takes more of the process than others.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../../call/call.ts";
@@ -20,15 +20,17 @@ import { createLinger, createSilenceWatch, type Linger, type SilenceWatch } from
 import { detectJsonBody, framesOfAnswer, type JsonBody } from "./other-form.ts";
 import { type TrackedStream, takeFrames, wireOf } from "./take-frames.ts";
 
-/** What is more than this is much, in bytes. Each piece that it came in counts for more than its bytes. */
+/** Reads of more bytes than this are read in turns. Each chunk counts for more than its bytes. */
 const little = 16_384;
 const bytesOfPiece = 64;
-/** How much is read in a turn: what a read brings, which is not cut, for its frames would have to be copied. */
+/** Bytes read in a turn. A chunk is not cut, because its frames would have to be copied. */
 const bytesATurn = 65_536;
-/** How many frames are handed over in a turn. */
+/** Frames handed over in a turn. */
 const framesATurn = 512;
 
-/** `source` is what the body is of, where that still comes: it is left when the end of its stream has been waited for long enough. */
+/**
+ * Returns the frames of a body. `source` is left when the end of a complete stream has been waited for long enough.
+ */
 export function readFrames<O extends DescMessage>(
   body: UpstreamReply["body"],
   desc: O,
@@ -36,26 +38,26 @@ export function readFrames<O extends DescMessage>(
   attempt: Attempt,
   source?: Body,
 ): Frames<O> {
-  // Nothing here keeps the attempt: a stream lasts longer than what is known of it is needed.
-  const follower = dialect.track(attempt);
+  // The attempt is not kept: a stream outlives its use.
+  const tracker = dialect.track(attempt);
   const { meter, operation } = attempt;
   return pushStream((take) =>
-    new FrameReading(take, { desc, dialect, tracker: follower, meter, operation }, source).run(body),
+    new FrameReading(take, { desc, dialect, tracker: tracker, meter, operation }, source).run(body),
   );
 }
 
-/** One reading of a stream. */
+/** FrameReading is one reading of a stream. */
 class FrameReading<O extends DescMessage> {
   readonly #take: Take<readonly Wire<O>[]>;
   readonly #of: TrackedStream<O>;
   readonly #reader = new SseReader();
   readonly #life: SilenceWatch;
   readonly #linger: Linger;
-  /** What comes instead of events. */
+  /** Set when JSON comes instead of events. */
   #whole: JsonBody | undefined;
-  /** Whether it ended by what was read or by whoever takes it, and not by its upstream. */
+  /** Whether the reading ended by its content or by its taker, not by the upstream. */
   #isLeft = false;
-  /** Whether it ended well by what was read. */
+  /** Whether the reading ended well by its content. */
   #isOver = false;
 
   constructor(take: Take<readonly Wire<O>[]>, of: TrackedStream<O>, source?: Body) {
@@ -101,7 +103,7 @@ class FrameReading<O extends DescMessage> {
     const taken = batch.length > 0 ? this.#tell(batch) : undefined;
     if (failure === undefined && !isOver) return taken;
     this.#isLeft = true;
-    // What came before a failure is the caller's.
+    // Frames before a failure still reach the caller.
     return failAfter(taken, failure ?? stopPulling);
   };
 
@@ -110,14 +112,14 @@ class FrameReading<O extends DescMessage> {
   }
 
   #end(): Promise<void> | undefined {
-    const { tracker: follower, meter, desc } = this.#of;
-    if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
+    const { tracker, meter, desc } = this.#of;
+    if (!tracker.isComplete()) throw upstreamFailed("it broke off its answer");
     meter.reportEnd();
-    const last = follower.closingFrames?.(desc) ?? [];
+    const last = tracker.closingFrames?.(desc) ?? [];
     return last.length > 0 ? this.#take(last) : undefined;
   }
 
-  /** Whoever takes may leave. */
+  /** Hands over a batch. The taker may leave. */
   #tell(batch: readonly Wire<O>[]): Promise<void> | undefined {
     try {
       return this.#take(batch)?.catch(this.#leave);
@@ -141,7 +143,7 @@ class FrameReading<O extends DescMessage> {
       if (error === stopPulling && this.#isOver) return undefined;
       throw error;
     }
-    // What breaks behind a complete answer takes nothing from it.
+    // A failure after a complete answer does not harm the answer.
     const isBehind = this.#of.tracker.isComplete() && faultOf(error) !== undefined;
     if (isBehind || (error === stopPulling && this.#linger.isOver())) return this.#end();
     throw error;
@@ -174,7 +176,7 @@ async function inTurns(
   }
 }
 
-/** Yields chunks that are read in a turn. */
+/** Groups chunks into the parts of one turn. */
 function* partsOf(chunks: readonly Buffer[]): Generator<readonly Buffer[]> {
   let part: Buffer[] = [];
   let bytes = 0;
@@ -194,7 +196,7 @@ function isLong({ data }: SseFrame): boolean {
   return data.length >= longJson;
 }
 
-/** Reads those that are long in turns, and hands over one after another. */
+/** Reads long frames in turns and hands over frames one by one. */
 async function oneByOne<O extends DescMessage>(
   frames: readonly SseFrame[],
   desc: O,

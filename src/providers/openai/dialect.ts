@@ -136,11 +136,11 @@ function trackChunks({ request, form, operation, meter }: Attempt): StreamTracke
     },
     isOver: () => done || seen.isOver,
     takeUnparsed(frame) {
-      const said = reader.read(frame.bytes());
-      if (!said) return undefined;
-      if (said.text !== "") meter.countText(said.text);
-      const told = said.frame ? Wire.ofFrame(frame.desc, said.frame) : frame;
-      return told.withPlainText(said.plainText);
+      const chunk = reader.read(frame.bytes());
+      if (!chunk) return undefined;
+      if (chunk.text !== "") meter.countText(chunk.text);
+      const visible = chunk.frame ? Wire.ofFrame(frame.desc, chunk.frame) : frame;
+      return visible.withPlainText(chunk.plainText);
     },
     take(frame, json) {
       const choices = json.choices ?? [];
@@ -148,10 +148,10 @@ function trackChunks({ request, form, operation, meter }: Attempt): StreamTracke
       for (const choice of choices) if (isObject(choice)) meterChoice(choice, meter);
       seen.take(json, choices);
       if (counts.take(json)) meter.reportUsage(counts.reported);
-      const told = see(frame, json);
+      const visible = see(frame, json);
       // A long one is hardly like another.
-      if (told && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), told.bytes());
-      return told;
+      if (visible && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
+      return visible;
     },
     isComplete: () => (done ? seen.hasAnswer : seen.allFinished),
     lingerMs: () => seen.lingerMs,

@@ -1,22 +1,22 @@
 /**
- * The chunks of a stream of OpenAI's dialect → the whole answer: all choices, calls by their index, reasoning, log probabilities,
- * usage. What vendors add is kept: lists are joined, of anything else the last word counts.
+ * Accumulates the chunks of OpenAI's dialect into a unary answer: choices, calls by index, reasoning, log
+ * probabilities, usage. Vendors' additions are kept: lists are joined, and of anything else the last value counts.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Accumulator } from "../dialect.ts";
 
-/** Members by their names, which others choose. Lists among them are our own, and grow in place. */
+/** Members maps names that others choose. Lists in it are our own and grow in place. */
 type Members = Map<string, JsonValue | Members>;
 
-/** What comes in pieces of text. */
+/** Strings that come in pieces. */
 const texts: ReadonlySet<string> = new Set([
   ...["content", "reasoning_content", "reasoning", "refusal", "text"],
   ...["arguments", "input", "data", "transcript"],
 ]);
 
-/** What is told in parts. */
+/** Objects that come in parts. */
 const parts: ReadonlySet<string> = new Set(["function", "custom", "function_call", "audio", "logprobs"]);
 
 export function createChunkAccumulator(operation: Operation): Accumulator | undefined {
@@ -26,7 +26,7 @@ export function createChunkAccumulator(operation: Operation): Accumulator | unde
 interface Choice {
   readonly said: Members;
   readonly calls: Calls;
-  /** Besides what it said. */
+  /** Everything but the message. */
   readonly more: Members;
 }
 
@@ -48,9 +48,9 @@ class ChunkAccumulator implements Accumulator {
     const choice = this.#choices.get(index) ?? { said: new Map(), calls: new Calls(), more: new Map() };
     this.#choices.set(index, choice);
     addTo(choice.more, more);
-    const said = delta ?? message;
-    if (!isObject(said)) return;
-    const { tool_calls: calls, ...rest } = said;
+    const content = delta ?? message;
+    if (!isObject(content)) return;
+    const { tool_calls: calls, ...rest } = content;
     addTo(choice.said, rest);
     if (Array.isArray(calls)) for (const call of calls) if (isObject(call)) choice.calls.add(call);
   }
@@ -61,15 +61,17 @@ class ChunkAccumulator implements Accumulator {
     return { ...asObject(this.#head), object: this.#isText ? "text_completion" : "chat.completion", choices };
   }
 
-  #wholeOf({ said, calls, more }: Choice): JsonObject {
+  #wholeOf({ said: content, calls, more }: Choice): JsonObject {
     const end = { logprobs: null, finish_reason: null, ...asObject(more) };
     if (this.#isText) return { text: "", ...end };
-    const message = { role: "assistant", content: null, refusal: null, ...asObject(said) };
+    const message = { role: "assistant", content: null, refusal: null, ...asObject(content) };
     return { message: calls.isEmpty ? message : { ...message, tool_calls: calls.whole() }, ...end };
   }
 }
 
-/** Calls, of which a piece is known by its index, by its id where it is not counted, and else goes on with the last. */
+/**
+ * Calls accumulates tool calls. A piece belongs to the call with its index, else with its id, else to the last one.
+ */
 class Calls {
   readonly #calls = new Map<JsonValue, Members>();
   #last: Members | undefined;
@@ -81,7 +83,7 @@ class Calls {
   add({ index, ...piece }: JsonObject): void {
     const key = index ?? (piece.id || undefined);
     let call = key === undefined ? this.#last : this.#calls.get(key);
-    // Some count every call as the first: there another id begins another call.
+    // Some vendors give every call index 0: there another id begins another call.
     const id = call?.get("id");
     if (!call || (piece.id && id && piece.id !== id)) {
       call = new Map();
@@ -102,7 +104,7 @@ class Calls {
 function addTo(members: Members, more: JsonObject): void {
   for (const [key, value] of Object.entries(more)) {
     const before = members.get(key);
-    // Neither takes back what was said.
+    // Null and empty values do not take back what was said.
     if (value === null || value === "") members.set(key, before ?? value);
     else if (typeof value === "string" && typeof before === "string" && texts.has(key))
       members.set(key, before + value);

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Capabilities } from "./profile.ts";
 
-/** Returns those that the request has, of the keys refused always and of those refused while the model reasons. */
+/** Returns the refused keys that the request has: those refused always and those refused while the model reasons. */
 export function refusedIn(
   json: JsonObject,
   always: readonly string[] = [],
@@ -13,7 +13,7 @@ export function refusedIn(
   return [...refused].filter((key) => (json[key] ?? null) !== null);
 }
 
-/** Values that say what is so anyway: nothing is lost with them. */
+/** Default values. Nothing is lost when they are left out. */
 const defaults: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
   ["temperature", 1],
   ["top_p", 1],

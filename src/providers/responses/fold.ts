@@ -1,4 +1,4 @@
-/** The events of a streamed response → the whole response: it stands in the last of them. */
+/** Accumulates the events of a streamed response: the last event holds the whole response. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Accumulator } from "../dialect.ts";

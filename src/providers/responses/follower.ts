@@ -1,6 +1,6 @@
 /**
- * Follows the events of a streamed response to the one that it ends with. A stream without that is broken off: no client takes
- * `[DONE]` in its place. The end is told with all that was told before it.
+ * Tracks the events of a streamed response to its last event. A stream without it is broken off: no client accepts
+ * `[DONE]` in its place. The last event gets all items that came before it.
  */
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../../call/refusals.ts";
@@ -27,9 +27,9 @@ export function trackResponse(meter: Meter): StreamTracker {
       metering.take(json);
       items.take(json, frame);
       if (!isEnd(json)) return frame;
-      const told = wholeEnd(frame, json, items);
-      end = told.json() as JsonObject;
-      return told;
+      const visible = wholeEnd(frame, json, items);
+      end = visible.json() as JsonObject;
+      return visible;
     },
     isComplete: () => end !== undefined && saysSomething(end),
   };
@@ -44,7 +44,7 @@ function isEnd({ type }: JsonObject): boolean {
   return ends.has(type);
 }
 
-/** Returns the last event with a response that has ended so, and lacks nothing. Throws a Refusal where there is none. */
+/** Returns the last event with a complete response of the right status. Throws a Refusal where it has no response. */
 function wholeEnd<O extends DescMessage>(
   frame: Wire<O>,
   { type, response }: JsonObject,
@@ -57,7 +57,7 @@ function wholeEnd<O extends DescMessage>(
   return frame.with({ response: { ...response, status, output: [...output] } });
 }
 
-/** One that was cut off may have nothing to show: all of it was thought. */
+/** An incomplete response may be empty: all of it was reasoning. */
 function saysSomething({ type, response }: JsonObject): boolean {
   const output = isObject(response) ? response.output : undefined;
   return type === "response.incomplete" || (Array.isArray(output) && output.some(isObject));

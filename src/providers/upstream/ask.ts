@@ -26,15 +26,15 @@ export interface UpstreamCall {
 }
 
 /** Returns what is made of the reply as soon as its head has come. */
-export function ask<A>(asking: UpstreamCall, answerOf: (reply: UpstreamReply) => MaybePromise<A>): MaybePromise<A> {
-  const { record } = asking.attempt;
-  const coming = timeWait(record, () => post(asking));
+export function ask<A>(call: UpstreamCall, answerOf: (reply: UpstreamReply) => MaybePromise<A>): MaybePromise<A> {
+  const { record } = call.attempt;
+  const coming = timeWait(record, () => post(call));
   return andThen(coming, (coded) => {
     const reply = decoded(coded);
     if (reply.status === 200) return answerOf(reply);
     const reading = timeWait(record, () => readError(reply));
     return andThen(reading, (bytes): never => {
-      throw refusalOf(reply, bytes, asking);
+      throw refusalOf(reply, bytes, call);
     });
   });
 }
@@ -44,7 +44,7 @@ export function ask<A>(asking: UpstreamCall, answerOf: (reply: UpstreamReply) =>
  * undefined for one that does not.
  */
 export function askWhole<A>(
-  asking: UpstreamCall,
+  call: UpstreamCall,
   maxBytes: number,
   answerOf: (bytes: Buffer, reply: UpstreamReply) => MaybePromise<A>,
   eventsOf: (reply: UpstreamReply) => MaybePromise<A> | undefined = () => undefined,
@@ -53,13 +53,13 @@ export function askWhole<A>(
     const reply = decoded(coded);
     if (reply.status !== 200)
       return andThen(readError(reply), (bytes) => () => {
-        throw refusalOf(reply, bytes, asking);
+        throw refusalOf(reply, bytes, call);
       });
     const events = eventsOf(reply);
     if (events) return andThen(events, (answer) => () => answer);
     return andThen(readWhole(reply, maxBytes), (bytes) => () => answerOf(bytes, reply));
   };
-  const reading = timeWait(asking.attempt.record, () => andThen(post(asking), read));
+  const reading = timeWait(call.attempt.record, () => andThen(post(call), read));
   return andThen(reading, (answer) => answer());
 }
 
@@ -75,16 +75,16 @@ function post({ upstream, dialect, path, attempt }: UpstreamCall): MaybePromise<
 }
 
 function refusalOf({ status, headers }: UpstreamReply, body: Buffer, { dialect, attempt }: UpstreamCall): Refusal {
-  const told = headers["retry-after"];
-  const retryAfter = typeof told === "string" ? told : undefined;
+  const header = headers["retry-after"];
+  const retryAfter = typeof header === "string" ? header : undefined;
   return readOrFail(() => dialect.refusal({ status, body, retryAfter, model: attempt.model }));
 }
 
 /** Counts the time until what is asked for is there, or fails, for the upstream's. */
-function timeWait<T>(facts: AttemptRecord, work: () => MaybePromise<T>): MaybePromise<T> {
+function timeWait<T>(record: AttemptRecord, work: () => MaybePromise<T>): MaybePromise<T> {
   const begunAt = performance.now();
   const count = () => {
-    facts.waitedMs += performance.now() - begunAt;
+    record.waitedMs += performance.now() - begunAt;
   };
   return thenOrCatch(
     work,

@@ -29,17 +29,18 @@ import { readWhole } from "./whole-body.ts";
 export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dialect, path: string): Speak<O> {
   return <F extends Form>(attempt: Attempt<O, F>): MaybePromise<Answer<Output<O, F>>> => {
     const desc = operations[attempt.operation][attempt.form] as Output<O, F>;
-    const asking = { upstream, dialect, path, attempt };
-    if (attempt.form === "stream") return ask(asking, (reply) => streamAnswer(reply, desc, dialect, attempt));
-    const fold = (reply: UpstreamReply, body = reply.body) => foldedAnswer(reply, body, desc, dialect, attempt);
+    const call = { upstream, dialect, path, attempt };
+    if (attempt.form === "stream") return ask(call, (reply) => streamAnswer(reply, desc, dialect, attempt));
+    const accumulated = (reply: UpstreamReply, body = reply.body) =>
+      accumulatedAnswer(reply, body, desc, dialect, attempt);
     return askWhole(
-      asking,
+      call,
       maxAnswerBytes,
       (bytes, reply) =>
         sniffForm(bytes) === "events"
-          ? fold(reply, single([bytes]))
+          ? accumulated(reply, single([bytes]))
           : wholeAnswer(bytes, reply, desc, dialect, attempt),
-      (reply) => (mediaTypeOf(reply) === eventStream ? fold(reply) : undefined),
+      (reply) => (mediaTypeOf(reply) === eventStream ? accumulated(reply) : undefined),
     );
   };
 }
@@ -135,19 +136,19 @@ function streamAnswer<O extends DescMessage>(
   });
 }
 
-async function foldedAnswer<O extends DescMessage>(
+async function accumulatedAnswer<O extends DescMessage>(
   reply: UpstreamReply,
   body: UpstreamReply["body"],
   desc: O,
   dialect: Dialect,
   attempt: Attempt,
 ): Promise<Answer<O>> {
-  const folder = dialect.accumulator?.(attempt.operation);
-  if (!folder) {
+  const accumulator = dialect.accumulator?.(attempt.operation);
+  if (!accumulator) {
     reply.leave();
     throw upstreamFailed("it answered with a stream");
   }
   const frames = readFrames(body, desc, dialect, attempt, reply.source);
-  const answer = await accumulate(frames, folder, desc, maxAnswerBytes);
+  const answer = await accumulate(frames, accumulator, desc, maxAnswerBytes);
   return { kind: "whole", body: answer, ...forwardedHeaders(reply) };
 }

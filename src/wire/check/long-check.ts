@@ -25,15 +25,15 @@ export function* isLongSurelyValid(
 }
 
 function* isSureInTurns(
-  place: ValueSchema,
+  schema: ValueSchema,
   value: JsonValue,
   depth: number,
   walked: VisitCount,
 ): CooperativeTask<boolean> {
   if (++walked.visited % valuesATurn === 0) yield;
-  if (typeof value !== "object" || value === null) return isSurelyValidValue(place, value, depth);
-  if (Array.isArray(value)) return yield* isSureOfList(place, value, depth, walked);
-  return place.object !== undefined && (yield* isSureOfObject(place.object, value, depth, walked));
+  if (typeof value !== "object" || value === null) return isSurelyValidValue(schema, value, depth);
+  if (Array.isArray(value)) return yield* isSureOfList(schema, value, depth, walked);
+  return schema.object !== undefined && (yield* isSureOfObject(schema.object, value, depth, walked));
 }
 
 function* isSureOfList(
@@ -86,12 +86,12 @@ function* isSureOfObject(
 
 /** Checks a map, or an object that no schema describes. */
 function* isSureOfUnnamed(
-  { value: place, bounds }: ObjectSchema,
+  { value: schema, bounds }: ObjectSchema,
   map: JsonObject,
   depth: number,
   walked: VisitCount,
 ): CooperativeTask<boolean> {
-  if (place === undefined) {
+  if (schema === undefined) {
     yield* checkRawInTurns(map, depth + 1, walked);
     return true;
   }
@@ -99,7 +99,7 @@ function* isSureOfUnnamed(
   checkCount(keys.length);
   for (const key of keys) {
     checkKey(key);
-    if (!(yield* isSureInTurns(place, map[key] as JsonValue, depth + 1, walked))) return false;
+    if (!(yield* isSureInTurns(schema, map[key] as JsonValue, depth + 1, walked))) return false;
   }
   return bounds === undefined || bounds(map);
 }

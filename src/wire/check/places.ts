@@ -92,9 +92,9 @@ const pending: ObjectSchema[] = [];
 export function schemaOf(desc: DescMessage): ValueSchema {
   const known = compiled.get(desc);
   if (known) return known;
-  const place = schemaOfMessage(planOf(desc));
+  const schema = schemaOfMessage(planOf(desc));
   for (let next = pending.pop(); next; next = pending.pop()) addMembers(next);
-  return place;
+  return schema;
 }
 
 function schemaOfMessage(plan: MessagePlan): ValueSchema {
@@ -102,10 +102,10 @@ function schemaOfMessage(plan: MessagePlan): ValueSchema {
   const known = compiled.get(plan.desc);
   if (known) return known;
   const object: ObjectSchema = { ...anyObject, plan, members: new Map<string, MemberSchema>() };
-  const place = { ...nothingAccepted, object };
-  compiled.set(plan.desc, place);
+  const schema = { ...nothingAccepted, object };
+  compiled.set(plan.desc, schema);
   pending.push(object);
-  return place;
+  return schema;
 }
 
 /** A transparent message is no level of the JSON: its only member stands in its place and is always set. */

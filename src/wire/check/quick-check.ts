@@ -21,18 +21,18 @@ export function isSurelyValid(desc: DescMessage, json: JsonObject): boolean {
 /** Deeper values are left to the reader, which counts exactly. */
 export const maxCheckedDepth = maxDepth / 2;
 
-export function isSurelyValidValue(place: ValueSchema, value: JsonValue, depth: number): boolean {
+export function isSurelyValidValue(schema: ValueSchema, value: JsonValue, depth: number): boolean {
   switch (typeof value) {
     case "string":
-      return place.text !== undefined && isSureOfText(place.text, value);
+      return schema.text !== undefined && isSureOfText(schema.text, value);
     case "number":
-      return place.number !== undefined && isSureOfNumber(place.number, value);
+      return schema.number !== undefined && isSureOfNumber(schema.number, value);
     case "boolean":
-      return place.isBoolean;
+      return schema.isBoolean;
     case "object":
       if (value === null) return false;
-      if (Array.isArray(value)) return isSureOfList(place, value, depth);
-      return place.object !== undefined && isSureOfObject(place.object, value, depth);
+      if (Array.isArray(value)) return isSureOfList(schema, value, depth);
+      return schema.object !== undefined && isSureOfObject(schema.object, value, depth);
   }
   return false;
 }
@@ -76,8 +76,8 @@ function isSureOfObject(object: ObjectSchema, value: JsonObject, depth: number):
 }
 
 /** Checks a map, or an object that no schema describes. */
-function isSureOfUnnamed({ value: place, bounds }: ObjectSchema, map: JsonObject, depth: number): boolean {
-  if (place === undefined) {
+function isSureOfUnnamed({ value: schema, bounds }: ObjectSchema, map: JsonObject, depth: number): boolean {
+  if (schema === undefined) {
     checkRaw(map, depth + 1);
     return true;
   }
@@ -85,7 +85,7 @@ function isSureOfUnnamed({ value: place, bounds }: ObjectSchema, map: JsonObject
   checkCount(keys.length);
   for (const key of keys) {
     checkKey(key);
-    if (!isSurelyValidValue(place, map[key] as JsonValue, depth + 1)) return false;
+    if (!isSurelyValidValue(schema, map[key] as JsonValue, depth + 1)) return false;
   }
   return bounds === undefined || bounds(map);
 }

@@ -30,7 +30,7 @@ export function createEncoder({ format, quality }: Kind): Promise<Encoder> {
 }
 
 /** Makes an encoder for the next job of this kind, in place of one of another kind: there is one at a time. */
-export function makeAhead({ format, quality }: Kind): void {
+export function prepareEncoder({ format, quality }: Kind): void {
   if (!threaded.has(format) || (ahead?.format === format && ahead.quality === quality)) return;
   // What fails here is tried again when it is wanted.
   ahead?.encoder.then((unused) => unused.close()).catch(() => {});

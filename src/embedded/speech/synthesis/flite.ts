@@ -19,7 +19,7 @@ export async function compileFlite(): Promise<WebAssembly.Module> {
 
 export const fliteRate = 16_000;
 
-export interface Manner {
+export interface Delivery {
   readonly speaker: Voice["speaker"];
   /** How much longer than usual it is. */
   readonly stretch: number;
@@ -28,7 +28,7 @@ export interface Manner {
 }
 
 /** Says words of printable ASCII. */
-export type Flite = (words: string, manner: Manner) => Int16Array;
+export type Flite = (words: string, delivery: Delivery) => Int16Array;
 
 export function createFlite(compiled: WebAssembly.Module): Flite {
   const program = createProgram(compiled);
@@ -36,7 +36,7 @@ export function createFlite(compiled: WebAssembly.Module): Flite {
     const features = [`duration_stretch=${stretch}`, `f0_shift=${pitch}`].flatMap((feature) => ["--setf", feature]);
     return samplesOf(program.run(["flite", "-voice", speaker, ...features, "-t", words, "-o", "speech.wav"]));
   };
-  return (words, manner) => (manner.stretch < exactFrom ? sayFast(say, words, manner) : say(words, manner));
+  return (words, delivery) => (delivery.stretch < exactFrom ? sayFast(say, words, delivery) : say(words, delivery));
 }
 
 /** From this stretch on the speech is as long as asked. */
@@ -46,15 +46,15 @@ const exactFrom = 0.5;
  * Sounds last whole frames of 5 ms and some a few, so that fast speech comes out longer than asked, by how much depends
  * on the words. Length and stretch lie on a line, nearly: two tries tell what to ask for.
  */
-function sayFast(say: Flite, words: string, manner: Manner): Int16Array {
-  const tried = manner.stretch * 0.85;
-  const exact = say(words, { ...manner, stretch: exactFrom }).length;
-  const short = say(words, { ...manner, stretch: tried }).length;
-  const wanted = (exact * manner.stretch) / exactFrom;
+function sayFast(say: Flite, words: string, delivery: Delivery): Int16Array {
+  const tried = delivery.stretch * 0.85;
+  const exact = say(words, { ...delivery, stretch: exactFrom }).length;
+  const short = say(words, { ...delivery, stretch: tried }).length;
+  const wanted = (exact * delivery.stretch) / exactFrom;
   const slope = (exact - short) / (exactFrom - tried);
-  if (slope <= 0) return say(words, manner);
+  if (slope <= 0) return say(words, delivery);
   const stretch = tried + (wanted - short) / slope;
-  return say(words, { ...manner, stretch: Math.max(stretch, manner.stretch / 2) });
+  return say(words, { ...delivery, stretch: Math.max(stretch, delivery.stretch / 2) });
 }
 
 /** Reads the plain header that Flite writes: 44 bytes, the data last. */

@@ -3,7 +3,7 @@
  *
  * A step is short: it speaks at most one piece of the text and codes at most a second of sound.
  */
-import { createEncoder, makeAhead } from "../encoders/create-encoder.ts";
+import { createEncoder, prepareEncoder } from "../encoders/create-encoder.ts";
 import { type Job, sampleRate } from "../job.ts";
 import type { Flite } from "./flite.ts";
 import { render } from "./render.ts";
@@ -18,7 +18,7 @@ export async function* perform(job: Job, flite: Flite): Performance {
       for (let at = 0; at < sound.length; at += sampleRate) {
         const bytes = await encoder.encode(sound.slice(at, at + sampleRate));
         // Only now: it would have held up the first bytes.
-        makeAhead(job);
+        prepareEncoder(job);
         yield bytes;
       }
       samples += sound.length;

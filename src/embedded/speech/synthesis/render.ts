@@ -15,8 +15,8 @@ import { wordsOf } from "./words.ts";
 const widths: Readonly<Record<Quality, number>> = { standard: 10, high: 32 };
 
 export function* render(job: Job, flite: Flite): Generator<Int16Array<ArrayBuffer>> {
-  const { words, unsaid } = wordsOf(job.text);
-  if (words === "") yield silence(Math.min(Math.max(unsaid * 0.1, 0.25), 1) / job.speed);
+  const { words, unspoken } = wordsOf(job.text);
+  if (words === "") yield silence(Math.min(Math.max(unspoken * 0.1, 0.25), 1) / job.speed);
   for (const piece of piecesOf(words)) yield renderPiece(piece, job, flite);
 }
 

@@ -19,15 +19,15 @@ export interface Words {
   /** What can be said; empty where nothing can. */
   readonly words: string;
   /** How many characters have a sound or a meaning that could not be said. */
-  readonly unsaid: number;
+  readonly unspoken: number;
 }
 
 export function wordsOf(text: string): Words {
-  let unsaid = 0;
+  let unspoken = 0;
   let words = "";
   for (const character of signsInOrder(text)) {
     const spoken = spokenForm(character);
-    if (spoken === undefined) unsaid += 1;
+    if (spoken === undefined) unspoken += 1;
     words += spoken ?? ", ";
   }
   const tidy = words
@@ -37,7 +37,7 @@ export function wordsOf(text: string): Words {
     .replace(/\s+(?=[.!?,;:](?:\s|$))/g, "")
     .replace(/^[\s,]+/, "")
     .trim();
-  return { words: hasSound(tidy) ? tidy : "", unsaid };
+  return { words: hasSound(tidy) ? tidy : "", unspoken: unspoken };
 }
 
 /** Whether more than punctuation is there. */

@@ -7,9 +7,9 @@
 import { type ContentBlock, ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { OpenBlock, Progress } from "./block.ts";
 import { openCall } from "./open-call.ts";
-import { annotationsOf, citationsOf, type Reading, thinkingPiece } from "./parts.ts";
+import { type AnswerContext, annotationsOf, citationsOf, thinkingPiece } from "./parts.ts";
 
-export function openBlock(block: ContentBlock, progress: Progress, reading: Reading): OpenBlock {
+export function openBlock(block: ContentBlock, progress: Progress, context: AnswerContext): OpenBlock {
   switch (block.type) {
     case ContentBlockType.TEXT:
       return openText(block, progress);
@@ -17,25 +17,25 @@ export function openBlock(block: ContentBlock, progress: Progress, reading: Read
     case ContentBlockType.REDACTED_THINKING:
       return openThinking(block);
     case ContentBlockType.TOOL_USE:
-      return openCall(block, progress, reading) ?? silent;
+      return openCall(block, progress, context) ?? ignoredBlock;
   }
-  return silent;
+  return ignoredBlock;
 }
 
-const silent: OpenBlock = { first: undefined, next: () => undefined, stop: () => undefined };
+const ignoredBlock: OpenBlock = { first: undefined, next: () => undefined, stop: () => undefined };
 
 function openText(block: ContentBlock, progress: Progress): OpenBlock {
   const start = progress.length;
   const citations = [...citationsOf(block)];
-  const say = (text = "") => {
+  const deltaOf = (text = "") => {
     progress.length += text.length;
     return text === "" ? undefined : { content: text };
   };
   return {
-    first: say(block.text),
+    first: deltaOf(block.text),
     next({ text, citation }) {
       if (citation) citations.push(citation);
-      return say(text);
+      return deltaOf(text);
     },
     stop() {
       const annotations = annotationsOf(citations, start, progress.length);
@@ -46,13 +46,13 @@ function openText(block: ContentBlock, progress: Progress): OpenBlock {
 
 function openThinking(block: ContentBlock): OpenBlock {
   let { thinking = "", signature = "" } = block;
-  const say = (text: string) => (text === "" ? undefined : { reasoning_content: text });
+  const deltaOf = (text: string) => (text === "" ? undefined : { reasoning_content: text });
   return {
-    first: say(thinking),
+    first: deltaOf(thinking),
     next(delta) {
       signature += delta.signature ?? "";
       thinking += delta.thinking ?? "";
-      return say(delta.thinking ?? "");
+      return deltaOf(delta.thinking ?? "");
     },
     stop() {
       const piece = thinkingPiece({ thinking, signature, data: block.data });

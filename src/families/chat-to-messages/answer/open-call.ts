@@ -5,43 +5,43 @@
 import type { ContentBlock } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { OpenBlock, Progress } from "./block.ts";
-import { calledTool, callId, freeText, type Reading } from "./parts.ts";
+import { type AnswerContext, calledTool, callId, freeText } from "./parts.ts";
 
 /** How a call is told to the caller. */
-interface Voice {
+interface CallDeltas {
   readonly first?: JsonObject;
   piece(text: string): JsonObject;
 }
 
 /** Returns undefined for a call that has no room in the answer. */
-export function openCall(block: ContentBlock, progress: Progress, reading: Reading): OpenBlock | undefined {
-  const { kind, name } = calledTool(block, reading);
-  if (kind === "custom") return openCustom(block, name, progress, reading);
-  const voice = voiceOf(kind, block, name, progress, reading);
-  if (!voice) return undefined;
-  let spoke = false;
+export function openCall(block: ContentBlock, progress: Progress, context: AnswerContext): OpenBlock | undefined {
+  const { kind, name } = calledTool(block, context);
+  if (kind === "custom") return openCustom(block, name, progress, context);
+  const deltas = callDeltas(kind, block, name, progress, context);
+  if (!deltas) return undefined;
+  let hasPieces = false;
   return {
-    first: voice.first,
+    first: deltas.first,
     next({ partialJson = "" }) {
       if (partialJson === "") return undefined;
-      spoke = true;
-      return voice.piece(partialJson);
+      hasPieces = true;
+      return deltas.piece(partialJson);
     },
     // Some upstreams give the whole input at the start, and a call without arguments has no pieces.
-    stop: () => (spoke ? undefined : voice.piece(JSON.stringify(block.input ?? {}))),
+    stop: () => (hasPieces ? undefined : deltas.piece(JSON.stringify(block.input ?? {}))),
   };
 }
 
-function voiceOf(
+function callDeltas(
   kind: "function" | "function_call" | "text",
   block: ContentBlock,
   name: string,
   progress: Progress,
-  reading: Reading,
-): Voice | undefined {
+  context: AnswerContext,
+): CallDeltas | undefined {
   if (kind === "function") {
     const index = progress.toolCalls++;
-    const id = callId(block, index, reading);
+    const id = callId(block, index, context);
     return {
       first: { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] },
       piece: (text) => ({ tool_calls: [{ index, function: { arguments: text } }] }),
@@ -60,9 +60,9 @@ function voiceOf(
   return { piece: (text) => ({ content: text }) };
 }
 
-function openCustom(block: ContentBlock, name: string, progress: Progress, reading: Reading): OpenBlock {
+function openCustom(block: ContentBlock, name: string, progress: Progress, context: AnswerContext): OpenBlock {
   const index = progress.toolCalls++;
-  const id = callId(block, index, reading);
+  const id = callId(block, index, context);
   let json = "";
   return {
     first: { tool_calls: [{ index, id, type: "custom", custom: { name, input: "" } }] },

@@ -5,7 +5,7 @@ import type { Citation, ContentBlock } from "../../../../gen/modelgateway/v1/mes
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 
 /** What an answer has to be read with. */
-export interface Reading {
+export interface AnswerContext {
   readonly id: string;
   readonly created: number;
   /** The model asked for; stands where the upstream does not say which answered. */
@@ -22,13 +22,13 @@ export interface CalledTool {
 }
 
 /** Returns what a call is to the caller. A name that nobody offered is the model's own invention, and stays. */
-export function calledTool({ name = "" }: ContentBlock, { called }: Reading): CalledTool {
+export function calledTool({ name = "" }: ContentBlock, { called }: AnswerContext): CalledTool {
   return called.get(name) ?? { kind: "function", name };
 }
 
 /** Clients need an id; where the upstream gives none it is made of the answer's. */
-export function callId({ id }: ContentBlock, index: number, reading: Reading): string {
-  return id || `call_${reading.id.replace(/^chatcmpl-/, "")}_${index}`;
+export function callId({ id }: ContentBlock, index: number, context: AnswerContext): string {
+  return id || `call_${context.id.replace(/^chatcmpl-/, "")}_${index}`;
 }
 
 /** Returns the free text in the input of a custom tool's call. */

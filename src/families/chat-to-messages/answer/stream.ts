@@ -17,21 +17,21 @@ import { membersOf } from "../../../providers/usage/count.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { readAnswer } from "../../read-answer.ts";
-import { translated } from "../../translate-stream.ts";
+import { translateStream } from "../../translate-stream.ts";
 import type { OpenBlock, Progress } from "./block.ts";
 import { explanationOf, finishReason } from "./finish.ts";
 import { openBlock } from "./open-block.ts";
-import type { Reading } from "./parts.ts";
+import type { AnswerContext } from "./parts.ts";
 import { chatUsage, MessageCounts } from "./usage.ts";
 
 type Chunk = Wire<typeof ChatCompletionChunkSchema>;
 
 export function chunksOf(
   frames: Frames<typeof MessageStreamEventSchema>,
-  reading: Reading,
+  context: AnswerContext,
 ): Frames<typeof ChatCompletionChunkSchema> {
-  const stream = new ChunkStream(reading);
-  return translated(
+  const stream = new ChunkStream(context);
+  return translateStream(
     frames,
     (event) => {
       stream.take(readAnswer(event), event);
@@ -46,7 +46,7 @@ export function chunksOf(
 
 class ChunkStream {
   ended = false;
-  readonly #reading: Reading;
+  readonly #reading: AnswerContext;
   readonly #progress: Progress = { length: 0, toolCalls: 0, functionCalled: false, answered: false };
   /** By the index of the block. */
   readonly #open = new Map<number, OpenBlock>();
@@ -56,9 +56,9 @@ class ChunkStream {
   #finished = false;
   #model: string;
 
-  constructor(reading: Reading) {
-    this.#reading = reading;
-    this.#model = reading.model;
+  constructor(context: AnswerContext) {
+    this.#reading = context;
+    this.#model = context.model;
   }
 
   /** Returns the chunks since the last time. */

@@ -5,19 +5,19 @@
  */
 import { MessageUsageReader } from "../../../providers/usage/message-counts.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { believed } from "../../chat-usage.ts";
+import { boundedCount } from "../../chat-usage.ts";
 
 export { MessageUsageReader as MessageCounts };
 
 export function chatUsage({ reported, hasReasoning }: MessageUsageReader): JsonObject {
-  const [read, output] = [believed(reported.cacheRead), believed(reported.output)];
-  const written = believed(reported.cacheWrite) + believed(reported.cacheWriteHour);
-  const input = believed(reported.input) + written + read;
+  const [read, output] = [boundedCount(reported.cacheRead), boundedCount(reported.output)];
+  const written = boundedCount(reported.cacheWrite) + boundedCount(reported.cacheWriteHour);
+  const input = boundedCount(reported.input) + written + read;
   return {
     prompt_tokens: input,
     completion_tokens: output,
     total_tokens: input + output,
     prompt_tokens_details: { cached_tokens: read, cache_write_tokens: written },
-    ...(hasReasoning ? { completion_tokens_details: { reasoning_tokens: believed(reported.reasoning) } } : {}),
+    ...(hasReasoning ? { completion_tokens_details: { reasoning_tokens: boundedCount(reported.reasoning) } } : {}),
   };
 }

@@ -23,17 +23,17 @@ export function* assistantBlocks(
   dropped: Dropped,
 ): CooperativeTask<JsonObject[]> {
   const content = yield* contentBlocks(message, path, "assistant", dropped);
-  const said = [
+  const blocks = [
     ...content.filter((block) => !isThinking(block)),
     ...textBlocks(message.refusal),
     ...(yield* callBlocks(message, path, calls, dropped)),
   ];
-  const thought = [...thinkingBlocks(message, path, dropped), ...content.filter(isThinking)];
-  if (message.reasoningContent && thought.length === 0) dropped.add(`${path}.reasoning_content`);
+  const thinking = [...thinkingBlocks(message, path, dropped), ...content.filter(isThinking)];
+  if (message.reasoningContent && thinking.length === 0) dropped.add(`${path}.reasoning_content`);
   if (message.audio) dropped.add(`${path}.audio`);
-  if (said.length > 0) return [...thought, ...said];
+  if (blocks.length > 0) return [...thinking, ...blocks];
   // A turn may not end in thinking.
-  if (thought.length > 0) dropped.add(path);
+  if (thinking.length > 0) dropped.add(path);
   return [];
 }
 

@@ -9,7 +9,7 @@
 import { type CreateChatCompletionRequest, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { keepsSchemas } from "../generations.ts";
+import { supportsSchemas } from "../generations.ts";
 import { inputSchema } from "./input-schema.ts";
 import { outputSchema } from "./output-schema.ts";
 import { type Choice, isForced } from "./tool-choice.ts";
@@ -42,7 +42,7 @@ export function formatOf(request: CreateChatCompletionRequest, thinks: boolean, 
   const { schema, description } = format.jsonSchema ?? {};
   if (!schema) return { instruction: onlyJson };
   const described = description === undefined || "description" in schema ? schema : { ...schema, description };
-  if (keepsSchemas(request.model ?? "")) {
+  if (supportsSchemas(request.model ?? "")) {
     return { output: { type: "json_schema", schema: outputSchema(described, `${path}.json_schema.schema`, dropped) } };
   }
   if (thinks) return { instruction: `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}` };

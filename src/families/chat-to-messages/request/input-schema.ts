@@ -81,13 +81,13 @@ function oneOfThese(parts: readonly JsonObject[], key: string): JsonObject {
   const demands = parts.map((part) => new Set(requiredIn(part)));
   const required = requiredIn(parts[0] as JsonObject).filter((name) => demands.every((names) => names.has(name)));
   const isClosed = parts.every(({ additionalProperties }) => additionalProperties === false);
-  const said = parts.map((part, i) => `(${i + 1}) ${alternative(part)}`);
+  const described = parts.map((part, i) => `(${i + 1}) ${alternative(part)}`);
   const how = key === "oneOf" ? "exactly one" : "at least one";
   return {
     properties,
     ...(required.length > 0 ? { required } : {}),
     ...(isClosed ? { additionalProperties: false } : {}),
-    description: `The arguments have to fit ${how} of these: ${said.join("; ")}.`,
+    description: `The arguments have to fit ${how} of these: ${described.join("; ")}.`,
   };
 }
 

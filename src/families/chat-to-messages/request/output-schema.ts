@@ -13,21 +13,21 @@ const formats: readonly JsonValue[] = [
   ...["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"],
 ];
 /** Constrain nothing. */
-const silent = new Set(["$schema", "$id", "$comment", "$anchor", "type"]);
+const ignoredKeywords = new Set(["$schema", "$id", "$comment", "$anchor", "type"]);
 const combinations = ["anyOf", "oneOf", "allOf"];
 /** Beside the combinations and what `keeps` says; a reference stands alone. */
 const kept = new Set(["description", "title", "default", "required"]);
 
 export function outputSchema(schema: JsonObject, path: string, dropped: Dropped): JsonObject {
   const { $ref: reference } = schema;
-  if (typeof reference === "string") return referring(schema, reference, path, dropped);
+  if (typeof reference === "string") return referenceSchema(schema, reference, path, dropped);
   const narrowed = definitionsOf(schema, path, dropped);
   const left: JsonObject = {};
   const combination = combinations.find((key) => Array.isArray(schema[key]));
   for (const [key, value] of Object.entries(schema)) {
-    const said = key === combination ? combined(key, value, path, dropped) : narrow(schema, key, value, path, dropped);
-    if (said) Object.assign(narrowed, said);
-    else if (!silent.has(key) && !isDefinitions(key)) left[key] = value;
+    const narrowedMember = key === combination ? combined(key, value, path, dropped) : narrow(schema, key, value, path, dropped);
+    if (narrowedMember) Object.assign(narrowed, narrowedMember);
+    else if (!ignoredKeywords.has(key) && !isDefinitions(key)) left[key] = value;
   }
   for (const key of Object.keys(left)) dropped.add(`${path}.${key}`);
   const type = typeOf(schema);
@@ -36,13 +36,14 @@ export function outputSchema(schema: JsonObject, path: string, dropped: Dropped)
     narrowed.properties ??= {};
     narrowed.additionalProperties = false;
   }
-  return toldOf(narrowed, left);
+  return describeDropped(narrowed, left);
 }
 
 /** What stands beside a reference is lost. */
-function referring(schema: JsonObject, reference: string, path: string, dropped: Dropped): JsonObject {
+function referenceSchema(schema: JsonObject, reference: string, path: string, dropped: Dropped): JsonObject {
   for (const key of Object.keys(schema)) {
-    const isSaid = key === "$ref" || silent.has(key) || isDefinitions(key) || key === "description" || key === "title";
+    const isSaid =
+      key === "$ref" || ignoredKeywords.has(key) || isDefinitions(key) || key === "description" || key === "title";
     if (!isSaid) dropped.add(`${path}.${key}`);
   }
   return {
@@ -117,7 +118,7 @@ function isOf(schema: JsonObject, type: string): boolean {
 }
 
 /** The vendor's SDK writes it so, too. */
-function toldOf(schema: JsonObject, left: JsonObject): JsonObject {
+function describeDropped(schema: JsonObject, left: JsonObject): JsonObject {
   const rest = Object.entries(left).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
   if (rest.length === 0) return schema;
   const { description } = schema;

@@ -14,7 +14,7 @@ import { fitsSchema } from "../fits-schema.ts";
 import { conversationOf } from "./conversation.ts";
 import { answerToolName, type Format, formatOf, offerAnswerTool } from "./format.ts";
 import {
-  nameWordless,
+  dropUnsupported,
   refuseImpossible,
   sampling,
   serviceTier,
@@ -40,7 +40,7 @@ export function* messageRequest(
   dropped: Dropped,
 ): CooperativeTask<MessageRequest> {
   refuseImpossible(request);
-  nameWordless(request, dropped);
+  dropUnsupported(request, dropped);
   const { top_k: topK, ...shared } = sharedSettings(request, dropped);
   const conversation = yield* conversationOf(request.messages, dropped);
   const thinking = thinkingOf(request, maxOutputTokens, continuesWithoutThinking(conversation.turns), dropped);

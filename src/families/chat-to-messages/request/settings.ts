@@ -17,7 +17,7 @@ export function refuseImpossible({ n, logprobs }: CreateChatCompletionRequest): 
 }
 
 /** What the Messages API has no word for, each with whether it says more than the default. */
-const wordless: Readonly<Record<string, (request: CreateChatCompletionRequest) => boolean>> = {
+const unsupported: Readonly<Record<string, (request: CreateChatCompletionRequest) => boolean>> = {
   audio: ({ audio }) => audio !== undefined,
   frequency_penalty: ({ frequencyPenalty = 0 }) => frequencyPenalty !== 0,
   logit_bias: ({ logitBias }) => Object.keys(logitBias).length > 0,
@@ -35,8 +35,8 @@ const wordless: Readonly<Record<string, (request: CreateChatCompletionRequest) =
   web_search_options: ({ webSearchOptions }) => webSearchOptions !== undefined,
 };
 
-export function nameWordless(request: CreateChatCompletionRequest, dropped: Dropped): void {
-  for (const [path, isSaid] of Object.entries(wordless)) if (isSaid(request)) dropped.add(path);
+export function dropUnsupported(request: CreateChatCompletionRequest, dropped: Dropped): void {
+  for (const [path, isSaid] of Object.entries(unsupported)) if (isSaid(request)) dropped.add(path);
   dropped.addExtra(request.streamOptions?.extra, "stream_options");
 }
 

@@ -43,7 +43,7 @@ export interface Thinking {
   readonly maxTokens: number;
 }
 
-interface Wish {
+interface RequestedThinking {
   readonly json: JsonObject;
   /** Public path of what asked for it. */
   readonly path: string;
@@ -59,29 +59,29 @@ export function thinkingOf(
   const effort = request.reasoningEffort ?? ReasoningEffort.NONE;
   const byBudget = thinksByBudget(request.model ?? "");
   const own = ownThinking(request, byBudget, dropped);
-  const wish = own ?? wishOf(effort, byBudget);
+  const requested = own ?? thinkingForEffort(effort, byBudget);
   const word = byBudget ? undefined : efforts[effort];
   if (own && byBudget && efforts[effort] !== undefined) dropped.add("reasoning_effort");
   const asked = request.maxCompletionTokens ?? request.maxTokens;
   const bound = (whereUnknown: number) =>
     Math.min(asked ?? maxOutputTokens ?? whereUnknown, maxOutputTokens ?? mostTokens, mostTokens);
   const plain = { effort: word, maxTokens: bound(defaultMaxTokens) };
-  if (wish?.json.type !== "enabled") return { ...plain, json: wish?.json };
-  const wished = Math.max(Number(wish.json.budget_tokens), leastBudget);
-  const maxTokens = bound(defaultMaxTokens + wished);
-  const budget = wished < maxTokens ? wished : Math.max(maxTokens >> 1, leastBudget);
+  if (requested?.json.type !== "enabled") return { ...plain, json: requested?.json };
+  const requestedBudget = Math.max(Number(requested.json.budget_tokens), leastBudget);
+  const maxTokens = bound(defaultMaxTokens + requestedBudget);
+  const budget = requestedBudget < maxTokens ? requestedBudget : Math.max(maxTokens >> 1, leastBudget);
   if (resumes || budget >= maxTokens) {
-    dropped.add(wish.path);
+    dropped.add(requested.path);
     return { ...plain, json: undefined };
   }
-  return { json: { ...wish.json, budget_tokens: budget }, effort: word, maxTokens };
+  return { json: { ...requested.json, budget_tokens: budget }, effort: word, maxTokens };
 }
 
 export function isThinkingOn(thinking: JsonObject | undefined): boolean {
   return thinking !== undefined && thinking.type !== "disabled";
 }
 
-function wishOf(effort: ReasoningEffort, byBudget: boolean): Wish | undefined {
+function thinkingForEffort(effort: ReasoningEffort, byBudget: boolean): RequestedThinking | undefined {
   const budget = budgets[effort];
   if (budget === undefined) return undefined;
   const json = byBudget ? { type: "enabled", budget_tokens: budget } : { type: "adaptive" };
@@ -89,7 +89,11 @@ function wishOf(effort: ReasoningEffort, byBudget: boolean): Wish | undefined {
 }
 
 /** Other vendors say `{"type":"enabled"}` and no more: the budget is then the usual one. */
-function ownThinking(request: CreateChatCompletionRequest, byBudget: boolean, dropped: Dropped): Wish | undefined {
+function ownThinking(
+  request: CreateChatCompletionRequest,
+  byBudget: boolean,
+  dropped: Dropped,
+): RequestedThinking | undefined {
   const json = request.extra?.thinking ?? null;
   if (json === null) return undefined;
   if (!fitsSchema(ThinkingConfigSchema, json) || (json as JsonObject).type === undefined) {

@@ -16,7 +16,7 @@ interface OpenCall {
 }
 
 /** Calls in their order. Those before the oldest that waits are not looked at again. */
-class Line {
+class CallQueue {
   readonly #calls: OpenCall[] = [];
   #from = 0;
 
@@ -37,14 +37,14 @@ class Line {
 
 /** The calls of one of the assistant's turns. */
 class CallsOfTurn {
-  readonly all = new Line();
+  readonly all = new CallQueue();
   readonly byCallerId = new Map<string, OpenCall>();
-  readonly byName = new Map<string, Line>();
+  readonly byName = new Map<string, CallQueue>();
 
   add(call: OpenCall): void {
     this.all.add(call);
     if (call.callerId !== "") this.byCallerId.set(call.callerId, call);
-    const named = this.byName.get(call.name) ?? new Line();
+    const named = this.byName.get(call.name) ?? new CallQueue();
     named.add(call);
     this.byName.set(call.name, named);
   }
@@ -68,11 +68,11 @@ export class Calls {
     return id;
   }
 
-  #unused(wished: string): string {
-    let n = (this.#wishes.get(wished) ?? 0) + 1;
-    let id = n === 1 ? wished : upstreamName(`${wished}_${n}`);
-    while (this.#used.has(id)) id = upstreamName(`${wished}_${++n}`);
-    this.#wishes.set(wished, n);
+  #unused(preferred: string): string {
+    let n = (this.#wishes.get(preferred) ?? 0) + 1;
+    let id = n === 1 ? preferred : upstreamName(`${preferred}_${n}`);
+    while (this.#used.has(id)) id = upstreamName(`${preferred}_${++n}`);
+    this.#wishes.set(preferred, n);
     return id;
   }
 

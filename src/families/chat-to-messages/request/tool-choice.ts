@@ -22,7 +22,7 @@ export interface Choice {
   readonly json: JsonObject | undefined;
 }
 
-interface Wish {
+interface RequestedChoice {
   readonly type: "auto" | "any" | "none" | "tool" | undefined;
   readonly name?: string;
   /** The upstream names of the only tools that may be called. */
@@ -30,15 +30,15 @@ interface Wish {
 }
 
 export function choiceOf(request: CreateChatCompletionRequest, box: Toolbox, dropped: Dropped): Choice {
-  const wish = box.legacy ? legacyWish(request, box) : wishOf(request, box, dropped);
+  const requested = box.legacy ? legacyChoice(request, box) : requestedChoice(request, box, dropped);
   if (!box.legacy && request.functionCall.case !== undefined) dropped.add("function_call");
   if (box.legacy && request.toolChoice.case !== undefined) dropped.add("tool_choice");
-  const tools = [...box.offered].filter(([name]) => wish.allowed?.has(name) ?? true).map(([, json]) => json);
+  const tools = [...box.offered].filter(([name]) => requested.allowed?.has(name) ?? true).map(([, json]) => json);
   if (tools.length === 0) return { tools, json: undefined };
   const single = box.legacy || request.parallelToolCalls === false;
-  if (wish.type === undefined && !single) return { tools, json: undefined };
-  const json: JsonObject = { type: wish.type ?? "auto" };
-  if (wish.name !== undefined) json.name = wish.name;
+  if (requested.type === undefined && !single) return { tools, json: undefined };
+  const json: JsonObject = { type: requested.type ?? "auto" };
+  if (requested.name !== undefined) json.name = requested.name;
   if (single && json.type !== "none") json.disable_parallel_tool_use = true;
   return { tools, json };
 }
@@ -48,31 +48,31 @@ export function isForced(choice: JsonObject | undefined): boolean {
   return choice?.type === "any" || choice?.type === "tool";
 }
 
-function wishOf({ toolChoice }: CreateChatCompletionRequest, box: Toolbox, dropped: Dropped): Wish {
-  if (toolChoice.case !== "toolChoiceNamed") return modeWish(toolChoice.value, box, "tool_choice");
+function requestedChoice({ toolChoice }: CreateChatCompletionRequest, box: Toolbox, dropped: Dropped): RequestedChoice {
+  if (toolChoice.case !== "toolChoiceNamed") return modeChoice(toolChoice.value, box, "tool_choice");
   const choice = toolChoice.value;
-  if (choice.allowedTools) return allowedWish(choice.allowedTools, box, dropped);
+  if (choice.allowedTools) return allowedChoice(choice.allowedTools, box, dropped);
   dropped.addExtra(choice.extra, "tool_choice", ["name", "type"]);
   const name = nameIn(choice);
-  if (name !== undefined) return toolWish(name, box, "tool_choice");
+  if (name !== undefined) return namedChoice(name, box, "tool_choice");
   dropped.add("tool_choice");
   return { type: undefined };
 }
 
-function legacyWish({ functionCall }: CreateChatCompletionRequest, box: Toolbox): Wish {
-  if (functionCall.case !== "functionCallNamed") return modeWish(functionCall.value, box, "function_call");
-  return toolWish(functionCall.value.name ?? "", box, "function_call");
+function legacyChoice({ functionCall }: CreateChatCompletionRequest, box: Toolbox): RequestedChoice {
+  if (functionCall.case !== "functionCallNamed") return modeChoice(functionCall.value, box, "function_call");
+  return namedChoice(functionCall.value.name ?? "", box, "function_call");
 }
 
-function allowedWish({ mode, tools, extra }: AllowedTools, box: Toolbox, dropped: Dropped): Wish {
+function allowedChoice({ mode, tools, extra }: AllowedTools, box: Toolbox, dropped: Dropped): RequestedChoice {
   const path = "tool_choice.allowed_tools";
   dropped.addExtra(extra, path);
   const names = tools.map((tool) => upstreamName(nameIn(tool) ?? "")).filter((name) => box.offered.has(name));
   if (names.length === 0) throw invalidValue(path, "it names no tool that is given");
-  return { ...modeWish(mode, box, path), allowed: new Set(names) };
+  return { ...modeChoice(mode, box, path), allowed: new Set(names) };
 }
 
-function modeWish(mode: ToolChoiceMode | undefined, box: Toolbox, path: string): Wish {
+function modeChoice(mode: ToolChoiceMode | undefined, box: Toolbox, path: string): RequestedChoice {
   switch (mode) {
     case ToolChoiceMode.NONE:
       return { type: "none" };
@@ -85,7 +85,7 @@ function modeWish(mode: ToolChoiceMode | undefined, box: Toolbox, path: string):
   return { type: undefined };
 }
 
-function toolWish(name: string, box: Toolbox, path: string): Wish {
+function namedChoice(name: string, box: Toolbox, path: string): RequestedChoice {
   const upstream = upstreamName(name);
   if (!box.offered.has(upstream)) throw invalidValue(path, "it names no tool that is given");
   return { type: "tool", name: upstream };

@@ -16,7 +16,7 @@ import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import type { CalledTool } from "../answer/parts.ts";
 import { fitsSchema } from "../fits-schema.ts";
-import { keepsSchemas } from "../generations.ts";
+import { supportsSchemas } from "../generations.ts";
 import { upstreamName } from "../tool-names.ts";
 import { cacheMark } from "./content.ts";
 import { inputSchema } from "./input-schema.ts";
@@ -39,7 +39,7 @@ const switches = ["defer_loading", "eager_input_streaming", "input_examples", "a
 export function toolboxOf(request: CreateChatCompletionRequest, dropped: Dropped): Toolbox {
   const legacy = request.tools.length === 0 && request.functions.length > 0;
   if (!legacy && request.functions.length > 0) dropped.add("functions");
-  const strict = keepsSchemas(request.model ?? "");
+  const strict = supportsSchemas(request.model ?? "");
   const offered = new Map<string, JsonObject>();
   const called = new Map<string, CalledTool>();
   const offer = (tool: CalledTool, json: JsonObject | undefined, path: string) => {

@@ -6,11 +6,11 @@
 import { upstreamFailed } from "../../../call/refusals.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import {
+  type AnswerContext,
   callOf,
   finishOf,
   isCall,
   logprobsOf,
-  type Reading,
   reasoningBlock,
   reasoningIn,
   sourcesIn,
@@ -19,18 +19,18 @@ import {
 import { chatUsage } from "./usage.ts";
 
 /** Throws a Refusal where there is nothing to tell. */
-export function chatCompletion(response: JsonObject, reading: Reading): JsonObject {
+export function chatCompletion(response: JsonObject, context: AnswerContext): JsonObject {
   const { output, model, service_tier: tier } = response;
   if (!Array.isArray(output)) throw upstreamFailed("its answer is empty");
-  const draft = new Draft(reading);
+  const draft = new Draft(context);
   for (const item of output) if (isObject(item)) draft.add(item);
   const usage = chatUsage(response);
-  const finish = finishOf(response, draft.hasCalls, reading);
+  const finish = finishOf(response, draft.hasCalls, context);
   return {
-    id: reading.id,
+    id: context.id,
     object: "chat.completion",
-    created: reading.created,
-    model: textOrEmpty(model) || reading.model,
+    created: context.created,
+    model: textOrEmpty(model) || context.model,
     choices: [{ index: 0, message: draft.message(), logprobs: draft.logprobs(), finish_reason: finish }],
     ...(usage ? { usage } : {}),
     ...(typeof tier === "string" ? { service_tier: tier } : {}),
@@ -38,7 +38,7 @@ export function chatCompletion(response: JsonObject, reading: Reading): JsonObje
 }
 
 class Draft {
-  readonly #reading: Reading;
+  readonly #reading: AnswerContext;
   readonly #texts: string[] = [];
   #refusal = "";
   readonly #reasoning: string[] = [];
@@ -47,8 +47,8 @@ class Draft {
   readonly #tokens: JsonValue[] = [];
   readonly #calls: JsonObject[] = [];
 
-  constructor(reading: Reading) {
-    this.#reading = reading;
+  constructor(context: AnswerContext) {
+    this.#reading = context;
   }
 
   get hasCalls(): boolean {

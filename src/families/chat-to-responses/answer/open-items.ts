@@ -4,7 +4,7 @@
  * Of each it is known how much has been told, so that what comes only at its end, or only in the whole response, is told once.
  */
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
-import { callOf, isCall, type Reading, reasoningBlock, reasoningIn, sourcesIn, textIn } from "./parts.ts";
+import { type AnswerContext, callOf, isCall, reasoningBlock, reasoningIn, sourcesIn, textIn } from "./parts.ts";
 
 interface OpenItem {
   /** How much of its text, its refusal, its reasoning or its input has been told, in characters. */
@@ -22,14 +22,14 @@ interface OpenItem {
 }
 
 export class OpenItems {
-  readonly #reading: Reading;
+  readonly #reading: AnswerContext;
   /** By their place in the output, or their id where that is not told. */
   readonly #items = new Map<JsonValue, OpenItem>();
   #calls = 0;
   #hasReasoned = false;
 
-  constructor(reading: Reading) {
-    this.#reading = reading;
+  constructor(context: AnswerContext) {
+    this.#reading = context;
   }
 
   /** How many calls there are so far. */
@@ -107,9 +107,9 @@ export class OpenItems {
       ];
     }
     if (type !== "reasoning") return [];
-    const told = open.reasoning > 0 ? undefined : this.#thought(open, reasoningIn(item), null);
+    const rest = open.reasoning > 0 ? undefined : this.#thought(open, reasoningIn(item), null);
     const block = reasoningBlock(item, this.#calls, this.#reading.maker);
-    return [told, block && { thinking_blocks: [block] }];
+    return [rest, block && { thinking_blocks: [block] }];
   }
 
   /** What is shown of the reasoning comes in parts, and in items: between two of them stands an empty line. */

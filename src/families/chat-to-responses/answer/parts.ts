@@ -2,7 +2,7 @@
 import { sealReasoning } from "../../../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 
-export interface Reading {
+export interface AnswerContext {
   readonly id: string;
   /** In seconds since 1970. */
   readonly created: number;
@@ -16,7 +16,11 @@ export interface Reading {
 }
 
 /** Returns the finish reason. `hasCalls` says that the model calls tools. */
-export function finishOf({ status, incomplete_details }: JsonObject, hasCalls: boolean, { isLegacy }: Reading): string {
+export function finishOf(
+  { status, incomplete_details }: JsonObject,
+  hasCalls: boolean,
+  { isLegacy }: AnswerContext,
+): string {
   const details = isObject(incomplete_details) ? incomplete_details : {};
   if (status === "incomplete") return details.reason === "content_filter" ? "content_filter" : "length";
   if (!hasCalls) return "stop";

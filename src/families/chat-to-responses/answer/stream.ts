@@ -11,19 +11,19 @@ import type { Frames } from "../../../call/call.ts";
 import { upstreamFailed } from "../../../call/refusals.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
-import { translated } from "../../translate-stream.ts";
+import { translateStream } from "../../translate-stream.ts";
 import { OpenItems } from "./open-items.ts";
-import { finishOf, logprobsOf, type Reading } from "./parts.ts";
+import { type AnswerContext, finishOf, logprobsOf } from "./parts.ts";
 import { chatUsage } from "./usage.ts";
 
 type Chunk = Wire<typeof ChatCompletionChunkSchema>;
 
 export function chunksOf(
   frames: Frames<typeof ResponseStreamEventSchema>,
-  reading: Reading,
+  context: AnswerContext,
 ): Frames<typeof ChatCompletionChunkSchema> {
-  const stream = new ChunkStream(reading);
-  return translated(
+  const stream = new ChunkStream(context);
+  return translateStream(
     frames,
     (event) => stream.take(event.json()),
     () => {
@@ -35,17 +35,17 @@ export function chunksOf(
 
 class ChunkStream {
   ended = false;
-  readonly #reading: Reading;
+  readonly #reading: AnswerContext;
   readonly #items: OpenItems;
   #chunks: Chunk[] = [];
   #model: string;
   #tier: JsonValue | undefined;
   #started = false;
 
-  constructor(reading: Reading) {
-    this.#reading = reading;
-    this.#items = new OpenItems(reading);
-    this.#model = reading.model;
+  constructor(context: AnswerContext) {
+    this.#reading = context;
+    this.#items = new OpenItems(context);
+    this.#model = context.model;
   }
 
   /** Returns the chunks that an event becomes. */

@@ -2,16 +2,16 @@
 
 import { ChatUsageReader } from "../../../providers/usage/chat-counts.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { believed, inputOf } from "../../chat-usage.ts";
+import { boundedCount, totalInput } from "../../chat-usage.ts";
 
 /** Returns undefined where nothing was told. */
 export function chatUsage({ usage = null }: JsonObject): JsonObject | undefined {
   const counts = new ChatUsageReader();
   if (!counts.take({ usage })) return undefined;
   const { reported } = counts;
-  const [cacheRead, cacheWrite] = [believed(reported.cacheRead), believed(reported.cacheWrite)];
-  const output = believed(reported.output);
-  const input = inputOf({ input: believed(reported.input), cacheRead, cacheWrite, output, reasoning: 0 });
+  const [cacheRead, cacheWrite] = [boundedCount(reported.cacheRead), boundedCount(reported.cacheWrite)];
+  const output = boundedCount(reported.output);
+  const input = totalInput({ input: boundedCount(reported.input), cacheRead, cacheWrite, output, reasoning: 0 });
   return {
     prompt_tokens: input,
     completion_tokens: output,
@@ -20,6 +20,6 @@ export function chatUsage({ usage = null }: JsonObject): JsonObject | undefined 
       cached_tokens: cacheRead,
       ...(cacheWrite === 0 ? {} : { cache_write_tokens: cacheWrite }),
     },
-    completion_tokens_details: { reasoning_tokens: believed(reported.reasoning) },
+    completion_tokens_details: { reasoning_tokens: boundedCount(reported.reasoning) },
   };
 }

@@ -7,7 +7,7 @@ import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { fieldsSet } from "../../fields.ts";
+import { definedFields } from "../../fields.ts";
 
 /** Returns the content of an item of the user's, or of instructions: a text where it is one. */
 export function* contentOf(content: JsonValue | undefined, path: string, dropped: Dropped): CooperativeTask<JsonValue> {
@@ -65,5 +65,5 @@ function filePart({ file_data: data, file_id, filename }: JsonObject, path: stri
     return { type: "input_file", file_id };
   }
   if (/^https?:\/\//i.test(data)) return { type: "input_file", file_url: data };
-  return fieldsSet({ type: "input_file", filename: filename ?? "file.pdf", file_data: data });
+  return definedFields({ type: "input_file", filename: filename ?? "file.pdf", file_data: data });
 }

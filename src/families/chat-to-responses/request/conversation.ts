@@ -7,12 +7,12 @@
 
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
-import { ownId } from "../../call-signature.ts";
+import { unsignedId } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
-import { fieldsSet } from "../../fields.ts";
+import { definedFields } from "../../fields.ts";
 import type { ReasoningItems } from "../../translation.ts";
 import { contentOf, textOfParts } from "./content.ts";
-import { Thoughts } from "./reasoning.ts";
+import { PastReasoning } from "./reasoning.ts";
 
 /** Throws a Refusal for what the model must not do without. */
 export function* itemsOf(
@@ -64,16 +64,16 @@ class Conversation {
     const known = ["role", "content", "refusal", "tool_calls", "function_call", "thinking_blocks"];
     this.#name(message, [...known, "reasoning_content", "reasoning"], path);
     const calls = yield* this.#calls(message, path);
-    const said = yield* this.#said(message, path);
-    const thoughts = new Thoughts(message, path, this.#reasoning, this.#dropped);
-    const goesOn = said.length > 0 || calls.length > 0;
-    this.items.push(...thoughts.before(0, goesOn), ...said);
+    const messages = yield* this.#said(message, path);
+    const thoughts = new PastReasoning(message, path, this.#reasoning, this.#dropped);
+    const goesOn = messages.length > 0 || calls.length > 0;
+    this.items.push(...thoughts.before(0, goesOn), ...messages);
     for (const [i, call] of calls.entries()) {
       if (i % aTurn === aTurn - 1) yield;
       if (i > 0) this.items.push(...thoughts.before(i, true));
       this.items.push(call);
     }
-    thoughts.nameRest();
+    thoughts.dropRest();
   }
 
   *#said({ content, refusal }: JsonObject, path: string): CooperativeTask<JsonObject[]> {
@@ -81,8 +81,8 @@ class Conversation {
     const refused = textOrEmpty(refusal);
     if (refused === "") return text === "" ? [] : [{ type: "message", role: "assistant", content: text }];
     const parts = text === "" ? [] : [{ type: "output_text", text }];
-    const said = [...parts, { type: "refusal", refusal: refused }];
-    return [{ type: "message", role: "assistant", content: said }];
+    const messages = [...parts, { type: "refusal", refusal: refused }];
+    return [{ type: "message", role: "assistant", content: messages }];
   }
 
   *#calls({ tool_calls, function_call: legacy }: JsonObject, path: string): CooperativeTask<JsonObject[]> {
@@ -94,27 +94,27 @@ class Conversation {
     if (!isObject(legacy)) return items;
     this.#legacy = `call_${this.items.length}`;
     const { name, arguments: args = "" } = legacy;
-    return [...items, fieldsSet({ type: "function_call", call_id: this.#legacy, name, arguments: args })];
+    return [...items, definedFields({ type: "function_call", call_id: this.#legacy, name, arguments: args })];
   }
 
   #call(call: JsonValue, path: string): JsonObject[] {
     if (!isObject(call)) return [];
     const { id, function: called, custom } = call;
-    const call_id = ownId(textOrEmpty(id));
+    const call_id = unsignedId(textOrEmpty(id));
     if (isObject(called)) {
       const { name, arguments: args = "" } = called;
-      return [fieldsSet({ type: "function_call", call_id, name, arguments: args })];
+      return [definedFields({ type: "function_call", call_id, name, arguments: args })];
     }
     if (isObject(custom)) {
       this.#custom.add(call_id);
-      return [fieldsSet({ type: "custom_tool_call", call_id, name: custom.name, input: custom.input ?? "" })];
+      return [definedFields({ type: "custom_tool_call", call_id, name: custom.name, input: custom.input ?? "" })];
     }
     this.#dropped.add(path);
     return [];
   }
 
   *#result({ content }: JsonObject, id: string, path: string): CooperativeTask<void> {
-    const call_id = ownId(id);
+    const call_id = unsignedId(id);
     const type = this.#custom.has(call_id) ? "custom_tool_call_output" : "function_call_output";
     const output = yield* textOfParts(content, `${path}.content`, this.#dropped, "\n");
     this.items.push({ type, call_id, output });

@@ -7,19 +7,19 @@
 import { makerOf, type SealedReasoning, unsealReasoning } from "../../../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { fieldsSet } from "../../fields.ts";
+import { definedFields } from "../../fields.ts";
 import type { ReasoningItems } from "../../translation.ts";
 
-interface Thought {
+interface PastItem {
   readonly item: JsonObject;
   /** How many calls came before it. */
   readonly calls: number;
   readonly path: string;
 }
 
-export class Thoughts {
+export class PastReasoning {
   readonly #dropped: Dropped;
-  #left: Thought[];
+  #left: PastItem[];
 
   /** `path` is the message's. */
   constructor(message: JsonObject, path: string, reasoning: ReasoningItems | undefined, dropped: Dropped) {
@@ -38,11 +38,11 @@ export class Thoughts {
   }
 
   /** Names what nothing follows. */
-  nameRest(): void {
+  dropRest(): void {
     for (const { path } of this.#left) this.#dropped.add(path);
   }
 
-  #sealed(block: JsonValue, path: string, reasoning: ReasoningItems | undefined): Thought[] {
+  #sealed(block: JsonValue, path: string, reasoning: ReasoningItems | undefined): PastItem[] {
     const { type, thinking, signature, data } = isObject(block) ? block : {};
     const sealed = unsealReasoning(type === "redacted_thinking" ? data : signature);
     if (sealed && sealed.maker === makerOf(reasoning?.upstream ?? "")) {
@@ -52,12 +52,12 @@ export class Thoughts {
     return [];
   }
 
-  #plain(message: JsonObject, path: string, reasoning: ReasoningItems | undefined): Thought[] {
+  #plain(message: JsonObject, path: string, reasoning: ReasoningItems | undefined): PastItem[] {
     const key = typeof message.reasoning_content === "string" ? "reasoning_content" : "reasoning";
     const text = textOrEmpty(message[key]);
     if (text === "") return [];
     const where = `${path}.${key}`;
-    if (reasoning && reasoning.taken !== "encrypted") {
+    if (reasoning && reasoning.accepts !== "encrypted") {
       const content = [{ type: "reasoning_text", text }];
       return [{ item: { type: "reasoning", summary: [], content }, calls: 0, path: where }];
     }
@@ -68,5 +68,5 @@ export class Thoughts {
 
 function itemOf({ id, encrypted }: SealedReasoning, thinking: string): JsonObject {
   const summary = thinking === "" ? [] : [{ type: "summary_text", text: thinking }];
-  return fieldsSet({ type: "reasoning", id: id || undefined, summary, encrypted_content: encrypted });
+  return definedFields({ type: "reasoning", id: id || undefined, summary, encrypted_content: encrypted });
 }

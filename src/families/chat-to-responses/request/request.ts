@@ -8,14 +8,14 @@
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { fieldsSet } from "../../fields.ts";
+import { definedFields } from "../../fields.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { itemsOf } from "./conversation.ts";
-import { nameWordless, refuseImpossible } from "./settings.ts";
+import { dropUnsupported, refuseImpossible } from "./settings.ts";
 import { choiceOf, toolsOf } from "./tools.ts";
 
 /** What both have under the same name. */
-const alike = [
+const sharedKeys = [
   ...["temperature", "top_p", "top_logprobs", "parallel_tool_calls", "user", "safety_identifier", "service_tier"],
   ...["prompt_cache_key", "prompt_cache_retention"],
 ] as const;
@@ -27,15 +27,15 @@ export function* responseRequest(
   dropped: Dropped,
 ): CooperativeTask<JsonObject> {
   refuseImpossible(chat);
-  nameWordless(chat, dropped);
+  dropUnsupported(chat, dropped);
   const input = yield* itemsOf(chat.messages, context.reasoningItems, dropped);
   yield;
   const tools = toolsOf(chat, context, dropped);
-  const said = Object.fromEntries(alike.map((key) => [key, chat[key] ?? undefined]));
-  return fieldsSet({
+  const shared = Object.fromEntries(sharedKeys.map((key) => [key, chat[key] ?? undefined]));
+  return definedFields({
     model: chat.model,
     input,
-    ...said,
+    ...shared,
     ...(tools.length > 0
       ? { tools, tool_choice: choiceOf(chat, context, dropped) }
       : { parallel_tool_calls: undefined }),
@@ -56,14 +56,14 @@ function boundOf(chat: JsonObject, { maxOutputTokens }: TranslationContext): num
 
 /** Some callers say in chat how much of the reasoning they want to see, as other servers of chat have it. */
 function reasoningOf({ reasoning_effort: effort = null, reasoning }: JsonObject): JsonObject | undefined {
-  const own = isObject(reasoning) ? fieldsSet({ effort: reasoning.effort, summary: reasoning.summary }) : {};
+  const own = isObject(reasoning) ? definedFields({ effort: reasoning.effort, summary: reasoning.summary }) : {};
   const asked = { ...own, ...(effort === null ? {} : { effort }) };
   return Object.keys(asked).length > 0 ? asked : undefined;
 }
 
 function textOf({ response_format: asked, verbosity = null }: JsonObject, dropped: Dropped): JsonObject | undefined {
   const format = isObject(asked) ? formatOf(asked, dropped) : undefined;
-  const text = fieldsSet({ format, verbosity: verbosity ?? undefined });
+  const text = definedFields({ format, verbosity: verbosity ?? undefined });
   return Object.keys(text).length > 0 ? text : undefined;
 }
 
@@ -75,12 +75,12 @@ function formatOf({ type = "text", json_schema: described }: JsonObject, dropped
   }
   const { name = "answer", description, schema, strict, ...more } = isObject(described) ? described : {};
   dropped.addExtra(more, "response_format.json_schema");
-  return fieldsSet({ type, name, description, schema: schema ?? {}, strict: strict ?? undefined });
+  return definedFields({ type, name, description, schema: schema ?? {}, strict: strict ?? undefined });
 }
 
 function includedIn({ logprobs }: JsonObject, { reasoningItems }: TranslationContext): string[] | undefined {
   const words = [
-    ...(reasoningItems?.areAskedFor ? ["reasoning.encrypted_content"] : []),
+    ...(reasoningItems?.areRequested ? ["reasoning.encrypted_content"] : []),
     ...(logprobs === true ? ["message.output_text.logprobs"] : []),
   ];
   return words.length > 0 ? words : undefined;

@@ -17,7 +17,7 @@ const isAny = () => true;
 const isFilled = (value: JsonValue) => typeof value !== "object" || Object.keys(value ?? {}).length > 0;
 
 /** Each with whether it says more than the default. */
-const wordless: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map(
+const unsupported: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map(
   Object.entries({
     audio: isAny,
     frequency_penalty: isNotZero,
@@ -32,10 +32,10 @@ const wordless: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map(
 
 const named: ReadonlySet<string> = new Set(CreateChatCompletionRequestSchema.members.map(({ name }) => name));
 
-export function nameWordless(chat: JsonObject, dropped: Dropped): void {
+export function dropUnsupported(chat: JsonObject, dropped: Dropped): void {
   for (const [key, value] of Object.entries(chat)) {
     if (value === null) continue;
-    if (wordless.get(key)?.(value)) dropped.add(key);
+    if (unsupported.get(key)?.(value)) dropped.add(key);
     // Of `reasoning` the words are read that responses have, too.
     else if (!named.has(key) && !(key === "reasoning" && isObject(value))) dropped.addExtra({ [key]: value }, "");
   }

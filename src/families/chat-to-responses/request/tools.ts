@@ -1,7 +1,7 @@
 /** The tools on offer, nested in chat and flat in responses, and the choice among them. */
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { fieldsSet } from "../../fields.ts";
+import { definedFields } from "../../fields.ts";
 import type { IsUnpriced, TranslationContext } from "../../translation.ts";
 
 type Context = Pick<TranslationContext, "customTools" | "isUnpriced">;
@@ -27,7 +27,7 @@ function flatTool(tool: JsonValue, path: string, isUnpriced: IsUnpriced | undefi
     dropped.addExtra(more, path);
     const { name, description, format, ...rest } = custom;
     dropped.addExtra(rest, `${path}.custom`);
-    return [fieldsSet({ type: "custom", name, description, format: flatFormat(format) })];
+    return [definedFields({ type: "custom", name, description, format: flatFormat(format) })];
   }
   if (isObject(called)) {
     dropped.addExtra(more, path);
@@ -46,7 +46,7 @@ function flatFunction(called: JsonValue, path: string, dropped: Dropped): JsonOb
   const { name, description, parameters, strict, ...more } = called;
   dropped.addExtra(more, path);
   const schema = isObject(parameters) ? parameters : { type: "object", properties: {} };
-  return [fieldsSet({ type: "function", name, description, parameters: schema, strict: strict ?? false })];
+  return [definedFields({ type: "function", name, description, parameters: schema, strict: strict ?? false })];
 }
 
 function flatFormat(format: JsonValue | undefined): JsonValue | undefined {
@@ -58,7 +58,7 @@ function flatFormat(format: JsonValue | undefined): JsonValue | undefined {
 function searchTool({ search_context_size, user_location: place, ...more }: JsonObject, dropped: Dropped): JsonObject {
   dropped.addExtra(more, "web_search_options");
   const approximate = isObject(place) && isObject(place.approximate) ? place.approximate : undefined;
-  return fieldsSet({
+  return definedFields({
     type: "web_search",
     search_context_size,
     user_location: approximate ? { type: "approximate", ...approximate } : undefined,
@@ -77,7 +77,7 @@ export function choiceOf(
   }
   if (isObject(choice)) return flatChoice(choice, dropped);
   if (typeof legacy === "string") return legacy;
-  return isObject(legacy) ? fieldsSet({ type: "function", name: legacy.name }) : undefined;
+  return isObject(legacy) ? definedFields({ type: "function", name: legacy.name }) : undefined;
 }
 
 function flatChoice(choice: JsonObject, dropped: Dropped): JsonObject | undefined {
@@ -88,7 +88,7 @@ function flatChoice(choice: JsonObject, dropped: Dropped): JsonObject | undefine
     return named;
   }
   const tools = Array.isArray(allowed.tools) ? allowed.tools.filter(isObject) : [];
-  return fieldsSet({ type, mode: allowed.mode, tools: tools.map(flatName).filter((tool) => tool !== undefined) });
+  return definedFields({ type, mode: allowed.mode, tools: tools.map(flatName).filter((tool) => tool !== undefined) });
 }
 
 /** Some callers write the name beside the type, as responses have it. */

@@ -8,37 +8,37 @@ import { CompletionSchema } from "../../../../gen/modelgateway/v1/completions_pb
 import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
-import { CountedChat } from "../../chat-usage.ts";
-import type { Reading } from "../request/request.ts";
-import { completionChoice, finishWord, saidIn } from "./choice.ts";
+import { ChatUsageTracker } from "../../chat-usage.ts";
+import type { AnswerContext } from "../request/request.ts";
+import { completionChoice, finishWord, textOf } from "./choice.ts";
 import { textLogProbs } from "./logprobs.ts";
-import { usageTold } from "./usage.ts";
+import { usageJson } from "./usage.ts";
 
 export function wholeCompletion(
   answer: Wire<typeof ChatCompletionSchema>,
-  reading: Reading,
+  context: AnswerContext,
 ): Wire<typeof CompletionSchema> {
   const { created, model, choices, usage, systemFingerprint } = answer.message();
   if (choices.length === 0) throw upstreamFailed("its answer is empty");
-  const counted = new CountedChat();
+  const counted = new ChatUsageTracker();
   counted.take(answer, usage);
   return Wire.ofJson(
     CompletionSchema,
     {
-      id: reading.id,
+      id: context.id,
       object: "text_completion",
-      created: Number(created) || reading.now,
-      model: model || reading.model,
-      choices: choices.map((choice) => wholeChoice(choice, reading)),
-      ...(counted.hasTold ? { usage: usageTold(counted, usage, reading) } : {}),
+      created: Number(created) || context.now,
+      model: model || context.model,
+      choices: choices.map((choice) => wholeChoice(choice, context)),
+      ...(counted.hasUsage ? { usage: usageJson(counted, usage, context) } : {}),
       ...(systemFingerprint === undefined ? {} : { system_fingerprint: systemFingerprint }),
     },
     true,
   );
 }
 
-function wholeChoice({ index, message, finishReason, logprobs }: Choice, { echo, muted }: Reading): JsonObject {
+function wholeChoice({ index, message, finishReason, logprobs }: Choice, { echo, muted }: AnswerContext): JsonObject {
   if (muted) return completionChoice(index, echo, null, "length");
   const { json } = textLogProbs(logprobs, [...echo].length);
-  return completionChoice(index, echo + saidIn(message), json, finishWord(finishReason));
+  return completionChoice(index, echo + textOf(message), json, finishWord(finishReason));
 }

@@ -7,7 +7,7 @@
 import { type AssistantMessage, type ChunkChoice, FinishReason } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 
-export function saidIn(message: AssistantMessage | undefined): string {
+export function textOf(message: AssistantMessage | undefined): string {
   return (message?.content ?? "") + (message?.refusal ?? "");
 }
 

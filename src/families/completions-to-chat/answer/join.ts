@@ -12,7 +12,7 @@ import { Wire } from "../../../wire/wire.ts";
 type Completion = Wire<typeof CompletionSchema>;
 
 /** Takes the completions in the order of their prompts; `n` is how many choices each prompt asks for. */
-export function joinedCompletion(completions: readonly Completion[], n: number): Completion {
+export function joinCompletions(completions: readonly Completion[], n: number): Completion {
   const parts = completions.map((completion) => completion.json());
   const usages = parts.flatMap(({ usage }) => (usage ? [usage as JsonObject] : []));
   const choices = parts.flatMap((part, prompt) => placedChoices(part, prompt * n));
@@ -21,7 +21,7 @@ export function joinedCompletion(completions: readonly Completion[], n: number):
 }
 
 /** Joins the streams of completions, whose pieces may come in any order. */
-export class JoinedPieces {
+export class CompletionJoin {
   readonly #n: number;
   #head: JsonObject | undefined;
   #usage: JsonObject | undefined;

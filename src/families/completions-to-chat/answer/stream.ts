@@ -19,13 +19,13 @@ import type { Frames } from "../../../call/call.ts";
 import { asData } from "../../../wire/frame.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
-import { CountedChat } from "../../chat-usage.ts";
-import { alike } from "../../translate-by-template.ts";
-import { translated } from "../../translate-stream.ts";
-import type { Reading } from "../request/request.ts";
-import { completionChoice, finishWord, hasEnded, saidIn } from "./choice.ts";
+import { ChatUsageTracker } from "../../chat-usage.ts";
+import { translateByTemplate } from "../../translate-by-template.ts";
+import { translateStream } from "../../translate-stream.ts";
+import type { AnswerContext } from "../request/request.ts";
+import { completionChoice, finishWord, hasEnded, textOf } from "./choice.ts";
 import { textLogProbs } from "./logprobs.ts";
-import { usageTold } from "./usage.ts";
+import { usageJson } from "./usage.ts";
 
 type Piece = Wire<typeof CompletionSchema>;
 
@@ -38,22 +38,22 @@ interface Progress {
 
 export function completionFrames(
   frames: Frames<typeof ChatCompletionChunkSchema>,
-  reading: Reading,
+  context: AnswerContext,
 ): Frames<typeof CompletionSchema> {
-  const pieces = new Pieces(reading);
+  const pieces = new Pieces(context);
   const translate = (chunk: Wire<typeof ChatCompletionChunkSchema>) => pieces.of(chunk, chunk.message());
-  return translated(frames, alike(translate, ["text"], asData), () => pieces.atEnd());
+  return translateStream(frames, translateByTemplate(translate, ["text"], asData), () => pieces.atEnd());
 }
 
 class Pieces {
-  readonly #reading: Reading;
+  readonly #reading: AnswerContext;
   readonly #begun = new Map<number, Progress>();
   #head: JsonObject | undefined;
-  readonly #counted = new CountedChat();
+  readonly #counted = new ChatUsageTracker();
   #usage: ChatUsage | undefined;
 
-  constructor(reading: Reading) {
-    this.#reading = reading;
+  constructor(context: AnswerContext) {
+    this.#reading = context;
   }
 
   of(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): Piece[] {
@@ -70,7 +70,7 @@ class Pieces {
     const open = [...this.#begun].filter(([, { ended }]) => !ended);
     const choices = open.map(([index]) => completionChoice(index, "", null, this.#finish(undefined)));
     const pieces = choices.length > 0 ? [this.#piece(choices, false)] : [];
-    return this.#reading.includeUsage && this.#counted.hasTold ? [...pieces, this.#piece([], true)] : pieces;
+    return this.#reading.includeUsage && this.#counted.hasUsage ? [...pieces, this.#piece([], true)] : pieces;
   }
 
   #begin(index: number): JsonObject[] {
@@ -82,7 +82,7 @@ class Pieces {
 
   #next(choice: ChunkChoice): JsonObject[] {
     const progress = this.#begun.get(choice.index) as Progress;
-    const text = this.#reading.muted ? "" : saidIn(choice.delta);
+    const text = this.#reading.muted ? "" : textOf(choice.delta);
     const logprobs = textLogProbs(this.#reading.muted ? undefined : choice.logprobs, progress.characters);
     progress.characters += logprobs.characters;
     const ends = hasEnded(choice) && !progress.ended;
@@ -96,18 +96,18 @@ class Pieces {
   }
 
   #piece(choices: JsonObject[], isLast: boolean): Piece {
-    const usage = isLast ? usageTold(this.#counted, this.#usage, this.#reading) : null;
-    const told = this.#reading.includeUsage ? { usage } : {};
-    return Wire.ofJson(CompletionSchema, { ...this.#head, choices, ...told }, true);
+    const usage = isLast ? usageJson(this.#counted, this.#usage, this.#reading) : null;
+    const usageMember = this.#reading.includeUsage ? { usage } : {};
+    return Wire.ofJson(CompletionSchema, { ...this.#head, choices, ...usageMember }, true);
   }
 }
 
-function headOf({ created, model, systemFingerprint }: ChatCompletionChunk, reading: Reading): JsonObject {
+function headOf({ created, model, systemFingerprint }: ChatCompletionChunk, context: AnswerContext): JsonObject {
   return {
-    id: reading.id,
+    id: context.id,
     object: "text_completion",
-    created: Number(created) || reading.now,
-    model: model || reading.model,
+    created: Number(created) || context.now,
+    model: model || context.model,
     ...(systemFingerprint === undefined ? {} : { system_fingerprint: systemFingerprint }),
   };
 }

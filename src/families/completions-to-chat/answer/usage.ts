@@ -5,19 +5,19 @@
 import { type ChatUsage, ChatUsageSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { writeMessage } from "../../../wire/write.ts";
-import { type CountedChat, inputOf } from "../../chat-usage.ts";
-import type { Reading } from "../request/request.ts";
+import { type ChatUsageTracker, totalInput } from "../../chat-usage.ts";
+import type { AnswerContext } from "../request/request.ts";
 
 /** `usage` is what the upstream told last, if it stood where the family has it. */
-export function usageTold(
-  { parts, hasReasoning }: CountedChat,
+export function usageJson(
+  { parts, hasReasoning }: ChatUsageTracker,
   usage: ChatUsage | undefined,
-  { muted }: Reading,
+  { muted }: AnswerContext,
 ): JsonValue {
-  const told = usage ? (writeMessage(ChatUsageSchema, usage) as JsonObject) : {};
-  const { prompt_tokens_details, completion_tokens_details, ...rest } = told;
+  const reported = usage ? (writeMessage(ChatUsageSchema, usage) as JsonObject) : {};
+  const { prompt_tokens_details, completion_tokens_details, ...rest } = reported;
   const output = muted ? 0 : parts.output;
-  const input = inputOf(parts);
+  const input = totalInput(parts);
   return {
     ...rest,
     ...{ prompt_tokens: input, completion_tokens: output, total_tokens: input + output },
@@ -34,9 +34,9 @@ export function usageTold(
 }
 
 /** Returns the member with these counts in it; left out where nothing was told of it and all are zero. */
-function withCounts(key: string, told: JsonValue | undefined, counts: Readonly<Record<string, number>>): JsonObject {
-  const details = typeof told === "object" && !Array.isArray(told) ? told : null;
+function withCounts(key: string, reported: JsonValue | undefined, counts: Readonly<Record<string, number>>): JsonObject {
+  const details = typeof reported === "object" && !Array.isArray(reported) ? reported : null;
   const known = Object.entries(counts).filter(([name, count]) => count > 0 || Object.hasOwn(details ?? {}, name));
-  if (known.length === 0) return told === undefined ? {} : { [key]: told };
+  if (known.length === 0) return reported === undefined ? {} : { [key]: reported };
   return { [key]: { ...details, ...Object.fromEntries(known) } };
 }

@@ -17,7 +17,7 @@ import type { TranslationContext } from "../../translation.ts";
 import { onlyPrompt } from "./prompt.ts";
 
 /** How the chat answer is read as a completion. */
-export interface Reading {
+export interface AnswerContext {
   readonly id: string;
   /** The model asked for, in case the upstream does not say which one answers. */
   readonly model: string;
@@ -34,24 +34,24 @@ export interface Reading {
 export interface ChatRequest {
   readonly chat: Wire<typeof CreateChatCompletionRequestSchema>;
   readonly dropped: readonly string[];
-  readonly reading: Reading;
+  readonly context: AnswerContext;
 }
 
 /** The default of the legacy API. */
 const defaultMaxTokens = 16;
 
 /** Written from the typed request below, or told by the form of the answer. */
-const written = new Set(["prompt", "echo", "max_tokens", "logprobs", "stream", "stream_options"]);
+const rewritten = new Set(["prompt", "echo", "max_tokens", "logprobs", "stream", "stream_options"]);
 
 /** What no chat request can say, and whether this one says anything by it. */
-const unsaid: ReadonlyMap<string, (request: CreateCompletionRequest) => boolean> = new Map([
+const unsupported: ReadonlyMap<string, (request: CreateCompletionRequest) => boolean> = new Map([
   ["suffix", ({ suffix }) => suffix !== ""],
   ["best_of", ({ bestOf = 1, n = 1 }) => bestOf > n],
   ["logit_bias", ({ logitBias }) => Object.keys(logitBias).length > 0],
 ]);
 
 /** No keys of a completion, but of chat. */
-const foreign = new Set([
+const chatOnly = new Set([
   ...["messages", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"],
   ...["modalities", "audio", "max_completion_tokens", "top_logprobs"],
 ]);
@@ -66,16 +66,16 @@ export function* chatRequest(
   const chat: JsonObject = {};
   const dropped: string[] = [];
   for (const [key, value] of Object.entries(request.json())) {
-    if (value === null || written.has(key)) continue;
-    const isUnsaid = unsaid.get(key);
-    if (isUnsaid?.(message) ?? foreign.has(key)) dropped.push(key);
+    if (value === null || rewritten.has(key)) continue;
+    const isUnsaid = unsupported.get(key);
+    if (isUnsaid?.(message) ?? chatOnly.has(key)) dropped.push(key);
     else if (!isUnsaid) chat[key] = value;
   }
   Object.assign(chat, typedKeys(message, prompt, context));
   // Upstreams refuse the options of a stream where none is asked for.
   const { stream_options } = request.json();
   if (context.form === "stream" && stream_options) chat.stream_options = stream_options;
-  return { chat: yield* checked(chat), dropped, reading: readingOf(message, prompt, context) };
+  return { chat: yield* checked(chat), dropped, context: answerContextOf(message, prompt, context) };
 }
 
 function typedKeys({ maxTokens, logprobs }: CreateCompletionRequest, prompt: string, context: TranslationContext) {
@@ -87,7 +87,7 @@ function typedKeys({ maxTokens, logprobs }: CreateCompletionRequest, prompt: str
   };
 }
 
-function readingOf(request: CreateCompletionRequest, prompt: string, context: TranslationContext): Reading {
+function answerContextOf(request: CreateCompletionRequest, prompt: string, context: TranslationContext): AnswerContext {
   return {
     id: `cmpl-${context.answerId}`,
     model: request.model ?? "",

@@ -9,21 +9,21 @@
  */
 import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { beginsAnotherCall, type SealedThought, type SpokenCall } from "../../chat-output.ts";
-import { GrowingInput } from "../../tool-input.ts";
+import { beginsAnotherCall, type CallPiece, type SealedThinking } from "../../chat-output.ts";
+import { ToolInput } from "../../tool-input.ts";
 import type { ToolIds, ToolNames } from "../tool-names.ts";
 import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 
-type Prose = { readonly kind: "text" | "thinking"; waiting: string; seal: string };
+type ProseBlock = { readonly kind: "text" | "thinking"; waiting: string; seal: string };
 
 /** Reasoning of which nothing is shown. */
-type Hidden = { readonly kind: "redacted_thinking"; readonly waiting: ""; readonly seal: string };
+type HiddenBlock = { readonly kind: "redacted_thinking"; readonly waiting: ""; readonly seal: string };
 
 /** It is whole from its beginning. */
-type Signature = { readonly kind: "signature"; readonly sealed: string; readonly waiting: "" };
-type Block = Prose | Hidden | Call | Signature;
+type SignatureBlock = { readonly kind: "signature"; readonly sealed: string; readonly waiting: "" };
+type Block = ProseBlock | HiddenBlock | CallBlock | SignatureBlock;
 
-interface Call {
+interface CallBlock {
   readonly kind: "tool_use";
   id: string;
   name: string;
@@ -31,7 +31,7 @@ interface Call {
   /** What was not written yet of the input. */
   waiting: string;
   /** All that came of it. */
-  readonly input: GrowingInput;
+  readonly input: ToolInput;
   ended: boolean;
 }
 
@@ -40,8 +40,8 @@ const noCall = { id: "", name: "", signature: "" };
 export class BlockQueue {
   readonly #ids: ToolIds;
   readonly #names: ToolNames;
-  readonly #calls = new Map<number | string, Call>();
-  #lastCall: Call | undefined;
+  readonly #calls = new Map<number | string, CallBlock>();
+  #lastCall: CallBlock | undefined;
   readonly #queue: Block[] = [];
   /** The index of the first block of the queue. */
   #index = 0;
@@ -56,15 +56,15 @@ export class BlockQueue {
     return this.#lastCall !== undefined;
   }
 
-  say(kind: Prose["kind"], piece: string): void {
+  say(kind: ProseBlock["kind"], piece: string): void {
     if (piece === "") return;
     const last = this.#queue.at(-1);
-    if (last?.kind === kind && (last as Prose).seal === "") (last as Prose).waiting += piece;
+    if (last?.kind === kind && (last as ProseBlock).seal === "") (last as ProseBlock).waiting += piece;
     else this.#queue.push({ kind, waiting: piece, seal: "" });
   }
 
   /** Seals the reasoning that has just been told, or tells what is sealed where none of it was shown. */
-  seal({ thinking, seal }: SealedThought): void {
+  seal({ thinking, seal }: SealedThinking): void {
     const last = this.#queue.at(-1);
     if (thinking === "") this.#queue.push({ kind: "redacted_thinking", waiting: "", seal });
     else if (last?.kind === "thinking" && last.seal === "") last.seal = seal;
@@ -77,7 +77,7 @@ export class BlockQueue {
   }
 
   /** Throws a Refusal where the call has ended. */
-  call(piece: SpokenCall): void {
+  call(piece: CallPiece): void {
     const call = this.#callOf(piece);
     if (call.ended && piece.input.trim() !== "") {
       throw upstreamFailed("it went on with a tool call that had ended");
@@ -89,11 +89,11 @@ export class BlockQueue {
     call.input.add(piece.input);
   }
 
-  #callOf(piece: SpokenCall): Call {
+  #callOf(piece: CallPiece): CallBlock {
     const key = piece.index ?? (piece.id || undefined);
     const known = key === undefined ? this.#lastCall : this.#calls.get(key);
     if (known && !beginsAnotherCall(known, piece)) return known;
-    const call: Call = { kind: "tool_use", ...noCall, waiting: "", input: new GrowingInput(), ended: false };
+    const call: CallBlock = { kind: "tool_use", ...noCall, waiting: "", input: new ToolInput(), ended: false };
     if (key !== undefined) this.#calls.set(key, call);
     this.#lastCall = call;
     this.#queue.push(call);
@@ -142,10 +142,10 @@ function isNamed(block: Block): boolean {
 
 /** Whether nothing can be added to a block that is not the last. */
 function isWhole(block: Block): boolean {
-  return block.kind !== "tool_use" || block.input.isWhole;
+  return block.kind !== "tool_use" || block.input.isComplete;
 }
 
-function take(block: Exclude<Prose | Hidden | Call, Hidden>): JsonObject {
+function take(block: Exclude<ProseBlock | HiddenBlock | CallBlock, HiddenBlock>): JsonObject {
   const piece = block.waiting;
   block.waiting = "";
   if (block.kind === "tool_use") return { type: "input_json_delta", partial_json: piece };

@@ -22,13 +22,13 @@ import { asEvent } from "../../../wire/frame.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { sealedSignature } from "../../call-signature.ts";
-import { spokenIn } from "../../chat-output.ts";
-import { CountedChat } from "../../chat-usage.ts";
+import { readChatOutput } from "../../chat-output.ts";
+import { ChatUsageTracker } from "../../chat-usage.ts";
 import { readAnswer } from "../../read-answer.ts";
-import { alike } from "../../translate-by-template.ts";
-import { translated } from "../../translate-stream.ts";
+import { translateByTemplate } from "../../translate-by-template.ts";
+import { translateStream } from "../../translate-stream.ts";
 import { ToolIds } from "../tool-names.ts";
-import { headOf, type Origin } from "./answer.ts";
+import { type AnswerContext, headOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
 import { endingOf } from "./finish.ts";
 import { finalUsageOf, usageOf } from "./usage.ts";
@@ -36,13 +36,15 @@ import { finalUsageOf, usageOf } from "./usage.ts";
 /** `inputTokens` is an estimate. */
 export function eventsOf(
   frames: Frames<typeof ChatCompletionChunkSchema>,
-  origin: Origin,
+  context: AnswerContext,
   inputTokens: number,
 ): Frames<typeof MessageStreamEventSchema> {
-  const stream = new MessageStream(origin, inputTokens);
+  const stream = new MessageStream(context, inputTokens);
   const translate = (frame: Wire<typeof ChatCompletionChunkSchema>) =>
     stream.take(frame, readAnswer<ChatCompletionChunk>(frame)).map(asWire);
-  return translated(frames, alike(translate, ["text", "thinking"], asEvent), () => stream.end().map(asWire));
+  return translateStream(frames, translateByTemplate(translate, ["text", "thinking"], asEvent), () =>
+    stream.end().map(asWire),
+  );
 }
 
 function asWire(event: JsonObject): Wire<typeof MessageStreamEventSchema> {
@@ -50,7 +52,7 @@ function asWire(event: JsonObject): Wire<typeof MessageStreamEventSchema> {
 }
 
 class MessageStream {
-  readonly #origin: Origin;
+  readonly #origin: AnswerContext;
   readonly #inputTokens: number;
   readonly #blocks: BlockQueue;
   #started = false;
@@ -58,12 +60,12 @@ class MessageStream {
   /** What vendors add to the chunk that ends the choice. */
   #extra: JsonObject | undefined;
   #refusal = "";
-  readonly #counted = new CountedChat();
+  readonly #counted = new ChatUsageTracker();
 
-  constructor(origin: Origin, inputTokens: number) {
-    this.#origin = origin;
+  constructor(context: AnswerContext, inputTokens: number) {
+    this.#origin = context;
     this.#inputTokens = inputTokens;
-    this.#blocks = new BlockQueue(new ToolIds(origin.answerId, origin.target), origin.names);
+    this.#blocks = new BlockQueue(new ToolIds(context.answerId, context.target), context.names);
   }
 
   take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
@@ -84,7 +86,7 @@ class MessageStream {
   }
 
   #choice({ delta, finishReason, extra }: ChunkChoice): JsonObject[] {
-    const { reasoning, sealed, text, refusal, calls, signature } = spokenIn(delta);
+    const { reasoning, sealed, text, refusal, calls, signature } = readChatOutput(delta);
     this.#blocks.say("thinking", reasoning);
     for (const thought of sealed) this.#blocks.seal(thought);
     this.#blocks.say("text", text + refusal);

@@ -4,10 +4,10 @@
  * An upstream that tells no usage counts as zero.
  */
 import type { JsonObject } from "../../../wire/json.ts";
-import { CountedChat } from "../../chat-usage.ts";
+import { ChatUsageTracker } from "../../chat-usage.ts";
 
 /** Returns the usage of a whole answer, or of the beginning of a stream. */
-export function usageOf(counted: CountedChat = new CountedChat()): JsonObject {
+export function usageOf(counted: ChatUsageTracker = new ChatUsageTracker()): JsonObject {
   return {
     ...finalUsageOf(counted),
     cache_creation: null,
@@ -18,7 +18,7 @@ export function usageOf(counted: CountedChat = new CountedChat()): JsonObject {
 }
 
 /** Returns the usage at the end of a stream: input too, for only an estimate of it was known when the stream began. */
-export function finalUsageOf({ parts, hasReasoning }: CountedChat): JsonObject {
+export function finalUsageOf({ parts, hasReasoning }: ChatUsageTracker): JsonObject {
   return {
     input_tokens: parts.input,
     output_tokens: parts.output,

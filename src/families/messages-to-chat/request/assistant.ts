@@ -13,25 +13,25 @@ import { isSealedReasoning } from "../../../providers/profile/reasoning-seal.ts"
 import { isSealedSignature } from "../../../providers/profile/sealed-signature.ts";
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { ownId, signatureBeside, signatureBesideText } from "../../call-signature.ts";
-import { fieldsSet } from "../../fields.ts";
+import { signatureForCall, signatureForText, unsignedId } from "../../call-signature.ts";
+import { definedFields } from "../../fields.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { PlacedBlock } from "./content.ts";
 
 /** What is told of a conversation, and by which names. */
-export interface Telling {
+export interface ConversationContext {
   readonly names: ToolNames;
   /** The model's name at its upstream. */
   readonly target: string | undefined;
   /** Whether sealed reasoning is read by whoever takes the chat. */
   readonly readsSeals: boolean;
   /** Takes the paths of what is left out. */
-  readonly unsaid: Set<string>;
+  readonly omitted: Set<string>;
 }
 
 export function* assistantMessage(
   blocks: readonly PlacedBlock[],
-  { names, target, readsSeals, unsaid }: Telling,
+  { names, target, readsSeals, omitted }: ConversationContext,
 ): CooperativeTask<JsonObject> {
   let text = "";
   let reasoning = "";
@@ -47,15 +47,15 @@ export function* assistantMessage(
     else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names, calls.length === 0, target));
     else if (block.type === ContentBlockType.THINKING && !block.signature) reasoning += block.thinking ?? "";
     else if (isSealedSignature(block.data)) signature = block.data ?? "";
-    else unsaid.add(path);
+    else omitted.add(path);
   }
-  return fieldsSet({
+  return definedFields({
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
     reasoning_content: reasoning || undefined,
     thinking_blocks: thoughts.length > 0 ? thoughts : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
-    ...signatureBesideText(signature, target),
+    ...signatureForText(signature, target),
   });
 }
 
@@ -74,5 +74,5 @@ function toolCall({ block, path }: PlacedBlock, names: ToolNames, isFirst: boole
   if (!id) throw missingField(`${path}.id`);
   if (!name) throw missingField(`${path}.name`);
   const called = { name: names.toChat(name), arguments: JSON.stringify(input ?? {}) };
-  return { id: ownId(id), type: "function", function: called, ...signatureBeside(id, isFirst, target) };
+  return { id: unsignedId(id), type: "function", function: called, ...signatureForCall(id, isFirst, target) };
 }

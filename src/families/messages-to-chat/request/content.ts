@@ -46,16 +46,16 @@ function sourceOf({ source }: ContentBlock, path: string): BlockSource {
 }
 
 function imagePart(source: BlockSource, path: string): JsonObject {
-  if (source.type === "url") return { type: "image_url", image_url: { url: told(source.url, `${path}.url`) } };
+  if (source.type === "url") return { type: "image_url", image_url: { url: required(source.url, `${path}.url`) } };
   if (source.type === "base64") return { type: "image_url", image_url: { url: dataUri(source, "image/png", path) } };
   throw invalidValue(path, "the model behind this name takes an image as `base64` or `url` only");
 }
 
 function dataUri({ mediaType, data }: BlockSource, otherwise: string, path: string): string {
-  return `data:${mediaType ?? otherwise};base64,${told(data, `${path}.data`)}`;
+  return `data:${mediaType ?? otherwise};base64,${required(data, `${path}.data`)}`;
 }
 
-function told(text: string | undefined, path: string): string {
+function required(text: string | undefined, path: string): string {
   if (text === undefined) throw missingField(path);
   return text;
 }
@@ -68,7 +68,7 @@ function documentParts({ title, context }: ContentBlock, source: BlockSource, pa
       return [...(context ? [textPart(context)] : []), { type: "file", file }];
     }
     case "text":
-      return [textPart(paragraphs(title, context, told(source.data, `${path}.data`)))];
+      return [textPart(paragraphs(title, context, required(source.data, `${path}.data`)))];
     case "content": {
       const heading = paragraphs(title, context);
       return [...(heading ? [textPart(heading)] : []), ...documentContent(source, `${path}.content`)];

@@ -31,10 +31,10 @@ export function changesTools({ extra }: ContentBlock): boolean {
 /** Puts the paths of what it leaves out into `unsaid`. Throws a Refusal. */
 export function* offeredTools(
   { tools, messages }: CreateMessageRequest,
-  unsaid: Set<string>,
+  omitted: Set<string>,
 ): CooperativeTask<PlacedTool[]> {
   const all = tools.map((tool, i) => ({ tool, path: `tools[${i}]` }));
-  const offer = new Offer(all, unsaid);
+  const offer = new Offer(all, omitted);
   for (const [i, { content }] of messages.entries()) {
     if (i % aTurn === aTurn - 1) yield;
     if (content.case !== "blocks") continue;
@@ -55,8 +55,8 @@ class Offer {
   readonly #offered = new Set<string>();
   #isFindable: boolean;
 
-  constructor(all: readonly PlacedTool[], unsaid: Set<string>) {
-    this.#unsaid = unsaid;
+  constructor(all: readonly PlacedTool[], omitted: Set<string>) {
+    this.#unsaid = omitted;
     this.#isFindable = all.some(({ tool: { name = "" } }) => /^tool_?search/i.test(name));
     for (const placedTool of all) {
       const { tool, path } = placedTool;

@@ -10,14 +10,14 @@ import type { CreateMessageRequest, MessageMetadata } from "../../../../gen/mode
 import { invalidValue } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { fieldsSet } from "../../fields.ts";
+import { definedFields } from "../../fields.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { shortened, type ToolNames } from "../tool-names.ts";
 import { conversationOf } from "./conversation.ts";
 import { responseFormatOf } from "./format.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { reasoningEffortOf } from "./thinking.ts";
-import { refuseLostThread } from "./thread.ts";
+import { refuseThread } from "./thread.ts";
 import { toolChoiceOf, toolsOf } from "./tools.ts";
 
 /** Throws a Refusal. Puts the paths of what it leaves out into `unsaid`, where no table can tell. */
@@ -25,20 +25,20 @@ export function* chatRequestOf(
   request: CreateMessageRequest,
   context: TranslationContext,
   names: ToolNames,
-  unsaid: Set<string>,
+  omitted: Set<string>,
 ): CooperativeTask<JsonObject> {
-  refuseLostThread(request);
-  for (let i = maxStops; i < request.stopSequences.length; i++) unsaid.add(`stop_sequences[${i}]`);
+  refuseThread(request);
+  for (let i = maxStops; i < request.stopSequences.length; i++) omitted.add(`stop_sequences[${i}]`);
   const stops = stopsOf(request);
-  const tools = toolsOf(yield* offeredTools(request, unsaid), names, unsaid);
+  const tools = toolsOf(yield* offeredTools(request, omitted), names, omitted);
   const streamed = context.form === "stream";
-  return fieldsSet({
+  return definedFields({
     model: request.model,
     messages: yield* conversationOf(request, {
       names,
       target: context.target,
       readsSeals: context.reasoningItems !== undefined,
-      unsaid,
+      omitted: omitted,
     }),
     max_tokens: maxTokensOf(request, context),
     temperature: request.temperature,
@@ -47,9 +47,9 @@ export function* chatRequestOf(
     stream: streamed || undefined,
     stream_options: streamed ? { include_usage: true } : undefined,
     ...tools,
-    ...toolChoiceOf(request.toolChoice, tools.tools !== undefined, names, unsaid),
+    ...toolChoiceOf(request.toolChoice, tools.tools !== undefined, names, omitted),
     response_format: responseFormatOf(request.outputConfig?.format),
-    reasoning_effort: reasoningEffortOf(request, context.reasons, unsaid),
+    reasoning_effort: reasoningEffortOf(request, context.reasons, omitted),
     user: request.metadata?.userId === undefined ? undefined : shortened(request.metadata.userId),
     metadata: simulationOf(request.metadata),
   });

@@ -23,32 +23,32 @@ const words: Readonly<Record<ReasoningEffort, string | undefined>> = {
 export function reasoningEffortOf(
   request: CreateMessageRequest,
   reasons: boolean | undefined,
-  unsaid: Set<string>,
+  omitted: Set<string>,
 ): string | undefined {
-  if (reasons !== false) return effortOf(request, unsaid);
-  if (request.thinking?.type !== ThinkingType.DISABLED) unsaid.add("thinking");
-  unsaid.add("output_config.effort");
+  if (reasons !== false) return effortOf(request, omitted);
+  if (request.thinking?.type !== ThinkingType.DISABLED) omitted.add("thinking");
+  omitted.add("output_config.effort");
   return undefined;
 }
 
-function effortOf(request: CreateMessageRequest, unsaid: Set<string>): string | undefined {
+function effortOf(request: CreateMessageRequest, omitted: Set<string>): string | undefined {
   const { thinking, outputConfig } = request;
   const effort = words[outputConfig?.effort ?? ReasoningEffort.UNSPECIFIED];
   // A word of the future.
-  if (effort === undefined) unsaid.add("output_config.effort");
+  if (effort === undefined) omitted.add("output_config.effort");
   switch (thinking?.type) {
     case ThinkingType.DISABLED:
-      unsaid.add("thinking").add("output_config.effort");
+      omitted.add("thinking").add("output_config.effort");
       return undefined;
     case ThinkingType.ENABLED:
       if (effort === undefined)
         return thinking.budgetTokens === undefined ? undefined : ofBudget(thinking.budgetTokens);
-      unsaid.add("thinking.budget_tokens");
+      omitted.add("thinking.budget_tokens");
       return effort;
     case ThinkingType.UNSPECIFIED:
     case undefined:
       // None at all, or of a kind that nobody knows.
-      unsaid.add("thinking");
+      omitted.add("thinking");
   }
   return effort;
 }

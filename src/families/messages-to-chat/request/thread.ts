@@ -10,7 +10,7 @@ import { threadNotFound } from "../../../call/refusals.ts";
 import { type JsonObject, jsonType } from "../../../wire/json.ts";
 
 /** Throws a Refusal where the request goes on from a thread. */
-export function refuseLostThread({ extra }: CreateMessageRequest): void {
+export function refuseThread({ extra }: CreateMessageRequest): void {
   const thread = extra?.thread ?? null;
   if (jsonType(thread) !== "object" || (thread as JsonObject).type !== "continue") return;
   throw threadNotFound();

@@ -5,7 +5,7 @@
  */
 import { missingField } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { ownId } from "../../call-signature.ts";
+import { unsignedId } from "../../call-signature.ts";
 import { isText, type PlacedBlock, partsOf, placed, textPart } from "./content.ts";
 
 export interface ToolResult {
@@ -16,7 +16,7 @@ export interface ToolResult {
 
 export function toolResultOf({ block, path }: PlacedBlock): ToolResult {
   if (!block.toolUseId) throw missingField(`${path}.tool_use_id`);
-  const toolUseId = ownId(block.toolUseId);
+  const toolUseId = unsignedId(block.toolUseId);
   const parts = partsOfResult({ block, path });
   const text = parts
     .filter(isText)

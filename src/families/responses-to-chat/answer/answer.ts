@@ -11,30 +11,30 @@ import {
 import { ModelResponseSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { upstreamFailed } from "../../../call/refusals.ts";
 import { Wire } from "../../../wire/wire.ts";
-import { CountedChat } from "../../chat-usage.ts";
+import { ChatUsageTracker } from "../../chat-usage.ts";
 import { readAnswer } from "../../read-answer.ts";
 import { Compaction } from "../compaction.ts";
 import { Output } from "./output.ts";
-import { type Origin, responseJson, usageJson } from "./response.ts";
+import { type AnswerContext, responseJson, usageJson } from "./response.ts";
 
 export function responseOf(
   answer: Wire<typeof ChatCompletionSchema>,
-  origin: Origin,
+  context: AnswerContext,
 ): Wire<typeof ModelResponseSchema> {
   const { model, choices, usage, serviceTier } = readAnswer<ChatCompletion>(answer);
   const choice = choices.find(({ index }) => index === 0);
   if (!choice) throw upstreamFailed("its answer is empty");
-  const output = outputOf(origin);
+  const output = outputOf(context);
   output.take(choice.message, choice.logprobs);
-  const counted = new CountedChat();
+  const counted = new ChatUsageTracker();
   counted.take(answer, usage);
   const { status, incomplete } = endOf(choice.finishReason, output);
   output.end(status);
   const progress = { status, incomplete, model, serviceTier, output: output.json(), usage: usageJson(counted) };
-  return Wire.ofJson(ModelResponseSchema, responseJson(origin, progress));
+  return Wire.ofJson(ModelResponseSchema, responseJson(context, progress));
 }
 
-export function outputOf({ compacts, answerId, names, target }: Origin): Output | Compaction {
+export function outputOf({ compacts, answerId, names, target }: AnswerContext): Output | Compaction {
   return compacts ? new Compaction(answerId) : new Output(answerId, names, target);
 }
 

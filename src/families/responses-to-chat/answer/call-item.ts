@@ -5,7 +5,7 @@
  * of a function is read when it is whole, and so is what is searched for, which is an object.
  */
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { fieldsSet } from "../../fields.ts";
+import { definedFields } from "../../fields.ts";
 import type { CallerTool } from "../tool-names.ts";
 import { added, done, type Item, type ItemStatus } from "./items.ts";
 
@@ -64,9 +64,9 @@ export class CallItem implements Item {
     if (kind === "custom") {
       // Until it is whole, the text is still wrapped.
       const input = this.#isPlain || status !== "in_progress" ? this.#text() : "";
-      return fieldsSet({ ...call, name, namespace, input });
+      return definedFields({ ...call, name, namespace, input });
     }
-    return fieldsSet({ ...call, name, namespace, arguments: this.#input });
+    return definedFields({ ...call, name, namespace, arguments: this.#input });
   }
 
   #text(): string {

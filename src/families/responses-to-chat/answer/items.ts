@@ -5,7 +5,7 @@
  * that an item can be found again.
  */
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { fieldsSet } from "../../fields.ts";
+import { definedFields } from "../../fields.ts";
 import { sealed } from "../seal.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
@@ -66,7 +66,7 @@ export class ReasoningItem implements Item {
   }
 
   json(status: ItemStatus): JsonObject {
-    return fieldsSet({
+    return definedFields({
       id: this.#id,
       type: "reasoning",
       status,

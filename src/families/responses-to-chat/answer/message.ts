@@ -34,10 +34,10 @@ export class MessageItem implements Item {
     return [added(this, this.#index)];
   }
 
-  say(delta: string, told: LogProbs | undefined): JsonObject[] {
+  say(delta: string, tokens: LogProbs | undefined): JsonObject[] {
     if (delta === "") return [];
     const [begun, part] = this.#partOf("output_text");
-    const logprobs = logprobsIn(told);
+    const logprobs = logprobsIn(tokens);
     part.text += delta;
     part.logprobs.push(...logprobs);
     return [...begun, this.#event("response.output_text.delta", { delta, logprobs })];

@@ -7,7 +7,7 @@
 import type { AssistantMessage, LogProbs } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { sealedSignature, signedId } from "../../call-signature.ts";
-import { spokenIn } from "../../chat-output.ts";
+import { readChatOutput } from "../../chat-output.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { CallItem } from "./call-item.ts";
 import { type Item, type ItemStatus, ReasoningItem } from "./items.ts";
@@ -38,7 +38,7 @@ export class Output {
   }
 
   take(message: AssistantMessage | undefined, logprobs: LogProbs | undefined): JsonObject[] {
-    const { reasoning, text, refusal, calls, signature } = spokenIn(message);
+    const { reasoning, text, refusal, calls, signature } = readChatOutput(message);
     const blocks = message?.extra?.thinking_blocks;
     const events = [...this.#reason(reasoning, Array.isArray(blocks) ? blocks : [])];
     events.push(...this.#say(text, logprobs, refusal));

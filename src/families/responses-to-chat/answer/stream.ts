@@ -16,24 +16,24 @@ import type { Frames } from "../../../call/call.ts";
 import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
-import { CountedChat } from "../../chat-usage.ts";
+import { ChatUsageTracker } from "../../chat-usage.ts";
 import { readAnswer } from "../../read-answer.ts";
-import { translated } from "../../translate-stream.ts";
+import { translateStream } from "../../translate-stream.ts";
 import type { Compaction } from "../compaction.ts";
 import { endOf, outputOf } from "./answer.ts";
 import type { ItemStatus } from "./items.ts";
 import type { Output } from "./output.ts";
-import { type Origin, responseJson, usageJson } from "./response.ts";
+import { type AnswerContext, responseJson, usageJson } from "./response.ts";
 
 export function eventsOf(
   frames: Frames<typeof ChatCompletionChunkSchema>,
-  origin: Origin,
+  context: AnswerContext,
 ): Frames<typeof ResponseStreamEventSchema> {
-  const answer = new ResponseStream(origin);
+  const answer = new ResponseStream(context);
   let number = 0;
   const numbered = ({ type, ...rest }: JsonObject) =>
     Wire.ofJson(ResponseStreamEventSchema, { type, sequence_number: number++, ...rest } as JsonObject);
-  return translated(
+  return translateStream(
     frames,
     (frame) => answer.take(frame, readAnswer<ChatCompletionChunk>(frame)).map(numbered),
     () => answer.end().map(numbered),
@@ -41,18 +41,18 @@ export function eventsOf(
 }
 
 class ResponseStream {
-  readonly #origin: Origin;
+  readonly #origin: AnswerContext;
   readonly #output: Output | Compaction;
-  readonly #counted = new CountedChat();
+  readonly #counted = new ChatUsageTracker();
   #started = false;
   #model = "";
   #serviceTier: string | undefined;
   #finished = false;
   #finish: FinishReason | undefined;
 
-  constructor(origin: Origin) {
-    this.#origin = origin;
-    this.#output = outputOf(origin);
+  constructor(context: AnswerContext) {
+    this.#origin = context;
+    this.#output = outputOf(context);
   }
 
   take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
@@ -95,7 +95,7 @@ class ResponseStream {
   }
 
   #response(status: ItemStatus, incomplete: string | undefined, usage: JsonObject | null): JsonObject {
-    const told = { model: this.#model, serviceTier: this.#serviceTier };
-    return responseJson(this.#origin, { ...told, status, incomplete, output: this.#output.json(), usage });
+    const head = { model: this.#model, serviceTier: this.#serviceTier };
+    return responseJson(this.#origin, { ...head, status, incomplete, output: this.#output.json(), usage });
   }
 }

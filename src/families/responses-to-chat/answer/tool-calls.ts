@@ -6,8 +6,8 @@
  * whole input does. A call is told of when its name is known.
  */
 import type { JsonObject } from "../../../wire/json.ts";
-import { beginsAnotherCall, type SpokenCall } from "../../chat-output.ts";
-import { GrowingInput } from "../../tool-input.ts";
+import { beginsAnotherCall, type CallPiece } from "../../chat-output.ts";
+import { ToolInput } from "../../tool-input.ts";
 import type { CallItem } from "./call-item.ts";
 
 interface Call {
@@ -15,7 +15,7 @@ interface Call {
   name: string;
   signature: string;
   /** All that came of the input. */
-  readonly input: GrowingInput;
+  readonly input: ToolInput;
   /** What was not told yet of it. */
   untold: string;
   item: CallItem | undefined;
@@ -33,7 +33,7 @@ export class Calls {
     this.#begin = begin;
   }
 
-  take(piece: SpokenCall): JsonObject[] {
+  take(piece: CallPiece): JsonObject[] {
     const call = this.#callOf(piece);
     call.id ||= piece.id;
     call.name ||= piece.name;
@@ -56,11 +56,11 @@ export class Calls {
     return [...call.item.begin(), ...call.item.say(piece)];
   }
 
-  #callOf(piece: SpokenCall): Call {
+  #callOf(piece: CallPiece): Call {
     const key = piece.index ?? (piece.id || undefined);
     const known = key === undefined ? this.#all.at(-1) : this.#byKey.get(key);
     if (known && !beginsAnotherCall(known, piece)) return known;
-    const call: Call = { id: "", name: "", signature: "", input: new GrowingInput(), untold: "", item: undefined };
+    const call: Call = { id: "", name: "", signature: "", input: new ToolInput(), untold: "", item: undefined };
     if (key !== undefined) this.#byKey.set(key, call);
     this.#all.push(call);
     return call;

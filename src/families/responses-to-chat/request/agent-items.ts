@@ -2,7 +2,7 @@
 import type { ResponseContentPart, ResponseItem } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { ownId } from "../../call-signature.ts";
+import { unsignedId } from "../../call-signature.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { contentOf, isText } from "./content.ts";
 
@@ -14,8 +14,8 @@ export function agentMessage({ content, extra }: ResponseItem, path: string): Js
   if (content.case === "contentText") return signedBy(extra, content.value);
   const parts = content.value?.parts ?? [];
   const isPlain = parts.every((part) => isText(part) || isHidden(part));
-  const said = parts.map((part) => (isHidden(part) ? hiddenText(part) : (part.text ?? ""))).join("");
-  return isPlain ? signedBy(extra, said) : contentOf(parts, `${path}.content`);
+  const text = parts.map((part) => (isHidden(part) ? hiddenText(part) : (part.text ?? ""))).join("");
+  return isPlain ? signedBy(extra, text) : contentOf(parts, `${path}.content`);
 }
 
 function isHidden({ extra }: ResponseContentPart): boolean {
@@ -36,7 +36,7 @@ export function searchResult({ callId, extra }: ResponseItem, path: string, name
   if (!callId) throw missingField(`${path}.call_id`);
   const found = toolsFound(extra?.tools ?? []).map(([namespace, name]) => names.chatNameOf(namespace, name));
   const content = found.length > 0 ? `These tools can be called now: ${found.join(", ")}` : "No tools were found.";
-  return { role: "tool", tool_call_id: ownId(callId), content };
+  return { role: "tool", tool_call_id: unsignedId(callId), content };
 }
 
 function toolsFound(tools: JsonValue, namespace?: string): [namespace: string | undefined, name: string][] {

@@ -8,15 +8,15 @@
 import { type ResponseItem, ResponseItemType } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { ownId, signatureBeside, signatureBesideText, signatureOf } from "../../call-signature.ts";
+import { signatureForCall, signatureForText, signatureOf, unsignedId } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
-import { fieldsSet } from "../../fields.ts";
+import { definedFields } from "../../fields.ts";
 import { unsealed } from "../seal.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { isText } from "./content.ts";
 
 /** What the turns of a conversation share. */
-export interface Talk {
+export interface ConversationContext {
   readonly names: ToolNames;
   readonly customTools: boolean | undefined;
   readonly dropped: Dropped;
@@ -24,7 +24,7 @@ export interface Talk {
   readonly target: string | undefined;
 }
 
-export class Turn {
+export class AssistantTurn {
   readonly #path: string;
   readonly #reasoning: string[] = [];
   readonly #blocks: JsonValue[] = [];
@@ -34,12 +34,12 @@ export class Turn {
   /** Of its text, sealed; empty where there is none. */
   #signature = "";
 
-  readonly #talk: Talk;
+  readonly #talk: ConversationContext;
 
   /** `path` is that of the first of its items. */
-  constructor(path: string, talk: Talk) {
+  constructor(path: string, context: ConversationContext) {
     this.#path = path;
-    this.#talk = talk;
+    this.#talk = context;
   }
 
   /** Whether a message or reasoning that comes now belongs to the next turn. */
@@ -77,8 +77,8 @@ export class Turn {
     const called = isSearch ? "tool_search" : item.name;
     if (!called) throw missingField(`${path}.name`);
     const { names, customTools, target } = this.#talk;
-    const id = ownId(callId);
-    const signature = signatureBeside(callId, this.#calls.length === 0, target);
+    const id = unsignedId(callId);
+    const signature = signatureForCall(callId, this.#calls.length === 0, target);
     const name = names.chatNameOf(item.namespace || undefined, called);
     const isCustom = item.type === ResponseItemType.CUSTOM_TOOL_CALL;
     if (isCustom && customTools !== false) {
@@ -96,14 +96,14 @@ export class Turn {
       if (this.#reasoning.length > 0 || this.#blocks.length > 0) this.#talk.dropped.add(this.#path);
       return [];
     }
-    const message = fieldsSet({
+    const message = definedFields({
       role: "assistant",
       content: says ? this.#texts.join("\n") : null,
       refusal: this.#refusal || undefined,
       reasoning_content: this.#reasoning.length > 0 ? this.#reasoning.join("\n\n") : undefined,
       thinking_blocks: this.#blocks.length > 0 ? this.#blocks : undefined,
       tool_calls: this.#calls.length > 0 ? this.#calls : undefined,
-      ...signatureBesideText(this.#signature, this.#talk.target),
+      ...signatureForText(this.#signature, this.#talk.target),
     });
     return [message];
   }

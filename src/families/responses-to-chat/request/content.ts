@@ -10,7 +10,7 @@ import {
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { fieldsSet } from "../../fields.ts";
+import { definedFields } from "../../fields.ts";
 
 export function isText({ type }: ResponseContentPart): boolean {
   return type === Type.INPUT_TEXT || type === Type.OUTPUT_TEXT || type === Type.TEXT;
@@ -34,7 +34,7 @@ export function chatPart(part: ResponseContentPart, path: string): JsonObject {
       return filePart(part, path);
     case Type.INPUT_AUDIO: {
       const { data, format } = part.inputAudio ?? {};
-      return { ...kept(part), type: "input_audio", input_audio: fieldsSet({ data, format }) };
+      return { ...kept(part), type: "input_audio", input_audio: definedFields({ data, format }) };
     }
     case Type.REFUSAL:
       return { type: "text", text: part.refusal ?? "" };
@@ -47,7 +47,7 @@ function imagePart(part: ResponseContentPart, path: string): JsonObject {
   if (url === undefined) {
     throw invalidValue(path, "the model behind this name takes an image by its `image_url` only");
   }
-  return { ...kept(part), type: "image_url", image_url: fieldsSet({ url, detail }) };
+  return { ...kept(part), type: "image_url", image_url: definedFields({ url, detail }) };
 }
 
 function filePart(part: ResponseContentPart, path: string): JsonObject {
@@ -55,7 +55,7 @@ function filePart(part: ResponseContentPart, path: string): JsonObject {
   if (file_data === undefined && file_id === undefined) {
     throw invalidValue(path, "the model behind this name takes a file by its `file_data` only");
   }
-  return { ...kept(part), type: "file", file: fieldsSet({ filename, file_data, file_id }) };
+  return { ...kept(part), type: "file", file: definedFields({ filename, file_data, file_id }) };
 }
 
 /** Nulls and empty lists say nothing. */

@@ -14,18 +14,18 @@ import {
 import { invalidValue, itemNotFound, missingField } from "../../../call/refusals.ts";
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { ownId } from "../../call-signature.ts";
-import { isCompacted, isTrigger, summaryMessage, summaryWish } from "../compaction.ts";
+import { unsignedId } from "../../call-signature.ts";
+import { isCompacted, isTrigger, summaryMessage, summaryRequest } from "../compaction.ts";
 import { agentMessage, searchResult } from "./agent-items.ts";
-import { type Talk, Turn } from "./assistant.ts";
+import { AssistantTurn, type ConversationContext } from "./assistant.ts";
 import { chatPart, contentOf, isText } from "./content.ts";
 
 /** Throws a Refusal for what a chat model must not do without. */
 export function* conversationOf(
   { instructions, input }: CreateResponseRequest,
-  talk: Talk,
+  context: ConversationContext,
 ): CooperativeTask<JsonObject[]> {
-  const conversation = new Conversation(talk);
+  const conversation = new Conversation(context);
   if (instructions) conversation.add({ role: "system", content: instructions });
   if (input.case === "inputText") conversation.add({ role: "user", content: input.value });
   const items = input.case === "inputItems" ? input.value.items : [];
@@ -46,14 +46,14 @@ const roles: Readonly<Partial<Record<Role, string>>> = {
 };
 
 class Conversation {
-  readonly #talk: Talk;
+  readonly #talk: ConversationContext;
   #messages: JsonObject[] = [];
-  #turn: Turn | undefined;
+  #turn: AssistantTurn | undefined;
   /** What came with the results of the last tools besides text. */
   #attached: JsonObject[] = [];
 
-  constructor(talk: Talk) {
-    this.#talk = talk;
+  constructor(context: ConversationContext) {
+    this.#talk = context;
   }
 
   add(message: JsonObject): void {
@@ -93,7 +93,7 @@ class Conversation {
   /** Asks for a summary, or where it has been made already forgets what it stands for. */
   #compact(path: string, next: ResponseItem | undefined): void {
     if (!next) {
-      this.add(summaryWish());
+      this.add(summaryRequest());
       return;
     }
     if (!isCompacted(next)) throw invalidValue(path, "it has to be the last item");
@@ -136,20 +136,20 @@ class Conversation {
     if (role === undefined) throw missingField(`${path}.role`);
     const word = roles[role];
     if (!word) throw invalidValue(`${path}.role`, "expected user, assistant, system or developer");
-    const said = content.case === "contentParts" ? contentOf(content.value.parts, `${path}.content`) : content.value;
-    this.add({ role: word, content: said ?? "" });
+    const text = content.case === "contentParts" ? contentOf(content.value.parts, `${path}.content`) : content.value;
+    this.add({ role: word, content: text ?? "" });
   }
 
-  #turnFor(path: string, begins = false): Turn {
+  #turnFor(path: string, begins = false): AssistantTurn {
     if (begins && this.#turn?.isClosed) this.#endTurn();
     this.#endResults();
-    this.#turn ??= new Turn(path, this.#talk);
+    this.#turn ??= new AssistantTurn(path, this.#talk);
     return this.#turn;
   }
 
   #result({ callId: signed, output }: ResponseItem, path: string): void {
     if (!signed) throw missingField(`${path}.call_id`);
-    const callId = ownId(signed);
+    const callId = unsignedId(signed);
     this.#endTurn();
     const parts = output.case === "outputParts" ? output.value.parts : [];
     const text = output.case === "outputText" ? output.value : parts.filter(isText).map((part) => part.text ?? "");

@@ -21,7 +21,7 @@ export interface DescribedTool {
   /** What the namespace says of all its tools; with the first of them. */
   readonly about?: string | undefined;
   /** Whether it may have been described before. */
-  readonly isAgain: boolean;
+  readonly mayRepeat: boolean;
 }
 
 /** The kinds of items that describe tools. */
@@ -45,15 +45,15 @@ export function* describedTools({ tools, input }: CreateResponseRequest): Cooper
   return described;
 }
 
-function withMembers(tool: ResponseTool, path: string, isAgain: boolean): DescribedTool[] {
-  if (!isNamespace(tool)) return [{ tool, path, namespace: undefined, isAgain }];
+function withMembers(tool: ResponseTool, path: string, mayRepeat: boolean): DescribedTool[] {
+  if (!isNamespace(tool)) return [{ tool, path, namespace: undefined, mayRepeat }];
   const { name, description, extra } = tool;
   if (!name) throw missingField(`${path}.name`);
   return listIn(extra, path).map((json, i) => {
     const at = `${path}.tools[${i}]`;
     const member = toolOf(json, at);
     if (isNamespace(member)) throw invalidValue(`${at}.type`, "a namespace holds functions and custom tools");
-    return { tool: member, path: at, namespace: name, about: i === 0 ? description : undefined, isAgain };
+    return { tool: member, path: at, namespace: name, about: i === 0 ? description : undefined, mayRepeat };
   });
 }
 

@@ -15,7 +15,7 @@ import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import type { Dropped } from "../../dropped.ts";
-import { fieldsSet } from "../../fields.ts";
+import { definedFields } from "../../fields.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { asksToCompact } from "../compaction.ts";
 import { conversationOf } from "./conversation.ts";
@@ -46,17 +46,17 @@ export function* chatRequestOf(
   const { customTools } = context;
   // A summary is text, of whatever form the answers are.
   const compacts = asksToCompact(request);
-  const talk = { names: tools.names, customTools, dropped, target: context.target };
-  const chat = fieldsSet({
+  const conversation = { names: tools.names, customTools, dropped, target: context.target };
+  const chat = definedFields({
     ...vendorKeys(request, dropped),
     model: request.model,
-    messages: yield* conversationOf(request, talk),
+    messages: yield* conversationOf(request, conversation),
     ...(compacts ? {} : chosenTools(request, tools, customTools, dropped)),
     max_completion_tokens: bounded(request.maxOutputTokens, context),
     temperature: request.temperature,
     top_p: request.topP,
     ...(compacts ? {} : logprobsOf(request)),
-    ...wordsOf(asked.json(), context, dropped),
+    ...effortAndVerbosity(asked.json(), context, dropped),
     response_format: compacts ? undefined : request.text?.format && formatOf(request.text.format, dropped),
     user: request.user,
     safety_identifier: request.safetyIdentifier,
@@ -67,7 +67,7 @@ export function* chatRequestOf(
     stream: isStream || undefined,
     stream_options: isStream ? { include_usage: true } : undefined,
   });
-  nameUnsaid(request, dropped);
+  dropUnsupported(request, dropped);
   return yield* checked(chat);
 }
 
@@ -87,16 +87,20 @@ function bounded(asked: number | undefined, { maxOutputTokens }: TranslationCont
 
 function logprobsOf({ topLogprobs, include }: CreateResponseRequest): JsonObject {
   if (!topLogprobs && !include.includes("message.output_text.logprobs")) return {};
-  return fieldsSet({ logprobs: true, top_logprobs: topLogprobs });
+  return definedFields({ logprobs: true, top_logprobs: topLogprobs });
 }
 
 /** The words are the same in both, those of the future too. What does not reason is told of no effort. */
-function wordsOf({ reasoning, text }: JsonObject, { reasons }: TranslationContext, dropped: Dropped): JsonObject {
+function effortAndVerbosity(
+  { reasoning, text }: JsonObject,
+  { reasons }: TranslationContext,
+  dropped: Dropped,
+): JsonObject {
   const asked = (reasoning as JsonObject | null | undefined)?.effort ?? undefined;
   const effort = reasons === false ? undefined : asked;
   if (asked !== effort && asked !== "none") dropped.add("reasoning.effort");
   const verbosity = (text as JsonObject | null | undefined)?.verbosity ?? undefined;
-  return fieldsSet({ reasoning_effort: effort, verbosity });
+  return definedFields({ reasoning_effort: effort, verbosity });
 }
 
 function formatOf(format: ResponseTextFormat, dropped: Dropped): JsonObject | undefined {
@@ -105,7 +109,7 @@ function formatOf(format: ResponseTextFormat, dropped: Dropped): JsonObject | un
   if (type === ResponseFormatType.JSON_OBJECT) return { type: "json_object" };
   if (type !== ResponseFormatType.JSON_SCHEMA) return undefined;
   if (!schema) throw missingField("text.format.schema");
-  return { type: "json_schema", json_schema: fieldsSet({ name: name ?? "answer", description, schema, strict }) };
+  return { type: "json_schema", json_schema: definedFields({ name: name ?? "answer", description, schema, strict }) };
 }
 
 /** What the embedded model is told to simulate. */
@@ -114,7 +118,7 @@ function simulationOf({ metadata }: CreateResponseRequest): JsonObject | undefin
   return asked.length > 0 ? Object.fromEntries(asked) : undefined;
 }
 
-function nameUnsaid(request: CreateResponseRequest, dropped: Dropped): void {
+function dropUnsupported(request: CreateResponseRequest, dropped: Dropped): void {
   const { reasoning, text, truncation = "disabled", maxToolCalls } = request;
   dropped.addExtra(reasoning?.extra, "reasoning", ["effort"]);
   dropped.addExtra(text?.extra, "text", ["verbosity"]);

@@ -9,7 +9,7 @@ import type { CreateResponseRequest, ResponseToolChoice } from "../../../../gen/
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { fieldsSet } from "../../fields.ts";
+import { definedFields } from "../../fields.ts";
 import type { Toolset } from "./tools.ts";
 
 /** Returns `tools`, `tool_choice` and `parallel_tool_calls`, as far as there are any. Throws a Refusal. */
@@ -22,7 +22,7 @@ export function chosenTools(
   const { allowed, choice } = choiceOf(request, set, customTools, dropped);
   const tools = [...set.offered].filter(([name]) => allowed?.has(name) ?? true).map(([, tool]) => tool);
   if (tools.length > 0) {
-    return fieldsSet({ tools, tool_choice: choice, parallel_tool_calls: request.parallelToolCalls });
+    return definedFields({ tools, tool_choice: choice, parallel_tool_calls: request.parallelToolCalls });
   }
   // Chat takes neither without tools.
   if (choice !== undefined && choice !== "auto" && choice !== "none") dropped.add("tool_choice");

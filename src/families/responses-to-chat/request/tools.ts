@@ -11,7 +11,7 @@ import { missingField } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { fieldsSet } from "../../fields.ts";
+import { definedFields } from "../../fields.ts";
 import { type CallerTool, ToolNames } from "../tool-names.ts";
 import { type DescribedTool, describedTools } from "./described-tools.ts";
 
@@ -30,7 +30,7 @@ export function* toolsetOf(
   const names = new ToolNames();
   const offered = new Map<string, JsonObject>();
   for (const described of yield* describedTools(request)) {
-    const { tool, path, namespace, about, isAgain } = described;
+    const { tool, path, namespace, about, mayRepeat } = described;
     const kind = kindOf(tool);
     if (!kind) {
       dropped.add(path);
@@ -44,9 +44,9 @@ export function* toolsetOf(
       const description = [about, tool.description].filter(Boolean).join("\n\n") || tool.description;
       offered.set(
         chatName,
-        chatTool(chatName, { ...tool, description, ...(isAgain ? { extra } : {}) }, isWrapped, path, dropped),
+        chatTool(chatName, { ...tool, description, ...(mayRepeat ? { extra } : {}) }, isWrapped, path, dropped),
       );
-    } else if (!isAgain) dropped.add(path);
+    } else if (!mayRepeat) dropped.add(path);
   }
   return { names, offered };
 }
@@ -69,10 +69,10 @@ function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: st
   dropped.addExtra(extra, path, ["type", "execution"]);
   if (isWrapped) return wrappedTool(name, tool, path, dropped);
   if (type === ToolType.CUSTOM) {
-    return { type: "custom", custom: fieldsSet({ name, description, format: format && chatFormat(format) }) };
+    return { type: "custom", custom: definedFields({ name, description, format: format && chatFormat(format) }) };
   }
   const schema = parameters && (plainSchema(parameters) as JsonObject);
-  return { type: "function", function: fieldsSet({ name, description, parameters: schema, strict }) };
+  return { type: "function", function: definedFields({ name, description, parameters: schema, strict }) };
 }
 
 /** A grammar is told to the model, which is held to none. */
@@ -89,8 +89,8 @@ function wrappedTool(name: string, { description, format }: ResponseTool, path: 
     required: ["input"],
     additionalProperties: false,
   };
-  const told = [description, grammar].filter(Boolean).join("\n\n") || undefined;
-  return { type: "function", function: fieldsSet({ name, description: told, parameters }) };
+  const fullDescription = [description, grammar].filter(Boolean).join("\n\n") || undefined;
+  return { type: "function", function: definedFields({ name, description: fullDescription, parameters }) };
 }
 
 function chatFormat({ type, ...rest }: JsonObject): JsonObject {

@@ -7,10 +7,10 @@ import type { Frames } from "../../../call/call.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import { relayedId } from "../../relayed-ids.ts";
-import { translated } from "../../translate-stream.ts";
+import { translateStream } from "../../translate-stream.ts";
 
 /** What a response has from the call that it answers. */
-export interface Origin {
+export interface AnswerContext {
   readonly answerId: string;
   /** Whose its items are (`providers/profile/reasoning-seal.ts`). */
   readonly maker: string;
@@ -18,45 +18,48 @@ export interface Origin {
   readonly store: JsonValue;
 }
 
-export function toldResponse(body: Wire<typeof ModelResponseSchema>, origin: Origin): Wire<typeof ModelResponseSchema> {
-  return body.with(ownMembers(body.json(), origin));
+export function relayedResponse(
+  body: Wire<typeof ModelResponseSchema>,
+  context: AnswerContext,
+): Wire<typeof ModelResponseSchema> {
+  return body.with(ownMembers(body.json(), context));
 }
 
-export function toldEvents(
+export function relayedEvents(
   frames: Frames<typeof ResponseStreamEventSchema>,
-  origin: Origin,
+  context: AnswerContext,
 ): Frames<typeof ResponseStreamEventSchema> {
-  const items = new ItemsTold(origin);
-  return translated(
+  const items = new RelayedItems(context);
+  return translateStream(
     frames,
-    (frame) => [items.told(frame)],
+    (frame) => [items.relay(frame)],
     () => [],
   );
 }
 
 /** Returns the members of a response that are not its upstream's. */
-function ownMembers({ output }: JsonObject, origin: Origin): Record<string, JsonValue> {
-  const { answerId, previousId, store } = origin;
-  const items = Array.isArray(output) ? { output: output.map((item, i) => toldItem(item, i, origin)) } : {};
+function ownMembers({ output }: JsonObject, context: AnswerContext): Record<string, JsonValue> {
+  const { answerId, previousId, store } = context;
+  const items = Array.isArray(output) ? { output: output.map((item, i) => relayedItem(item, i, context)) } : {};
   return { id: `resp_${answerId}`, previous_response_id: previousId, store, ...items };
 }
 
-function toldItem(item: JsonValue, index: number, { answerId, maker }: Origin): JsonValue {
+function relayedItem(item: JsonValue, index: number, { answerId, maker }: AnswerContext): JsonValue {
   if (!isObject(item) || typeof item.id !== "string" || item.id === "") return item;
   return { ...item, id: relayedId(item.id, maker, answerId, index) };
 }
 
 /** The items of a stream. */
-class ItemsTold {
-  readonly #origin: Origin;
+class RelayedItems {
+  readonly #origin: AnswerContext;
   /** The place of each, by its id. */
   readonly #places = new Map<string, number>();
 
-  constructor(origin: Origin) {
-    this.#origin = origin;
+  constructor(context: AnswerContext) {
+    this.#origin = context;
   }
 
-  told(frame: Wire<typeof ResponseStreamEventSchema>): Wire<typeof ResponseStreamEventSchema> {
+  relay(frame: Wire<typeof ResponseStreamEventSchema>): Wire<typeof ResponseStreamEventSchema> {
     const { response, item, item_id: id, output_index: place } = frame.json();
     const changes: Record<string, JsonValue> = {};
     if (isObject(item)) changes.item = this.#item(item, place);
@@ -72,6 +75,6 @@ class ItemsTold {
   #item(item: JsonObject, place: JsonValue | undefined): JsonValue {
     if (typeof place !== "number") return item;
     if (typeof item.id === "string") this.#places.set(item.id, place);
-    return toldItem(item, place, this.#origin);
+    return relayedItem(item, place, this.#origin);
   }
 }

@@ -7,7 +7,7 @@
 import { makerOf } from "../../../providers/profile/reasoning-seal.ts";
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import { ownId } from "../../call-signature.ts";
+import { unsignedId } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
 import { isMadeId, relayedFrom } from "../../relayed-ids.ts";
 import { compactionTypes, summaryOf } from "../../responses-to-chat/compaction.ts";
@@ -28,20 +28,20 @@ export function* relayedInput(
   for (const [i, item] of items.entries()) {
     if (i % aTurn === aTurn - 1) yield;
     const known = isObject(item) ? relayedItem(item, maker, reasoning) : item;
-    const told = isObject(known) ? withPricedTools(known, `input[${i}]`, isUnpriced, dropped) : known;
-    if (told === undefined) dropped.add(`input[${i}]`);
-    else relayed.push(told);
-    isChanged ||= told !== item;
+    const relayed = isObject(known) ? withPricedTools(known, `input[${i}]`, isUnpriced, dropped) : known;
+    if (relayed === undefined) dropped.add(`input[${i}]`);
+    else relayed.push(relayed);
+    isChanged ||= relayed !== item;
   }
   return isChanged ? relayed : undefined;
 }
 
 /** Returns undefined for what the upstream could make nothing of. */
-function relayedItem(item: JsonObject, maker: string, { taken }: ReasoningItems): JsonObject | undefined {
+function relayedItem(item: JsonObject, maker: string, { accepts }: ReasoningItems): JsonObject | undefined {
   const { type, id, encrypted_content: hidden } = item;
   const from = typeof id === "string" ? relayedFrom(id) : undefined;
   const isElsewhere = from !== undefined && from.maker !== maker;
-  if (type === "reasoning" && !isOfUse(item, isElsewhere, taken)) return undefined;
+  if (type === "reasoning" && !isOfUse(item, isElsewhere, accepts)) return undefined;
   if (typeof type === "string" && compactionTypes.has(type)) {
     const summary = typeof hidden === "string" ? summaryOf(hidden) : undefined;
     if (summary) return summary;
@@ -57,7 +57,7 @@ function withPricedTools(item: JsonObject, path: string, isUnpriced: IsUnpriced,
   return priced === undefined || priced === tools ? item : { ...item, tools: priced };
 }
 
-function isOfUse(item: JsonObject, isElsewhere: boolean, taken: ReasoningItems["taken"]): boolean {
+function isOfUse(item: JsonObject, isElsewhere: boolean, taken: ReasoningItems["accepts"]): boolean {
   const { encrypted_content: hidden, content } = item;
   const isEncrypted = typeof hidden === "string" && unsealed(hidden) === undefined && !isElsewhere;
   const isReadable = Array.isArray(content) && content.length > 0;
@@ -68,17 +68,17 @@ function isOfUse(item: JsonObject, isElsewhere: boolean, taken: ReasoningItems["
 const idKeys = ["id", "approval_request_id"] as const;
 
 function withOwnIds(item: JsonObject): JsonObject {
-  let told = item;
+  let relayed = item;
   for (const key of idKeys) {
     const id = item[key];
     if (typeof id !== "string") continue;
     const own = relayedFrom(id)?.own;
-    if (own !== undefined) told = { ...told, [key]: own };
-    else if (key === "id" && isMadeId(id)) told = without(told, key);
+    if (own !== undefined) relayed = { ...relayed, [key]: own };
+    else if (key === "id" && isMadeId(id)) relayed = without(relayed, key);
   }
   const { call_id: callId } = item;
-  if (typeof callId === "string" && ownId(callId) !== callId) told = { ...told, call_id: ownId(callId) };
-  return told;
+  if (typeof callId === "string" && unsignedId(callId) !== callId) relayed = { ...relayed, call_id: unsignedId(callId) };
+  return relayed;
 }
 
 function without({ ...item }: JsonObject, key: string): JsonObject {

@@ -10,7 +10,7 @@ import type { Wire } from "../../../wire/wire.ts";
 import type { Dropped } from "../../dropped.ts";
 import type { IsUnpriced, ReasoningItems } from "../../translation.ts";
 import { relayedInput } from "./conversation.ts";
-import { toolsChanged } from "./tools.ts";
+import { changedTools } from "./tools.ts";
 
 type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
 
@@ -38,7 +38,7 @@ export function* relayedRequest(
   const include = includedIn(asked, json.store !== false, items);
   if (include !== asked) changes.include = include;
   const relayed = Array.isArray(input) ? yield* relayedInput(input, items, isUnpriced, dropped) : undefined;
-  const tools = toolsChanged(all, isUnpriced, dropped);
+  const tools = changedTools(all, isUnpriced, dropped);
   if (relayed) changes.input = relayed;
   const isLongChanged = request.isLong && (relayed ?? tools.tools) !== undefined;
   return isLongChanged ? request.rebuiltWith({ ...changes, ...tools }) : request.with({ ...changes, ...tools });
@@ -48,12 +48,12 @@ export function* relayedRequest(
 function includedIn(
   asked: JsonValue | undefined,
   isKept: boolean,
-  { areAskedFor, taken }: ReasoningItems,
+  { areRequested, accepts }: ReasoningItems,
 ): JsonValue | undefined {
   const words = Array.isArray(asked) ? asked : [];
   const isNamed = words.includes(encrypted);
-  if (areAskedFor && isKept && !isNamed) return [...words, encrypted];
-  if (taken === "plain" || areAskedFor || !isNamed) return asked;
+  if (areRequested && isKept && !isNamed) return [...words, encrypted];
+  if (accepts === "plain" || areRequested || !isNamed) return asked;
   const others = words.filter((word) => word !== encrypted);
   return others.length > 0 ? others : undefined;
 }

@@ -9,7 +9,7 @@ import type { IsUnpriced } from "../../translation.ts";
 type Changes = Readonly<Record<string, JsonValue | undefined>>;
 
 /** Returns what changes of a request. */
-export function toolsChanged(json: JsonObject, isUnpriced: IsUnpriced, dropped: Dropped): Changes {
+export function changedTools(json: JsonObject, isUnpriced: IsUnpriced, dropped: Dropped): Changes {
   const { tools, tool_choice: choice } = json;
   const offered = pricedTools(tools, "tools", isUnpriced, dropped);
   const chosen = chosenOf(choice, isUnpriced);
