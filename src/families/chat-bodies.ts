@@ -1,9 +1,9 @@
 /**
- * Bodies of other APIs that clients send as chat, put into the words of chat: what Cursor sends to an address of one's own.
+ * Reads bodies of other APIs that clients send as chat, as Cursor does to custom addresses.
  *
- * A body with `input` and no `messages` is a request for a response; it becomes the chat request that this comes to, with what
- * it says in chat's own words. Tools that are described flat, as responses and the Messages API have them, are nested; so is
- * the choice of one. Everything else is chat already and stays as it came.
+ * A body with `input` and no `messages` is a request for a response: it becomes the equivalent chat request, with its
+ * members that are chat's own. Flat tools, as in responses and the Messages API, become nested ones, and so does a
+ * flat choice. Any other body is chat already and stays as it came.
  */
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
@@ -22,7 +22,10 @@ export interface ChatBody {
   readonly dropped: readonly string[];
 }
 
-/** Returns undefined for a body that is chat as it is. Its work throws a Refusal, or the WireFault of JSON that does not fit. */
+/**
+ * Returns undefined for a body that is chat already. The task throws a Refusal, or the WireFault of JSON that does
+ * not fit.
+ */
 export function readForeignBody(request: ChatRequest): CooperativeTask<ChatBody> | undefined {
   const { messages, input, tools, tool_choice: choice } = request.outline();
   if ((messages ?? null) === null && (input ?? null) !== null) return chatOfResponse(request);
@@ -40,7 +43,10 @@ function* withNestedTools(request: ChatRequest, isFlat: boolean): CooperativeTas
   return { request: request.with(changes), dropped: [] };
 }
 
-/** The server is not chosen yet, so instructions are written as every server takes them. Custom tools stay as they came. */
+/**
+ * The server is not chosen yet, so instructions are placed as every server takes them. Custom tools stay as they
+ * came.
+ */
 const customTools = true;
 const conservative = { developer: "system", system: "first" } as const;
 const ofResponses = new Set(CreateResponseRequestSchema.members.map(({ name }) => name));
@@ -60,7 +66,7 @@ function* chatOfResponse(request: ChatRequest): CooperativeTask<ChatBody> {
   return { request: Wire.ofJson(CreateChatCompletionRequestSchema, chat), dropped: translated.dropped };
 }
 
-/** Returns the very tool where it is described as chat has it, or by nobody's rule. */
+/** Returns the same tool where it is nested already, or of an unknown shape. */
 function nestedTool(tool: JsonValue): JsonValue {
   if (!isObject(tool) || isObject(tool.function) || isObject(tool.custom) || typeof tool.name !== "string") return tool;
   const { type = null, name, description, parameters, input_schema: schema, strict, format, ...rest } = tool;

@@ -1,9 +1,10 @@
 /**
- * What a chat model says, whole or in the next piece of a stream, whichever way its vendor writes it.
+ * ChatOutput is what a chat model puts out, in a unary message or the next delta of a stream, in whichever form its
+ * vendor writes it.
  *
- * Reasoning is `reasoning_content`, `reasoning`, or parts of the content; content may be a list of parts; arguments may
- * be an object instead of its text; the oldest form of a call is a call. A call's index is unset where the vendor
- * counts none, its id and name are empty where they are not told.
+ * Reasoning is `reasoning_content`, `reasoning`, or parts of the content; content may be a list of parts; arguments
+ * may be an object instead of text; `function_call` is a call, too. A call's index is undefined where the vendor
+ * gives none, and its id and name are empty where they did not come.
  */
 import type { AssistantMessage, ToolCall } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { isSealedReasoning } from "../providers/profile/reasoning-seal.ts";
@@ -13,18 +14,18 @@ import type { ToolInput } from "./tool-input.ts";
 
 export interface ChatOutput {
   readonly reasoning: string;
-  /** What has been sealed of it, block by block. */
+  /** The sealed reasoning, block by block. */
   readonly sealed: readonly SealedThinking[];
   readonly text: string;
   readonly refusal: string;
   readonly calls: readonly CallPiece[];
-  /** The vendor's signature of the text; empty where there is none. */
+  /** The vendor's signature of the text; empty without one. */
   readonly signature: string;
 }
 
-/** Reasoning that has been sealed (`providers/profile/reasoning-seal.ts`). */
+/** SealedThinking is reasoning that was sealed (`providers/profile/reasoning-seal.ts`). */
 export interface SealedThinking {
-  /** What of it is shown; empty where nothing is. */
+  /** The visible text; empty without one. */
   readonly thinking: string;
   readonly seal: string;
 }
@@ -35,7 +36,7 @@ export interface CallPiece {
   readonly name: string;
   /** JSON text, or the next piece of it. */
   readonly input: string;
-  /** The vendor's signature of the call; empty where there is none. */
+  /** The vendor's signature of the call; empty without one. */
   readonly signature: string;
 }
 
@@ -57,7 +58,7 @@ export function readChatOutput(message: AssistantMessage | undefined): ChatOutpu
   };
 }
 
-/** Of several parts the last one's: it is made of all that was said. */
+/** Returns the last signature of the parts: it covers all of the text. */
 function signatureIn(parts: readonly JsonValue[]): string {
   const signatures = parts.map((part) => signatureOf(part as JsonObject | undefined));
   return signatures.findLast((signature) => signature !== "") ?? "";
@@ -87,7 +88,7 @@ function textIn(parts: readonly JsonValue[]): string {
   return parts.map((part) => textOrEmpty((part as JsonObject | null)?.text)).join("");
 }
 
-/** Mistral's: `{type: "thinking", thinking: [{type: "text", text}]}`. */
+/** Reads Mistral's reasoning: `{type: "thinking", thinking: [{type: "text", text}]}`. */
 function thinkingIn(parts: readonly JsonValue[]): string {
   return parts
     .map((part) => (part as JsonObject | null)?.thinking)

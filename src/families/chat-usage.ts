@@ -1,5 +1,6 @@
 /**
- * The usage of a chat answer for translations: the same parts that the call is charged for, whatever its upstream calls them.
+ * The usage of a chat answer for translations: the parts that the call is charged for, whatever the upstream names
+ * them.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ChatUsage } from "../../gen/modelgateway/v1/chat_pb.ts";
@@ -7,41 +8,41 @@ import { ChatUsageReader } from "../providers/usage/chat-counts.ts";
 import { maxCount } from "../providers/usage/count.ts";
 import type { Wire } from "../wire/wire.ts";
 
-/** Parts that do not overlap; of what was not told there is none. */
+/** UsageParts do not overlap; unreported parts are 0. */
 export interface UsageParts {
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
-  /** Output tokens, reasoning in them. */
+  /** Output tokens, reasoning included. */
   readonly output: number;
   readonly reasoning: number;
 }
 
-/** What may hold a usage: a chat answer, or a chunk of one. */
+/** MayHaveUsage is a chat answer or a chunk. */
 interface MayHaveUsage extends DescMessage {}
 
-/** Follows the usage of one answer. */
+/** ChatUsageTracker tracks the usage of one answer. */
 export class ChatUsageTracker {
   readonly #counts = new ChatUsageReader();
   #hasTold = false;
 
-  /** Takes an answer, or a chunk of one. What was born as a message is made JSON only where it tells a usage. */
+  /** Takes an answer or a chunk. A message that reports no usage is not converted to JSON. */
   take(answer: Wire<MayHaveUsage>, usage: ChatUsage | undefined): void {
     if (usage === undefined && answer.isMessageOnly()) return;
     if (this.#counts.take(answer.json())) this.#hasTold = true;
   }
 
-  /** Whether any usage was told. */
+  /** Whether usage was reported. */
   get hasUsage(): boolean {
     return this.#hasTold;
   }
 
-  /** Whether anything was told of the reasoning. */
+  /** Whether reasoning was reported. */
   get hasReasoning(): boolean {
     return this.#counts.hasReasoning;
   }
 
-  /** What was told so far. */
+  /** The usage so far. */
   get parts(): UsageParts {
     const { input, cacheRead, cacheWrite, output, reasoning } = this.#counts.reported;
     return {
@@ -54,12 +55,12 @@ export class ChatUsageTracker {
   }
 }
 
-/** As much of a count as is charged. */
+/** Bounds a count to what is charged at most. */
 export function boundedCount(count = 0): number {
   return Math.min(count, maxCount);
 }
 
-/** Returns all input, what was read from a cache and written to it among it. */
+/** Returns all input tokens, cache reads and writes included. */
 export function totalInput({ input, cacheRead, cacheWrite }: UsageParts): number {
   return input + cacheRead + cacheWrite;
 }

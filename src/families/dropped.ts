@@ -1,7 +1,8 @@
 /**
- * Collects what a request says and its translation cannot: by public path, each once, in the order of the request.
+ * Collects the parts of a request that its translation cannot express: public paths, each once, in the order of the
+ * request.
  *
- * What says nothing is not named: a null, an empty text, list or object.
+ * Values that say nothing are not named: null, and empty texts, lists and objects.
  */
 
 import { aTurn, type CooperativeTask } from "../runtime/cooperative.ts";
@@ -15,17 +16,17 @@ export class Dropped {
     this.#paths.add(path);
   }
 
-  /** Names every key that says something, but those that are dealt with elsewhere. */
+  /** Adds every key that has a value, except the known ones. */
   addExtra(extra: JsonObject | undefined, under: string, known: readonly string[] = []): void {
     for (const [key, value] of Object.entries(extra ?? {})) {
       if (!known.includes(key) && saysSomething(value)) this.add(under === "" ? key : `${under}.${key}`);
     }
   }
 
-  /** Returns the paths in the order of the request's members; within one, in the order in which they were found. */
+  /** Returns the paths in the order of the request's members; within one member in the order of their addition. */
   *inOrderOf(request: Wire): CooperativeTask<string[]> {
     if (this.#paths.size < 2) return [...this.#paths];
-    // Of what is no member of the request, all stands first.
+    // Paths outside the request's members come first.
     const byMember = new Map<string | undefined, string[]>([[undefined, []]]);
     for (const key of Object.keys(request.json())) byMember.set(key, []);
     let count = 0;

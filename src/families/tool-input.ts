@@ -1,12 +1,12 @@
 /**
- * A tool call's arguments as a model writes them → the input that a Messages client gets.
+ * A tool call's arguments as a model writes them → the input for a Messages client.
  *
- * Models write invalid JSON at times. That must not cost the caller the answer: what is no JSON object, or one that
- * the gateway could not write again, stands as text in `_raw`.
+ * Models sometimes write invalid JSON. That must not cost the caller the answer: anything but a JSON object that the
+ * gateway can write again goes into `_raw` as text.
  */
 import { checkRaw, type JsonObject, type JsonValue, jsonType } from "../wire/json.ts";
 
-/** The depth at which an input stands in an answer. */
+/** The depth of an input in an answer. */
 const depth = 4;
 
 export function readToolInput(written: string): JsonObject {
@@ -15,15 +15,15 @@ export function readToolInput(written: string): JsonObject {
 }
 
 /**
- * Follows an input that comes in pieces, to see when it is a whole JSON object, to which nothing can be added any more.
- * Each character is looked at once, however small the pieces, and the whole is parsed once.
+ * ToolInput tracks an input that comes in pieces, and reports when it is a complete JSON object. Each character is
+ * read once, and the text is parsed once.
  */
 export class ToolInput {
   #text = "";
   #depth = 0;
   #inString = false;
   #escaped = false;
-  /** Undefined until the braces that opened have closed. */
+  /** Undefined until the outermost bracket has closed. */
   #isWhole: boolean | undefined;
 
   get isComplete(): boolean {
@@ -47,7 +47,7 @@ export class ToolInput {
     else if ((character === "}" || character === "]") && --this.#depth === 0) this.#close(piece.length - i - 1);
   }
 
-  /** The text so far has so many characters too many. */
+  /** Closes the text, which has this many characters too many. */
   #close(beyond: number): void {
     const text = this.#text.slice(0, this.#text.length - beyond);
     this.#isWhole = text.endsWith("}") && parsed(text) !== undefined;

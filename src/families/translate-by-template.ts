@@ -1,10 +1,9 @@
 /**
- * Translates chunks of a stream that differ from one another in their text alone, most of them without reading them: they are
- * read until one becomes a single frame that tells its text, and what that became is written again around the texts that
- * follow at once.
+ * Translates stream chunks that differ in their text alone without reading most of them. A chunk is translated until
+ * it becomes a single frame that contains its text once; that frame is then reused around the texts that follow.
  *
- * It is for translations in which such a text leaves no trace: told once more, it becomes once more what it became. An
- * empty one becomes nothing.
+ * It serves translations in which such a text changes no state: the same chunk always becomes the same frame. An
+ * empty text becomes nothing.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { type DeltaTemplate, findTemplate, type PlainText } from "../wire/scan/delta-template.ts";
@@ -12,16 +11,18 @@ import { Wire } from "../wire/wire.ts";
 
 type Translate<I extends DescMessage, O extends DescMessage> = (chunk: Wire<I>) => readonly Wire<O>[];
 
-/** What chunks that are alike become. */
+/** TemplateRun is a run of chunks that match one template. */
 interface TemplateRun<O extends DescMessage> {
-  /** What they have in common. */
+  /** The template of the chunks. */
   readonly input: DeltaTemplate;
   readonly desc: O;
-  /** What stands around the text in the frame of what they become. */
+  /** The template of the translated frames. */
   readonly output: DeltaTemplate;
 }
 
-/** `keys` are those under which what comes of a chunk may tell its text, and `write` frames it as the caller's door does. */
+/**
+ * `keys` are the members that may hold the text in the translation, and `write` frames it as the caller's door does.
+ */
 export function translateByTemplate<I extends DescMessage, O extends DescMessage>(
   translate: Translate<I, O>,
   keys: readonly string[],
@@ -41,7 +42,7 @@ function repeat<O extends DescMessage>({ desc, output }: TemplateRun<O>, text: B
   return text.length === 0 ? [] : [Wire.ofFrame(desc, Buffer.concat([output.before, text, output.after]))];
 }
 
-/** Returns undefined where a chunk became anything else than one frame that tells its text, and that only once. */
+/** Returns undefined where a chunk became anything but one frame with its text in it once. */
 function runOf<O extends DescMessage>(
   { template, bytes }: PlainText,
   translated: readonly Wire<O>[],

@@ -1,10 +1,10 @@
-/** Translates a stream batch by batch, as it comes. What came before a failure is the caller's. */
+/** Translates a stream batch by batch. Chunks before a failure still reach the caller. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../call/call.ts";
 import { failAfter, forEach, pushStream } from "../runtime/push-stream.ts";
 import type { Wire } from "../wire/wire.ts";
 
-/** `translate` says what a message becomes, and `end` what comes last. Both may throw. */
+/** `translate` returns what a frame becomes, and `end` what comes last. Both may throw. */
 export function translateStream<I extends DescMessage, O extends DescMessage>(
   frames: Frames<I>,
   translate: (frame: Wire<I>) => readonly Wire<O>[],

@@ -21,7 +21,8 @@ export function objectFor(constraints: Constraints, spot: Spot, full: boolean, f
   const names = new Set([...constraints.properties.keys(), ...required]);
   // A set that grows while it is walked is walked to its end: a property may demand others.
   for (const name of names) {
-    if (!required.has(name) && (!full || members.size >= constraints.maxProperties - missing(required, members))) continue;
+    if (!required.has(name) && (!full || members.size >= constraints.maxProperties - missing(required, members)))
+      continue;
     const value = fill(propertyOf(constraints, name), inside);
     if (value === undefined && required.has(name)) return undefined;
     if (value === undefined) continue;
@@ -60,13 +61,18 @@ function addKeys(constraints: Constraints, members: Map<string, JsonValue>, insi
 
 export function arrayFor(constraints: Constraints, spot: Spot, full: boolean, fill: Fill): JsonValue[] | undefined {
   const wanted = Math.max(constraints.minItems, constraints.contains === undefined ? 0 : constraints.minContains);
-  const length = full ? Math.max(wanted, Math.min(constraints.maxItems, Math.max(1, constraints.prefix.length))) : wanted;
+  const length = full
+    ? Math.max(wanted, Math.min(constraints.maxItems, Math.max(1, constraints.prefix.length)))
+    : wanted;
   const items: JsonValue[] = [];
   const seen = new Set<string>();
   let place = spot.place;
   while (items.length < length) {
     const schema = constraints.prefix[items.length] ?? constraints.items;
-    const held = constraints.contains !== undefined && items.length < constraints.minContains ? both(schema, constraints.contains) : schema;
+    const held =
+      constraints.contains !== undefined && items.length < constraints.minContains
+        ? both(schema, constraints.contains)
+        : schema;
     const item = fill(held, { ...spot, depth: spot.depth + 1, place: constraints.unique ? place : spot.place });
     if (item === undefined) break;
     const text = constraints.unique ? canonical(item) : "";

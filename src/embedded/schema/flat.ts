@@ -130,7 +130,9 @@ function foldValues(constraints: Constraints, rules: JsonObject, search: Search)
     if (!Array.isArray(values)) continue;
     const allowed = new Set(values.map(canonical));
     for (const text of allowed) step(search, costOf(text));
-    constraints.values = constraints.values ? constraints.values.filter((value) => allowed.has(canonical(value))) : values;
+    constraints.values = constraints.values
+      ? constraints.values.filter((value) => allowed.has(canonical(value)))
+      : values;
   }
   if (rules.default !== undefined && rules.default !== null) constraints.offered.push(rules.default);
   if (Array.isArray(rules.examples)) constraints.offered.push(...rules.examples);

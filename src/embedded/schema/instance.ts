@@ -68,7 +68,9 @@ function choose(constraints: Constraints, spot: Spot, search: Search): JsonValue
     if (!step(search)) return undefined;
     const narrowed = copyOf(constraints);
     narrowed.choices = others;
-    const value = fold(narrowed, branch, search) ? choose(narrowed, { ...spot, taken: spot.taken + 1 }, search) : undefined;
+    const value = fold(narrowed, branch, search)
+      ? choose(narrowed, { ...spot, taken: spot.taken + 1 }, search)
+      : undefined;
     if (value !== undefined) return value;
   }
   return undefined;
@@ -127,7 +129,8 @@ function* ofType(type: TypeName, constraints: Constraints, spot: Spot, search: S
       return;
     default:
       for (const full of [!deep, deep]) {
-        const value = type === "object" ? objectFor(constraints, spot, full, fillIn) : arrayFor(constraints, spot, full, fillIn);
+        const value =
+          type === "object" ? objectFor(constraints, spot, full, fillIn) : arrayFor(constraints, spot, full, fillIn);
         if (value !== undefined) yield value;
       }
   }
@@ -135,19 +138,37 @@ function* ofType(type: TypeName, constraints: Constraints, spot: Spot, search: S
 
 function typesToTry(constraints: Constraints, deep: boolean): TypeName[] {
   const hinted = typeNames.filter((type) => isHinted(constraints, type));
-  const order = [...new Set([...hinted, ...typeNames])].filter((type) => !constraints.types || constraints.types.includes(type));
-  return deep && order.includes("null") && constraints.types ? ["null", ...order.filter((type) => type !== "null")] : order;
+  const order = [...new Set([...hinted, ...typeNames])].filter(
+    (type) => !constraints.types || constraints.types.includes(type),
+  );
+  return deep && order.includes("null") && constraints.types
+    ? ["null", ...order.filter((type) => type !== "null")]
+    : order;
 }
 
 /** Says whether a schema without a type speaks of this one. */
 function isHinted(constraints: Constraints, type: TypeName): boolean {
   switch (type) {
     case "object":
-      return constraints.properties.size > 0 || constraints.required.size > 0 || constraints.minProperties > 0 || constraints.additional !== true;
+      return (
+        constraints.properties.size > 0 ||
+        constraints.required.size > 0 ||
+        constraints.minProperties > 0 ||
+        constraints.additional !== true
+      );
     case "array":
-      return constraints.prefix.length > 0 || constraints.items !== true || constraints.minItems > 0 || constraints.contains !== undefined;
+      return (
+        constraints.prefix.length > 0 ||
+        constraints.items !== true ||
+        constraints.minItems > 0 ||
+        constraints.contains !== undefined
+      );
     case "number":
-      return constraints.number.low !== -Infinity || constraints.number.high !== Infinity || constraints.number.multiples.length > 0;
+      return (
+        constraints.number.low !== -Infinity ||
+        constraints.number.high !== Infinity ||
+        constraints.number.multiples.length > 0
+      );
     default:
       return false;
   }

@@ -95,7 +95,10 @@ class RoundRobin implements Turns {
   #seat(): void {
     const { seats, guests } = this.#options;
     const ready = this.#waiting.filter((recording) => recording.hasRoom);
-    const inOrder = [...ready.filter((recording) => this.#isNew(recording)), ...ready.filter((recording) => !this.#isNew(recording))];
+    const inOrder = [
+      ...ready.filter((recording) => this.#isNew(recording)),
+      ...ready.filter((recording) => !this.#isNew(recording)),
+    ];
     for (const recording of inOrder) {
       if (this.#seated.length >= seats + guests) this.#makeWay(this.#isNew(recording));
       if (this.#seated.length >= seats + guests) return;

@@ -1,8 +1,8 @@
 /**
  * Names of tools and ids of calls as the Messages API takes them: `^[a-zA-Z0-9_-]{1,128}$`.
  *
- * What fits stays. What does not is rewritten the same way in every call, so that prompt caches keep hitting, and
- * with a mark of the original, so that two names never become one.
+ * Valid names stay. An invalid one is rewritten the same way in every call, so that prompt caches keep hitting, and
+ * ends in a hash of the original, so that two names never become one.
  */
 import { createHash } from "node:crypto";
 

@@ -1,8 +1,12 @@
 /**
- * Chat completions over an upstream that is asked for responses: where it has nothing else, or its model demands it.
+ * Chat completions over an upstream that is asked for responses, because it has nothing else or its model demands it.
  *
- * The request is said in the other API's words (`request.ts` and what it calls); the answer comes back whole (`answer.ts`) or as a
- * stream (`stream.ts`), in chat's words and no others. Its id is the gateway's own, its model the one that the upstream says answered.
+ * Translated: messages with text, images, files, tool calls and sealed reasoning; function and custom tools and the
+ * choice among them; the output bound, sampling, formats, reasoning effort, log probabilities, and keys that both
+ * have. Dropped and named: penalties, `seed`, `stop`, `logit_bias`, `prediction`, `store`, reasoning of another
+ * vendor, unknown keys. Refused: `n` above 1 and audio.
+ *
+ * The answer has chat's words only. Its id is the gateway's, its model the one that the upstream names.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -23,7 +27,7 @@ import type { AnswerContext } from "./answer/parts.ts";
 import { chunksOf } from "./answer/stream.ts";
 import { responseRequest } from "./request/request.ts";
 
-/** Keys of a request for a response that chat calls otherwise. */
+/** Paths of a request for a response that have another name in chat; undefined where chat has none. */
 const paths: ReadonlyMap<string, string | undefined> = new Map([
   ["reasoning", "reasoning_effort"],
   ["reasoning.effort", "reasoning_effort"],
@@ -62,7 +66,7 @@ export const chatToResponses: Translation<"chat", "responses"> = {
   },
 };
 
-/** The form of the answer is the one asked for, which types cannot say of a branch. */
+/** The form of the answer is the one asked for, which types cannot express of a branch. */
 function translateAnswer(answer: Answer, answerContext: AnswerContext): Answer<DescMessage> {
   if (answer.kind === "whole") {
     const response = (answer.body as Wire<typeof ModelResponseSchema>).json();

@@ -1,9 +1,10 @@
 /**
- * The legacy text completion, served by a chat model.
+ * Legacy text completions over a chat model.
  *
- * The prompt becomes one message of the user's, and the model's message the text. A chat call serves one prompt:
- * several are asked for one by one, before this, and joined by `several.ts`. Prompts in tokens are refused. `echo` is
- * served here: the prompt comes first in the text made.
+ * Translated: one prompt of text, which becomes a user's message; the output bound, sampling, stop texts, log
+ * probabilities, and keys that both have. `echo` is served here: the prompt comes first in the text. Dropped and
+ * named: `suffix`, `best_of`, `logit_bias`, and keys of chat that would change the question. Refused: prompts as
+ * tokens. Several prompts are called one by one before this translation, and joined by `answer/join.ts`.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -30,7 +31,7 @@ export const completionsToChat: Translation<"completions", "chat"> = {
   },
 };
 
-/** The form of the answer is the one asked for, which types cannot say of a branch. */
+/** The form of the answer is the one asked for, which types cannot express of a branch. */
 function translateAnswer(answer: Answer, answerContext: AnswerContext): Answer<DescMessage> {
   if (answer.kind === "whole") {
     return { kind: "whole", body: wholeCompletion(answer.body as Wire<typeof ChatCompletionSchema>, answerContext) };

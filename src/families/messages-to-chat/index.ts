@@ -1,10 +1,14 @@
 /**
- * From the Messages API to chat completions: a caller of Anthropic's family, a model of OpenAI's.
+ * The Messages API over a chat model.
  *
- * What a chat model cannot be told is left out and named by its public path; what it must not do without (an image
- * that only the vendor has, a tool that only the vendor runs) is refused with its path. The answer keeps the rules
- * of the Messages API to the letter: every key that its clients know is there, and a stream's blocks follow one
- * another. An answer that cannot be read, or a stream that ends without saying why, is the upstream's failure.
+ * Translated: the system prompt, turns with text, images, documents, search results, tool calls and results;
+ * functions, web search, and the choice among tools; the output bound, sampling, up to four stop texts, formats,
+ * thinking as reasoning effort, the end user. Dropped and named: signed and redacted thinking of other vendors,
+ * vendors' tools at work, cache marks, unknown keys. Refused: images and files that only the vendor has, tools that
+ * only the vendor runs, a stored thread.
+ *
+ * The answer has every key that clients know, and a stream's blocks follow one another. An unreadable answer, and a
+ * stream without a finish reason, are the upstream's failure.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -18,7 +22,7 @@ import { droppedOf } from "./request/dropped.ts";
 import { chatRequestOf, stopsOf } from "./request/request.ts";
 import { ToolNames } from "./tool-names.ts";
 
-/** Keys of a chat request by what they come of. */
+/** Paths of the chat request, and the caller's paths they come from. */
 const paths: ReadonlyMap<string, string> = new Map([
   ["temperature", "temperature"],
   ["top_p", "top_p"],

@@ -1,8 +1,8 @@
 /**
  * Names and ids that both families take.
  *
- * A tool's name may have 128 characters in the Messages API and 64 in chat: a longer one is cut and gets a hash of
- * the whole, so that the same tool has the same name in every request and no two tools share one. The answer has the
+ * A tool's name has up to 128 characters in the Messages API and 64 in chat. A longer one is cut and gets a hash of
+ * the whole, so that a tool has the same name in every request and no two tools share one. The answer has the
  * caller's own name again.
  */
 import { createHash } from "node:crypto";
@@ -20,7 +20,7 @@ export function shortened(text: string): string {
   return `${characters.slice(0, kept).join("")}_${hash}`;
 }
 
-/** The names of one call's tools, in both directions. */
+/** ToolNames maps the names of one call's tools in both directions. */
 export class ToolNames {
   readonly #callers = new Map<string, string>();
 
@@ -30,15 +30,15 @@ export class ToolNames {
     return short;
   }
 
-  /** Returns the caller's name of a tool; the name itself where it was never cut. */
+  /** Returns the caller's name of a tool; an unknown name stays. */
   toCaller(name: string): string {
     return this.#callers.get(name) ?? name;
   }
 }
 
 /**
- * The ids of one answer's tool calls: the upstream's, with what is no letter, digit, `_` or `-` replaced. A call
- * without an id, or with one that another call has, gets its own.
+ * ToolIds makes the ids of one answer's tool calls: the upstream's, with other characters than letters, digits, `_`
+ * and `-` replaced. A call without an id, or with a duplicate one, gets a new id.
  */
 export class ToolIds {
   readonly #answerId: string;
@@ -51,7 +51,7 @@ export class ToolIds {
     this.#target = target;
   }
 
-  /** Takes the upstream's id of the next call, empty where it has none, and its signature of it. */
+  /** Returns the next call's id. `upstreamId` and `signature` are empty where the upstream gave none. */
   next(upstreamId: string, signature: string): string {
     let id = upstreamId.replaceAll(/[^A-Za-z0-9_-]/g, "_") || `toolu_${this.#answerId}`;
     while (id === `toolu_${this.#answerId}` || this.#taken.has(id)) id = `${id}_${this.#taken.size}`;

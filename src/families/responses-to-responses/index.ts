@@ -1,8 +1,10 @@
 /**
- * Responses over an upstream that has them itself: everything goes on as it came, both ways, also what no schema knows.
+ * Responses over an upstream that serves them itself.
  *
- * What is the gateway's stays the gateway's: the upstream keeps nothing and is told the whole conversation (`request.ts`), and the
- * answer has the ids by which the gateway finds it again (`told.ts`).
+ * Everything passes through as it came, in both directions, unknown members included. The gateway's own members stay
+ * its own: the upstream stores nothing and gets the whole conversation (`request/`), and the answer has the gateway's
+ * ids (`answer/`). Dropped and named: reasoning and compacted conversations of another upstream, and tools without a
+ * price. Refused: prompt templates.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ModelResponseSchema, ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
@@ -36,10 +38,10 @@ export const relayResponses: Translation<"responses", "responses"> = {
 
 const noneUnpriced = () => false;
 
-/** Of who serves the model, where nobody says. */
+/** Used where the upstream's reasoning is not described. */
 const unknownUpstream = { upstream: "", areRequested: false, accepts: "plain" } as const;
 
-/** The form of the answer is the one asked for, which types cannot say of a branch. */
+/** The form of the answer is the one asked for, which types cannot express of a branch. */
 function translateAnswer(answer: Answer, answerContext: AnswerContext): Answer<DescMessage> {
   if (answer.kind === "whole") {
     return { ...answer, body: relayedResponse(answer.body as Wire<typeof ModelResponseSchema>, answerContext) };

@@ -1,7 +1,7 @@
 /**
- * Asks an upstream in its dialect: sends the request, sees it accepted, and counts what is waited for it.
+ * Calls an upstream in its dialect: sends the request, checks the status, and records the time waited.
  *
- * What the upstream refuses is thrown as the refusal that the dialect makes of it, now or later.
+ * An error answer is thrown as the dialect's refusal, now or later.
  */
 
 import type { AttemptRecord } from "../../call/call-record.ts";
@@ -16,16 +16,16 @@ import type { UpstreamReply } from "./reply.ts";
 import type { Upstream } from "./upstream.ts";
 import { readError, readWhole } from "./whole-body.ts";
 
-/** Who is asked what. */
+/** UpstreamCall is one call to an upstream. */
 export interface UpstreamCall {
   readonly upstream: Upstream;
   readonly dialect: Dialect;
-  /** Below the upstream's base address. */
+  /** The path below the upstream's base address. */
   readonly path: string;
   readonly attempt: Attempt;
 }
 
-/** Returns what is made of the reply as soon as its head has come. */
+/** Returns the result of `answerOf` for the reply, as soon as its head has come. */
 export function ask<A>(call: UpstreamCall, answerOf: (reply: UpstreamReply) => MaybePromise<A>): MaybePromise<A> {
   const { record } = call.attempt;
   const coming = timeWait(record, () => post(call));
@@ -40,8 +40,8 @@ export function ask<A>(call: UpstreamCall, answerOf: (reply: UpstreamReply) => M
 }
 
 /**
- * Returns what is made of the reply when all of it has come. `eventsOf` returns what is made of one that comes as events, and
- * undefined for one that does not.
+ * Returns the result of `answerOf` for the complete body. `eventsOf` returns the result for a reply of events, and
+ * undefined for any other reply.
  */
 export function askWhole<A>(
   call: UpstreamCall,
@@ -80,7 +80,7 @@ function refusalOf({ status, headers }: UpstreamReply, body: Buffer, { dialect, 
   return readOrFail(() => dialect.refusal({ status, body, retryAfter, model: attempt.model }));
 }
 
-/** Counts the time until what is asked for is there, or fails, for the upstream's. */
+/** Adds the time until the work succeeds or fails to the record's wait for the upstream. */
 function timeWait<T>(record: AttemptRecord, work: () => MaybePromise<T>): MaybePromise<T> {
   const begunAt = performance.now();
   const count = () => {

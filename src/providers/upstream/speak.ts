@@ -1,9 +1,10 @@
 /**
- * An upstream over HTTP that answers in JSON, or in server-sent events: what the dialects of all vendors share.
+ * Speaks to an upstream over HTTP that answers in JSON or server-sent events. All dialects share it.
  *
- * A request's bytes go on as they came but for what the dialect must set; so do an answer's bytes and a stream's frames,
- * but for a usage that nobody asked for. Each is parsed to see errors and the end, unless the follower knows it without
- * (`skim`). The upstream may be another gateway: it is told how strict the caller is, and what it leaves out is passed on.
+ * A request's bytes pass through except for what the dialect must set, and so do an answer's bytes and a stream's
+ * frames, except for usage that the caller did not ask for. Each frame is parsed to detect errors and the end, unless
+ * the tracker takes it unparsed. The upstream may be another gateway: it learns how strict the caller is, and the
+ * headers that name what it dropped are forwarded.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders } from "../../call/call.ts";
@@ -25,7 +26,10 @@ import type { UpstreamReply } from "./reply.ts";
 import type { Upstream } from "./upstream.ts";
 import { readWhole } from "./whole-body.ts";
 
-/** Returns how to speak one operation at this path of the upstream. What it returns throws a Refusal, now or later. */
+/**
+ * Returns the function that speaks one operation at this path of the upstream. That function throws a Refusal, now or
+ * later.
+ */
 export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dialect, path: string): Speak<O> {
   return <F extends Form>(attempt: Attempt<O, F>): MaybePromise<Answer<Output<O, F>>> => {
     const desc = operations[attempt.operation][attempt.form] as Output<O, F>;
@@ -47,17 +51,17 @@ export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dial
 
 const from = { "user-agent": "model-gateway" };
 
-/** Writes fields that all requests have once and for all. */
+/** Writes the header fields that all requests share. */
 export function commonFields(fields: Readonly<Fields>): string {
   return writeFields({ ...fields, ...from, "content-type": "application/json", "accept-encoding": readableCodings });
 }
 
-/** Names of fields are the same in any case, and are sent once. */
+/** Returns the headers with lower-case names, each once. */
 export function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** What of an upstream's configuration nobody else may read. */
+/** Returns the values of an upstream's configuration that must stay secret. */
 export function secretsOf(
   apiKey: string | undefined,
   headers: Readonly<Record<string, string>> = {},
@@ -66,7 +70,7 @@ export function secretsOf(
   return [apiKey, ...Object.values(headers), ...Object.values(query)];
 }
 
-/** Returns how to ask an upstream whether it is well: any answer of success says so. */
+/** Returns the health check of an upstream: any answer of success passes. */
 export function checkOver(upstream: Upstream, headers: Record<string, string>): NonNullable<Provider["check"]> {
   return async (path, signal) => {
     const { status, body } = await upstream.get({ path, fields: { ...headers, ...from } }, { signal });
@@ -75,7 +79,7 @@ export function checkOver(upstream: Upstream, headers: Record<string, string>): 
   };
 }
 
-/** Returns what the upstream says of its answer that its caller's caller should know. */
+/** Returns the headers of an upstream's answer that the caller should see. */
 export function forwardedHeaders({ headers }: UpstreamReply): { readonly headers?: AnswerHeaders } {
   const dropped = headers["x-gateway-dropped"];
   return dropped === undefined ? {} : { headers: { "x-gateway-dropped": [dropped].flat().join(", ") } };
@@ -88,7 +92,7 @@ function wholeAnswer<O extends DescMessage>(
   dialect: Dialect,
   { operation, meter }: Attempt,
 ): MaybePromise<Answer<O>> {
-  // Vectors need not be read: they say nothing of errors or usage.
+  // Vectors are not read: they hold no errors and no usage.
   const isOfVectors = operation === "embeddings";
   const reading = readOrFail(() => Wire.ofBytes(desc, bytes, true).parseInTurns(isOfVectors));
   const read = (answer: Wire<O>): Answer<O> => {
@@ -105,7 +109,7 @@ function wholeAnswer<O extends DescMessage>(
 
 const eventStream = "text/event-stream";
 
-/** What is not called a stream may be one all the same, or an answer that is whole, or an error. */
+/** Returns a stream. The reply may be one without saying so, or a unary answer, or an error. */
 function streamAnswer<O extends DescMessage>(
   reply: UpstreamReply,
   desc: O,

@@ -47,8 +47,10 @@ function everyValue(isSure: SureCheck): SureCheck {
 
 function ofRules(rules: FieldRules, field: DescField): SureCheck[] {
   const { type } = rules;
-  const set = reflect(FieldRulesSchema, rules);
-  const others = set.fields.filter((rule) => set.isSet(rule) && rule.name !== "required" && rule.name !== type.case);
+  const reflected = reflect(FieldRulesSchema, rules);
+  const others = reflected.fields.filter(
+    (rule) => reflected.isSet(rule) && rule.name !== "required" && rule.name !== type.case,
+  );
   if (others.length > 0 || rules.$unknown) return [unsure];
   if (type.case === undefined) return [];
   const bounds = reflect(FieldRulesSchema.field[type.case].message as DescMessage, type.value);

@@ -1,7 +1,7 @@
 /**
- * A whole message → a whole chat completion, with every key that strict clients require.
+ * A message → a chat completion, with every key that strict clients require.
  *
- * Blocks that have no place in a chat message, such as the vendor's own tools at work, are left out.
+ * Blocks without a counterpart in a chat message, such as the vendor's own tools at work, are left out.
  */
 import { type ContentBlock, ContentBlockType, type Message } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
@@ -20,7 +20,7 @@ import { chatUsage, MessageCounts } from "./usage.ts";
 interface Draft {
   text: string;
   reasoning: string;
-  /** The text is the input of the tool that stands for the answer. */
+  /** Whether the text is the input of the tool that stands for the answer. */
   answered: boolean;
   functionCall: JsonObject | undefined;
   readonly thinkingBlocks: JsonObject[];

@@ -1,4 +1,7 @@
-/** OpenBlock is a block of a streamed message between its start and its stop; Progress is what the blocks of one message share. */
+/**
+ * OpenBlock is a block of a streamed message between its start and its stop; Progress is the state that the blocks of
+ * one message share.
+ */
 import type { MessageDelta } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 

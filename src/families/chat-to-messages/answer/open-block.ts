@@ -1,8 +1,8 @@
 /**
  * One block of a streamed message, from its start to its stop → the deltas of a chat message.
  *
- * Text, thinking and arguments go on as they come. What is of use only in one piece (signed thinking, annotations, the
- * free text of a custom tool, whose JSON has to be read) comes when the block stops.
+ * Text, thinking and arguments are passed on as they come. What is useful only as a whole (signed thinking,
+ * annotations, and the free text of a custom tool, whose JSON must be parsed) comes when the block stops.
  */
 import { type ContentBlock, ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { OpenBlock, Progress } from "./block.ts";

@@ -1,19 +1,19 @@
 /**
- * One call of a tool in a streamed message → the deltas of a chat message: a tool call, the oldest form of one, or the
- * answer's own text.
+ * One tool call of a streamed message → the deltas of a chat message: a tool call, a `function_call`, or the answer's
+ * text.
  */
 import type { ContentBlock } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { OpenBlock, Progress } from "./block.ts";
 import { type AnswerContext, calledTool, callId, freeText } from "./parts.ts";
 
-/** How a call is told to the caller. */
+/** CallDeltas makes the deltas of a call: its first one, and one for each piece of its input. */
 interface CallDeltas {
   readonly first?: JsonObject;
   piece(text: string): JsonObject;
 }
 
-/** Returns undefined for a call that has no room in the answer. */
+/** Returns undefined for a call that has no place in the answer. */
 export function openCall(block: ContentBlock, progress: Progress, context: AnswerContext): OpenBlock | undefined {
   const { kind, name } = calledTool(block, context);
   if (kind === "custom") return openCustom(block, name, progress, context);
@@ -27,7 +27,7 @@ export function openCall(block: ContentBlock, progress: Progress, context: Answe
       hasPieces = true;
       return deltas.piece(partialJson);
     },
-    // Some upstreams give the whole input at the start, and a call without arguments has no pieces.
+    // Some upstreams send the whole input at the start, and a call without arguments has no pieces.
     stop: () => (hasPieces ? undefined : deltas.piece(JSON.stringify(block.input ?? {}))),
   };
 }
@@ -77,7 +77,7 @@ function openCustom(block: ContentBlock, name: string, progress: Progress, conte
   };
 }
 
-/** A model may be cut off in the middle of its JSON: then that is the text. */
+/** Returns the text of the input. A model may be cut off inside its JSON: then the JSON itself is the text. */
 function readFreeText(json: string): string {
   try {
     return freeText(JSON.parse(json) as JsonValue);

@@ -1,32 +1,30 @@
-/**
- * The members of a chat message that blocks become, the same in whole answers and in streams.
- */
+/** The members of a chat message that blocks become, the same in unary answers and in streams. */
 import type { Citation, ContentBlock } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 
-/** What an answer has to be read with. */
+/** AnswerContext is what the translation of the answer needs from the request. */
 export interface AnswerContext {
   readonly id: string;
   readonly created: number;
-  /** The model asked for; stands where the upstream does not say which answered. */
+  /** The requested model: used where the upstream does not name the one that answered. */
   readonly model: string;
   readonly called: ReadonlyMap<string, CalledTool>;
   readonly includeUsage: boolean;
 }
 
-/** What a call of a tool is in the answer: a tool call, the oldest form of one, or the answer's own text. */
+/** CalledTool says what a call becomes: a tool call, a `function_call`, or the answer's own text. */
 export interface CalledTool {
   readonly kind: "function" | "custom" | "function_call" | "text";
   /** The caller's name of the tool. */
   readonly name: string;
 }
 
-/** Returns what a call is to the caller. A name that nobody offered is the model's own invention, and stays. */
+/** Returns what a call is to the caller. A name that was not offered is the model's invention, and stays. */
 export function calledTool({ name = "" }: ContentBlock, { called }: AnswerContext): CalledTool {
   return called.get(name) ?? { kind: "function", name };
 }
 
-/** Clients need an id; where the upstream gives none it is made of the answer's. */
+/** Returns the call's id. Clients need one: without an id of the upstream's it is made from the answer's. */
 export function callId({ id }: ContentBlock, index: number, context: AnswerContext): string {
   return id || `call_${context.id.replace(/^chatcmpl-/, "")}_${index}`;
 }
@@ -38,15 +36,15 @@ export function freeText(input: JsonValue): string {
 }
 
 /**
- * Returns the block as callers can send it back in `thinking_blocks`, word for word: the signature proves it. Without
- * a signature there is nothing to send back.
+ * Returns the block as callers send it back in `thinking_blocks`, unchanged, since the signature proves it. Without a
+ * signature there is nothing to send back.
  */
 export function thinkingPiece({ thinking, signature, data }: Partial<ContentBlock>): JsonObject | undefined {
   if (data) return { type: "redacted_thinking", data };
   return signature ? { type: "thinking", thinking: thinking ?? "", signature } : undefined;
 }
 
-/** Returns the annotations of a text that stands at `start` to `end` of the content: citations of web pages only. */
+/** Returns the annotations of a text from `start` to `end` of the content: citations of web pages only. */
 export function annotationsOf(citations: readonly Citation[], start: number, end: number): JsonObject[] {
   const annotations: JsonObject[] = [];
   for (const { url, title } of citations) {

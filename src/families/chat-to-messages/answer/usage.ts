@@ -1,7 +1,6 @@
 /**
- * The parts that a message used, as the chat API tells them: sums with their parts named.
- *
- * They are the same that the call is charged for: what a stream tells more than once is read in one place.
+ * The usage of a message as a chat completion reports it: sums, with their parts named. It is the usage that the call
+ * is charged for.
  */
 import { MessageUsageReader } from "../../../providers/usage/message-counts.ts";
 import type { JsonObject } from "../../../wire/json.ts";

@@ -1,8 +1,8 @@
 /**
- * An assistant's message → its blocks: thinking first, then text, then tool calls.
+ * An assistant's message → its blocks: thinking, then text, then tool calls.
  *
- * Thinking goes back only with the signature that proves it the vendor's own. Arguments that are no JSON object, which
- * models do write, become `{}`: the conversation goes on, and the loss is named.
+ * Thinking is sent back only with the vendor's signature. Arguments that are not a JSON object, which models do
+ * write, become `{}`: the conversation goes on, and the loss is named.
  */
 import type { ChatMessage, ToolCall } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
@@ -13,7 +13,7 @@ import { upstreamName } from "../tool-names.ts";
 import { contentBlocks, textBlocks } from "./content.ts";
 import type { Calls } from "./tool-calls.ts";
 
-/** The deepest nesting of arguments: the blocks around them take the rest of what a reader allows. */
+/** The depth that nested arguments start from: the blocks around them use up the rest of what a reader allows. */
 const argumentsDepth = 10;
 
 export function* assistantBlocks(
@@ -41,7 +41,7 @@ export function isThinking({ type }: JsonObject): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-/** Reads `thinking_blocks`, as answers of this gateway and of others have them. */
+/** Reads `thinking_blocks`, as answers of this and other gateways have them. */
 function thinkingBlocks({ extra }: ChatMessage, path: string, dropped: Dropped): JsonObject[] {
   const given = extra?.thinking_blocks ?? [];
   if (!Array.isArray(given)) {

@@ -1,10 +1,10 @@
 /**
- * A JSON Schema → the part of it that the Messages API can hold an answer to, or the input of a strict tool.
+ * A JSON Schema → the part that the Messages API enforces for an answer, or for the input of a strict tool.
  *
- * The rules are those of the vendor's own SDK. The API closes every object: what fits the closed schema fits the open one.
- * `oneOf` is said as `anyOf`, and old `definitions` as `$defs`. What the API cannot hold the model to (bounds, unknown formats,
- * `not`, `patternProperties`, objects opened on purpose, whatever else no rule names) is told to the model in the description,
- * and named as left out. What only says which schema it is goes without a word.
+ * The rules are those of the vendor's own SDK. The API closes every object: what fits the closed schema fits the open
+ * one. `oneOf` becomes `anyOf`, and `definitions` become `$defs`. What the API does not enforce (bounds, unknown
+ * formats, `not`, `patternProperties`, explicitly open objects, unknown keywords) goes into the description and is
+ * named as dropped. Keywords that only identify a schema are dropped silently.
  */
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
@@ -12,10 +12,10 @@ import type { Dropped } from "../../dropped.ts";
 const formats: readonly JsonValue[] = [
   ...["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"],
 ];
-/** Constrain nothing. */
+/** Keywords that constrain nothing. */
 const ignoredKeywords = new Set(["$schema", "$id", "$comment", "$anchor", "type"]);
 const combinations = ["anyOf", "oneOf", "allOf"];
-/** Beside the combinations and what `keeps` says; a reference stands alone. */
+/** Keywords that stay as they are. A reference stands alone. */
 const kept = new Set(["description", "title", "default", "required"]);
 
 export function outputSchema(schema: JsonObject, path: string, dropped: Dropped): JsonObject {
@@ -25,7 +25,8 @@ export function outputSchema(schema: JsonObject, path: string, dropped: Dropped)
   const left: JsonObject = {};
   const combination = combinations.find((key) => Array.isArray(schema[key]));
   for (const [key, value] of Object.entries(schema)) {
-    const narrowedMember = key === combination ? combined(key, value, path, dropped) : narrow(schema, key, value, path, dropped);
+    const narrowedMember =
+      key === combination ? combined(key, value, path, dropped) : narrow(schema, key, value, path, dropped);
     if (narrowedMember) Object.assign(narrowed, narrowedMember);
     else if (!ignoredKeywords.has(key) && !isDefinitions(key)) left[key] = value;
   }
@@ -39,7 +40,7 @@ export function outputSchema(schema: JsonObject, path: string, dropped: Dropped)
   return describeDropped(narrowed, left);
 }
 
-/** What stands beside a reference is lost. */
+/** Keeps the reference. Its sibling keywords are dropped. */
 function referenceSchema(schema: JsonObject, reference: string, path: string, dropped: Dropped): JsonObject {
   for (const key of Object.keys(schema)) {
     const isSaid =
@@ -64,7 +65,7 @@ function definitionsOf(schema: JsonObject, path: string, dropped: Dropped): Json
   return definitions.length > 0 ? { $defs: Object.fromEntries(definitions) } : {};
 }
 
-/** Returns what is said of a keyword; undefined where it has to be left out. */
+/** Returns the narrowed keyword; undefined where it must be dropped. */
 function narrow(
   schema: JsonObject,
   key: string,
@@ -93,7 +94,7 @@ function narrow(
   return kept.has(key) ? { [key]: value } : undefined;
 }
 
-/** An object fits one of several schemas more strictly than any. */
+/** A schema combines its alternatives more strictly than any of them. */
 function combined(key: string, value: JsonValue, path: string, dropped: Dropped): JsonObject {
   const each = (item: JsonValue, i: number) =>
     isObject(item) ? outputSchema(item, `${path}.${key}[${i}]`, dropped) : item;
@@ -106,7 +107,7 @@ function schemasIn(map: JsonObject, path: string, dropped: Dropped): JsonObject 
   return Object.fromEntries(Object.entries(map).map(([name, item]) => [name, each(name, item)]));
 }
 
-/** A type that nobody said is that of the keywords. */
+/** Returns the type, or the one that the keywords imply. */
 function typeOf({ type, properties, items }: JsonObject): JsonValue | undefined {
   if (type !== undefined && type !== null) return type;
   if (isObject(properties)) return "object";
@@ -117,7 +118,7 @@ function isOf(schema: JsonObject, type: string): boolean {
   return [typeOf(schema) ?? ""].flat().includes(type);
 }
 
-/** The vendor's SDK writes it so, too. */
+/** Appends the dropped keywords to the description, as the vendor's SDK does. */
 function describeDropped(schema: JsonObject, left: JsonObject): JsonObject {
   const rest = Object.entries(left).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
   if (rest.length === 0) return schema;
@@ -126,7 +127,7 @@ function describeDropped(schema: JsonObject, left: JsonObject): JsonObject {
   return { ...schema, description: `${before}{${rest.join(", ")}}` };
 }
 
-/** Whether a pattern has nothing that the API cannot follow: looking around, back references, bounds of words. */
+/** Reports whether the API supports a pattern: no lookaround, back references or word boundaries. */
 function isPlain(pattern: string): boolean {
   return !/\(\?[=!<]|\\[1-9bBkpP]/.test(pattern);
 }

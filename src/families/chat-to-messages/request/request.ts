@@ -1,7 +1,7 @@
 /**
- * A chat request → the request for a message, and what its answer has to be read with.
+ * A chat request → the request for a message, and what the answer's translation needs.
  *
- * Every part of the request either is in the result, or says nothing more than the default, or is named in `dropped`.
+ * Every part of the request is translated, or equals the default, or is named in `dropped`.
  */
 import type { CreateChatCompletionRequest } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { OutputConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
@@ -29,7 +29,7 @@ import { continuesWithoutThinking, turnJson } from "./turns.ts";
 
 export interface MessageRequest {
   readonly json: JsonObject;
-  /** What a call is in the answer, by the upstream name of its tool. */
+  /** What a call becomes in the answer, by the tool's upstream name. */
   readonly called: ReadonlyMap<string, CalledTool>;
 }
 
@@ -81,7 +81,7 @@ export function* messageRequest(
   return { json, called };
 }
 
-/** A model that thinks cannot be made to call a tool. */
+/** A thinking model cannot be forced to call a tool. */
 function unforced({ tools, json }: Choice, path: string, dropped: Dropped): Choice {
   if (!json || !isForced(json)) return { tools, json };
   dropped.add(path);
@@ -89,7 +89,7 @@ function unforced({ tools, json }: Choice, path: string, dropped: Dropped): Choi
   return { tools, json: { ...rest, type: "auto" } };
 }
 
-/** The caller's own `output_config` stands over what the chat API's words come to. */
+/** The caller's own `output_config` takes precedence over chat's settings. */
 function outputConfig(
   { extra }: CreateChatCompletionRequest,
   { effort }: Thinking,
@@ -105,7 +105,7 @@ function outputConfig(
   return withoutEmpty({ effort, format: output, ...own });
 }
 
-/** Leaves out what is not set, and empty lists and objects. */
+/** Leaves out unset members, and empty lists and objects. */
 function withoutEmpty(members: Record<string, JsonObject[string] | undefined>): JsonObject {
   const json: JsonObject = {};
   for (const [key, value] of Object.entries(members)) {

@@ -1,10 +1,9 @@
 /**
- * `reasoning_effort`, or the caller's own `thinking` in the Messages API's words → thinking, effort, and the bound on
- * the output.
+ * `reasoning_effort`, or the caller's own `thinking` in the Messages API's words → thinking, effort, and the output bound.
  *
- * The rule: a model up to generation 4.5 thinks within a budget of tokens, by effort; every other thinks adaptively
- * and is told the effort itself. A bound that the caller set is a promise about money and is never raised: a budget
- * that does not fit under it shrinks, and where even the least does not fit there is no thinking, which is named.
+ * A model up to generation 4.5 thinks within a token budget, set by effort; every other thinks adaptively and gets
+ * the effort itself. The caller's bound is a promise about money and is never raised: a budget that does not fit
+ * shrinks, and where even the minimum does not fit thinking is dropped and named.
  */
 import { type CreateChatCompletionRequest, ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
@@ -13,7 +12,7 @@ import type { Dropped } from "../../dropped.ts";
 import { fitsSchema } from "../fits-schema.ts";
 import { thinksByBudget } from "../generations.ts";
 
-/** The bound on the output where neither the caller nor the catalogue knows one. */
+/** The output bound where neither the caller nor the catalogue has one. */
 const defaultMaxTokens = 4096;
 const leastBudget = 1024;
 const mostTokens = 2 ** 32 - 1;
@@ -38,18 +37,18 @@ const efforts: Readonly<Record<number, string>> = {
 
 export interface Thinking {
   readonly json: JsonObject | undefined;
-  /** The word for `output_config.effort`. */
+  /** The value of `output_config.effort`. */
   readonly effort: string | undefined;
   readonly maxTokens: number;
 }
 
 interface RequestedThinking {
   readonly json: JsonObject;
-  /** Public path of what asked for it. */
+  /** Public path of the setting that asked for it. */
   readonly path: string;
 }
 
-/** `resumes` says that the answer goes on with a turn that did not begin with thinking: then no budget is taken. */
+/** `resumes` says that the answer continues a turn that did not begin with thinking: then no budget is allowed. */
 export function thinkingOf(
   request: CreateChatCompletionRequest,
   maxOutputTokens: number | undefined,
@@ -88,7 +87,9 @@ function thinkingForEffort(effort: ReasoningEffort, byBudget: boolean): Requeste
   return { json, path: "reasoning_effort" };
 }
 
-/** Other vendors say `{"type":"enabled"}` and no more: the budget is then the usual one. */
+/**
+ * Reads the caller's `thinking`. Other vendors send `{"type":"enabled"}` alone: the budget is then the default one.
+ */
 function ownThinking(
   request: CreateChatCompletionRequest,
   byBudget: boolean,

@@ -1,9 +1,8 @@
 /**
- * Follows the tool calls of a conversation: gives each an id that the Messages API takes and that is unique, and finds
- * the call that a result answers.
+ * Tracks the tool calls of a conversation: gives each a valid, unique id, and finds the call that a result answers.
  *
- * Callers' ids may be missing, repeat from turn to turn, or hold signs that the API refuses. There may be thousands of calls, and
- * none is looked for among all.
+ * Callers' ids may be missing, repeat from turn to turn, or have characters that the API refuses. Lookups do not scan
+ * all calls, of which there may be thousands.
  */
 import { upstreamName } from "../tool-names.ts";
 
@@ -15,7 +14,7 @@ interface OpenCall {
   answered: boolean;
 }
 
-/** Calls in their order. Those before the oldest that waits are not looked at again. */
+/** CallQueue holds calls in order. It does not look again at those before the oldest open one. */
 class CallQueue {
   readonly #calls: OpenCall[] = [];
   #from = 0;
@@ -24,7 +23,7 @@ class CallQueue {
     this.#calls.push(call);
   }
 
-  /** Returns the oldest that waits for a result. */
+  /** Returns the oldest call without a result. */
   oldest(): OpenCall | undefined {
     while (this.#calls[this.#from]?.answered) this.#from++;
     return this.#calls[this.#from];
@@ -35,7 +34,7 @@ class CallQueue {
   }
 }
 
-/** The calls of one of the assistant's turns. */
+/** CallsOfTurn holds the calls of one turn of the assistant. */
 class CallsOfTurn {
   readonly all = new CallQueue();
   readonly byCallerId = new Map<string, OpenCall>();
@@ -52,13 +51,13 @@ class CallsOfTurn {
 
 export class Calls {
   readonly #used = new Set<string>();
-  /** By the id that was wished for: how many have wished for it. */
+  /** By preferred id: how many calls have preferred it. */
   readonly #wishes = new Map<string, number>();
   #made = 0;
   /** The assistant's last turn. */
   #turn = new CallsOfTurn();
 
-  /** Returns the id of a call that is made; undefined where the same turn has a call of this id already. */
+  /** Returns the id of a new call; undefined where the same turn has a call with this id already. */
   begin(callerId: string, name: string): string | undefined {
     if (callerId !== "" && this.#turn.byCallerId.has(callerId)) return undefined;
     this.#made += 1;
@@ -77,8 +76,8 @@ export class Calls {
   }
 
   /**
-   * Returns the id of the call that a result answers: by the caller's id; without one by the tool's name, or else the
-   * oldest. Undefined where no such call waits for a result.
+   * Returns the id of the call that a result answers: by the caller's id; without one by the tool's name, else the
+   * oldest open call. Undefined where no such call is open.
    */
   answer(callerId: string, name: string | undefined): string | undefined {
     const { all, byCallerId, byName } = this.#turn;
@@ -89,7 +88,7 @@ export class Calls {
     return call.id;
   }
 
-  /** Ends the turn; returns the ids of the calls that nobody answered. */
+  /** Ends the turn. Returns the ids of the calls without a result. */
   end(): string[] {
     const waiting = this.#turn.all.waiting();
     this.#turn = new CallsOfTurn();

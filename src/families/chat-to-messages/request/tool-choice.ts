@@ -1,8 +1,7 @@
 /**
- * `tool_choice`, `function_call` and `parallel_tool_calls` → the Messages API's `tool_choice`, and the tools left to
- * choose from.
+ * `tool_choice`, `function_call` and `parallel_tool_calls` → the Messages API's `tool_choice`, and the tools to choose from.
  *
- * A choice that names no tool that was given is refused. `allowed_tools` narrows the tools offered.
+ * A choice that names no given tool is refused. `allowed_tools` narrows the tools offered.
  */
 import {
   type AllowedTools,
@@ -18,7 +17,7 @@ import type { Toolbox } from "./tools.ts";
 
 export interface Choice {
   readonly tools: readonly JsonObject[];
-  /** What the caller asks for; undefined where it leaves that to the API. */
+  /** The caller's choice; undefined where the caller leaves it to the API. */
   readonly json: JsonObject | undefined;
 }
 
@@ -43,7 +42,7 @@ export function choiceOf(request: CreateChatCompletionRequest, box: Toolbox, dro
   return { tools, json };
 }
 
-/** Whether the model has to call a tool. */
+/** Reports whether the model must call a tool. */
 export function isForced(choice: JsonObject | undefined): boolean {
   return choice?.type === "any" || choice?.type === "tool";
 }
@@ -91,7 +90,7 @@ function namedChoice(name: string, box: Toolbox, path: string): RequestedChoice 
   return { type: "tool", name: upstream };
 }
 
-/** Some callers write the name beside the type, as the Responses API has it. */
+/** Returns the chosen tool's name. Some callers write it beside the type, as the Responses API does. */
 function nameIn({ function: called, custom, extra }: NamedToolChoice): string | undefined {
   return called?.name ?? custom?.name ?? (typeof extra?.name === "string" ? extra.name : undefined);
 }

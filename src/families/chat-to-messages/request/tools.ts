@@ -1,9 +1,10 @@
 /**
- * The tools of a chat request → the tools that the model is offered, and what their calls become in the answer.
+ * The tools of a chat request → the tools offered to the model, and what their calls become in the answer.
  *
- * Schemas are kept, as far as the API takes them (`input-schema.ts`); those of strict tools are narrowed as the output's are. A custom tool, which takes free text, becomes one with a single string `input`. The oldest
- * form, `functions`, is read where there are no `tools`. Tools of a kind that only another vendor has are named and
- * left out; the Messages API's own, told by a dated type (`web_search_20250305`), go on as they are.
+ * Schemas are kept as far as the API takes them (`input-schema.ts`); those of strict tools are narrowed like the
+ * output's. A custom tool, whose input is free text, becomes one with a single string `input`. The legacy `functions`
+ * are read where there are no `tools`. The Messages API's own tools, which have a dated type (`web_search_20250305`),
+ * pass through; other vendors' tools are dropped and named.
  */
 import type {
   CreateChatCompletionRequest,
@@ -23,17 +24,17 @@ import { inputSchema } from "./input-schema.ts";
 import { outputSchema } from "./output-schema.ts";
 
 export interface Toolbox {
-  /** As the model is offered them, by upstream name, in order. */
+  /** By upstream name, in order. */
   readonly offered: ReadonlyMap<string, JsonObject>;
   /** By upstream name. */
   readonly called: ReadonlyMap<string, CalledTool>;
-  /** Whether the caller speaks the oldest form, which has room for one call. */
+  /** Whether the caller uses the legacy `functions`, which allow one call. */
   readonly legacy: boolean;
 }
 
 const noArguments = { type: "object", properties: {} };
 
-/** Switches that the Messages API knows on tools; callers set them on either level. */
+/** Members of the Messages API's tools. Callers set them on either level. */
 const switches = ["defer_loading", "eager_input_streaming", "input_examples", "allowed_callers"];
 
 export function toolboxOf(request: CreateChatCompletionRequest, dropped: Dropped): Toolbox {
@@ -63,7 +64,7 @@ export function toolboxOf(request: CreateChatCompletionRequest, dropped: Dropped
   return { offered, called, legacy };
 }
 
-/** Returns tools for the calls in the history: the API refuses those of tools that it was not told of. */
+/** Returns tools for the calls in the history: the API refuses calls of undeclared tools. */
 export function rebuiltTools(turns: readonly { readonly blocks: readonly JsonObject[] }[]): JsonObject[] {
   const calls = turns.flatMap(({ blocks }) => blocks).filter(({ type }) => type === "tool_use");
   return [...new Set(calls.map(({ name = "" }) => name))].map((name) => ({ name, input_schema: noArguments }));
@@ -120,7 +121,7 @@ function ownTool({ extra: { type, name } = {}, extra }: Tool): JsonObject | unde
   return isOwn && extra && fitsSchema(MessageToolSchema, extra) ? extra : undefined;
 }
 
-/** Returns the switches and the cache mark that stand beside a definition, and names what else does. */
+/** Returns these members and the cache mark beside a definition, and names all other keys. */
 function switchesOf(extra: JsonObject | undefined, path: string, dropped: Dropped): JsonObject {
   dropped.addExtra(extra, path, [...switches, "cache_control"]);
   const found = Object.entries(extra ?? {}).filter(([key, value]) => switches.includes(key) && value !== null);

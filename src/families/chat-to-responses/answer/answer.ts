@@ -1,7 +1,7 @@
 /**
- * A whole response → a whole chat completion, with every key that strict clients require.
+ * A response → a chat completion, with every key that strict clients require.
  *
- * Items that have no place in a chat message, such as the vendor's own tools at work, are left out.
+ * Items without a counterpart in a chat message, such as the vendor's own tools at work, are left out.
  */
 import { upstreamFailed } from "../../../call/refusals.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
@@ -18,7 +18,7 @@ import {
 } from "./parts.ts";
 import { chatUsage } from "./usage.ts";
 
-/** Throws a Refusal where there is nothing to tell. */
+/** Throws a Refusal for an empty answer. */
 export function chatCompletion(response: JsonObject, context: AnswerContext): JsonObject {
   const { output, model, service_tier: tier } = response;
   if (!Array.isArray(output)) throw upstreamFailed("its answer is empty");
@@ -38,7 +38,7 @@ export function chatCompletion(response: JsonObject, context: AnswerContext): Js
 }
 
 class Draft {
-  readonly #reading: AnswerContext;
+  readonly #context: AnswerContext;
   readonly #texts: string[] = [];
   #refusal = "";
   readonly #reasoning: string[] = [];
@@ -48,7 +48,7 @@ class Draft {
   readonly #calls: JsonObject[] = [];
 
   constructor(context: AnswerContext) {
-    this.#reading = context;
+    this.#context = context;
   }
 
   get hasCalls(): boolean {
@@ -74,7 +74,7 @@ class Draft {
   #reason(item: JsonObject): void {
     const text = reasoningIn(item);
     if (text !== "") this.#reasoning.push(text);
-    const block = reasoningBlock(item, this.#calls.length, this.#reading.maker);
+    const block = reasoningBlock(item, this.#calls.length, this.#context.maker);
     if (block) this.#blocks.push(block);
   }
 
@@ -82,7 +82,7 @@ class Draft {
     const text = this.#texts.join("");
     const isSilent = text === "" && (this.hasCalls || this.#refusal !== "");
     const [first] = this.#calls;
-    const isLegacy = this.#reading.isLegacy && first !== undefined && isObject(first.function);
+    const isLegacy = this.#context.isLegacy && first !== undefined && isObject(first.function);
     return {
       role: "assistant",
       content: isSilent ? null : text,

@@ -1,38 +1,39 @@
 /**
- * The items of a streamed response while they come → the deltas of a chat message.
+ * The items of a streamed response as they come → the deltas of a chat message.
  *
- * Of each it is known how much has been told, so that what comes only at its end, or only in the whole response, is told once.
+ * Each item tracks how much of it was passed on, so that what comes only at its end, or only in the final response,
+ * is passed on once.
  */
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { type AnswerContext, callOf, isCall, reasoningBlock, reasoningIn, sourcesIn, textIn } from "./parts.ts";
 
 interface OpenItem {
-  /** How much of its text, its refusal, its reasoning or its input has been told, in characters. */
+  /** Characters passed on so far: of text or input, of refusal, of reasoning. */
   text: number;
   refusal: number;
   reasoning: number;
-  /** How many of its sources have been told. */
+  /** Number of sources passed on. */
   sources: number;
-  /** The part of the summary that was told last. */
+  /** The summary part that was passed on last. */
   summary: JsonValue;
-  /** Among calls, its place. */
+  /** The call's index; undefined for other items. */
   call: number | undefined;
   isCustom: boolean;
   hasEnded: boolean;
 }
 
 export class OpenItems {
-  readonly #reading: AnswerContext;
-  /** By their place in the output, or their id where that is not told. */
+  readonly #context: AnswerContext;
+  /** By output index, or by id where there is none. */
   readonly #items = new Map<JsonValue, OpenItem>();
   #calls = 0;
   #hasReasoned = false;
 
   constructor(context: AnswerContext) {
-    this.#reading = context;
+    this.#context = context;
   }
 
-  /** How many calls there are so far. */
+  /** Number of calls so far. */
   get calls(): number {
     return this.#calls;
   }
@@ -45,7 +46,7 @@ export class OpenItems {
     return this.#callDelta(open, callOf(item, false));
   }
 
-  /** Returns what of the item has not been told. */
+  /** Ends an item. Returns the deltas of what was not passed on. */
   end(item: JsonObject, event: JsonObject): JsonObject[] {
     const open = this.#openFor(event, item.id);
     const begun = this.begin(item, event);
@@ -53,7 +54,7 @@ export class OpenItems {
     return [begun, ...this.#restOf(item, open)].filter((delta) => delta !== undefined);
   }
 
-  /** Returns what of the whole output has not been told: nothing, of most servers. */
+  /** Returns the deltas of what the final output adds: none, for most servers. */
   missing(output: JsonValue | undefined): JsonObject[] {
     if (!Array.isArray(output)) return [];
     return output.flatMap((item, output_index) => {
@@ -108,11 +109,11 @@ export class OpenItems {
     }
     if (type !== "reasoning") return [];
     const rest = open.reasoning > 0 ? undefined : this.#thought(open, reasoningIn(item), null);
-    const block = reasoningBlock(item, this.#calls, this.#reading.maker);
+    const block = reasoningBlock(item, this.#calls, this.#context.maker);
     return [rest, block && { thinking_blocks: [block] }];
   }
 
-  /** What is shown of the reasoning comes in parts, and in items: between two of them stands an empty line. */
+  /** Separates parts and items of reasoning by an empty line. */
   #thought(open: OpenItem, delta: string, part: JsonValue): JsonObject | undefined {
     if (delta === "") return undefined;
     const isNext = open.reasoning === 0 ? this.#hasReasoned : part !== open.summary;
@@ -133,9 +134,9 @@ export class OpenItems {
     return this.#callDelta(open, open.isCustom ? { custom: { input: delta } } : { function: { arguments: delta } });
   }
 
-  /** A caller of the oldest form knows one call. */
+  /** A caller of the legacy form knows one call. */
   #callDelta({ call: index = 0 }: OpenItem, piece: JsonObject): JsonObject | undefined {
-    if (!this.#reading.isLegacy) return { tool_calls: [{ index, ...piece }] };
+    if (!this.#context.isLegacy) return { tool_calls: [{ index, ...piece }] };
     return index === 0 && isObject(piece.function) ? { function_call: piece.function } : undefined;
   }
 

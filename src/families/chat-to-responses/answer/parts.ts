@@ -1,4 +1,4 @@
-/** What an answer has to be read with, and what whole answers and streams of them have in common. */
+/** What the translation of an answer needs, and what unary and streamed answers share. */
 import { sealReasoning } from "../../../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 
@@ -6,11 +6,11 @@ export interface AnswerContext {
   readonly id: string;
   /** In seconds since 1970. */
   readonly created: number;
-  /** The model asked for; stands where the upstream does not say which answered. */
+  /** The requested model: used where the upstream does not name the one that answered. */
   readonly model: string;
-  /** Whose the answer is (`providers/profile/reasoning-seal.ts`). */
+  /** The upstream's hash (`providers/profile/reasoning-seal.ts`). */
   readonly maker: string;
-  /** Whether tools were described in the oldest form, so that a call is told in it. */
+  /** Whether the request used the legacy `functions`, so that a call is a `function_call`. */
   readonly isLegacy: boolean;
   readonly includeUsage: boolean;
 }
@@ -27,7 +27,7 @@ export function finishOf(
   return isLegacy ? "function_call" : "tool_calls";
 }
 
-/** Returns the texts of parts of these types, together. */
+/** Returns the joined texts of parts of these types. */
 export function textIn(parts: JsonValue | undefined, types: readonly string[], key: string, between = ""): string {
   if (!Array.isArray(parts)) return "";
   return parts
@@ -37,14 +37,14 @@ export function textIn(parts: JsonValue | undefined, types: readonly string[], k
     .join(between);
 }
 
-/** What an item of reasoning shows: a summary, or all of it. */
+/** Returns the visible text of an item of reasoning: its summary, else its content. */
 export function reasoningIn({ summary, content }: JsonObject): string {
   return textIn(summary, ["summary_text"], "text", "\n\n") || textIn(content, ["reasoning_text"], "text");
 }
 
 /**
- * Returns what callers send back of an item of reasoning, so that the next turn has it again: undefined where its vendor does not
- * want it. `calls` is how many calls came before it.
+ * Returns the block that callers send back for an item of reasoning, so that the next turn has it again; undefined
+ * where its vendor does not want it back. `calls` is the number of calls before it.
  */
 export function reasoningBlock(item: JsonObject, calls: number, maker: string): JsonObject | undefined {
   const { id, encrypted_content: encrypted } = item;
@@ -54,7 +54,7 @@ export function reasoningBlock(item: JsonObject, calls: number, maker: string): 
   return thinking === "" ? { type: "redacted_thinking", data: seal } : { type: "thinking", thinking, signature: seal };
 }
 
-/** Returns a call as chat has it, with its input or without. */
+/** Returns a call in chat's form, with or without its input. */
 export function callOf({ type, call_id, name, arguments: args, input }: JsonObject, hasInput: boolean): JsonObject {
   const called = { name: textOrEmpty(name) };
   const id = textOrEmpty(call_id);

@@ -1,9 +1,9 @@
 /**
  * The events of a streamed response → the chunks of a streamed chat completion, batch by batch.
  *
- * The first chunk has the role, one chunk has the finish reason, and the last the usage, where it was asked for. What servers tell
- * in one piece, at the end of an item, is told then. Events that nobody knows are passed over. A stream that ends before its
- * response does was cut off: what came of it is handed over, and then it fails.
+ * The first chunk has the role, one chunk the finish reason, and the last the usage, where it was asked for. What
+ * servers send only at the end of an item is passed on then. Unknown events are ignored. A stream that ends before
+ * its response fails, after its chunks were handed over.
  */
 import { ChatCompletionChunkSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
@@ -35,7 +35,7 @@ export function chunksOf(
 
 class ChunkStream {
   ended = false;
-  readonly #reading: AnswerContext;
+  readonly #context: AnswerContext;
   readonly #items: OpenItems;
   #chunks: Chunk[] = [];
   #model: string;
@@ -43,7 +43,7 @@ class ChunkStream {
   #started = false;
 
   constructor(context: AnswerContext) {
-    this.#reading = context;
+    this.#context = context;
     this.#items = new OpenItems(context);
     this.#model = context.model;
   }
@@ -107,23 +107,23 @@ class ChunkStream {
   #finish(response: JsonObject, type: string): void {
     for (const delta of this.#items.missing(response.output)) this.#say(delta);
     const status = type === "response.incomplete" ? "incomplete" : "completed";
-    const reason = finishOf({ ...response, status }, this.#items.calls > 0, this.#reading);
+    const reason = finishOf({ ...response, status }, this.#items.calls > 0, this.#context);
     this.#push([choice({}, reason)]);
-    const usage = this.#reading.includeUsage ? chatUsage(response) : undefined;
+    const usage = this.#context.includeUsage ? chatUsage(response) : undefined;
     if (usage) this.#push([], usage);
     this.ended = true;
   }
 
-  /** Where the usage was asked for every chunk has one, be it null. */
+  /** With usage asked for, every chunk has the member, null except in the last. */
   #push(choices: JsonObject[], usage: JsonObject | null = null): void {
     const json = {
-      id: this.#reading.id,
+      id: this.#context.id,
       object: "chat.completion.chunk",
-      created: this.#reading.created,
+      created: this.#context.created,
       model: this.#model,
       choices,
       ...(typeof this.#tier === "string" ? { service_tier: this.#tier } : {}),
-      ...(this.#reading.includeUsage ? { usage } : {}),
+      ...(this.#context.includeUsage ? { usage } : {}),
     };
     this.#chunks.push(Wire.ofJson(ChatCompletionChunkSchema, json, true));
   }

@@ -1,10 +1,10 @@
-/** The parts that a response used, as a chat completion tells them. */
+/** The usage of a response as a chat completion reports it. */
 
 import { ChatUsageReader } from "../../../providers/usage/chat-counts.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { boundedCount, totalInput } from "../../chat-usage.ts";
 
-/** Returns undefined where nothing was told. */
+/** Returns undefined where no usage was reported. */
 export function chatUsage({ usage = null }: JsonObject): JsonObject | undefined {
   const counts = new ChatUsageReader();
   if (!counts.take({ usage })) return undefined;

@@ -1,7 +1,8 @@
 /**
  * The parts of a chat message → the parts of an item: texts, images, files.
  *
- * Sound is refused: a model that never heard it would answer as if it had. Of what vendors add to a part nothing goes on.
+ * Audio is refused: a model that never heard it would answer as if it had. Vendors' additions to a part are dropped
+ * and named.
  */
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
@@ -9,7 +10,7 @@ import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../..
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
 
-/** Returns the content of an item of the user's, or of instructions: a text where it is one. */
+/** Returns the content of the user's items and of instructions; a plain string stays one. */
 export function* contentOf(content: JsonValue | undefined, path: string, dropped: Dropped): CooperativeTask<JsonValue> {
   if (!Array.isArray(content)) return textOrEmpty(content);
   const parts: JsonObject[] = [];
@@ -20,7 +21,7 @@ export function* contentOf(content: JsonValue | undefined, path: string, dropped
   return parts;
 }
 
-/** Returns the texts of a message that holds no more than text; anything else is named. */
+/** Returns the joined texts of a message; other parts are dropped and named. */
 export function* textOfParts(
   content: JsonValue | undefined,
   path: string,

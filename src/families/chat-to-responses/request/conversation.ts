@@ -1,8 +1,8 @@
 /**
  * The messages of a chat → the items of a conversation.
  *
- * A turn of the assistant's becomes its reasoning, what it said, and its calls, each an item; its reasoning stands where its vendor
- * told it. What no item can hold is left out and named, but for what the model must not do without.
+ * A turn of the assistant's becomes its reasoning, its message and its calls, each an item; the reasoning keeps its
+ * position. What no item can hold is dropped and named, or refused where the model must not do without it.
  */
 
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
@@ -32,9 +32,9 @@ class Conversation {
   readonly items: JsonObject[] = [];
   readonly #reasoning: ReasoningItems | undefined;
   readonly #dropped: Dropped;
-  /** The ids of the calls of custom tools. */
+  /** The ids of calls of custom tools. */
   readonly #custom = new Set<string>();
-  /** The last call in the oldest form, which has no id. */
+  /** The id given to the last `function_call`, which has none. */
   #legacy = "";
 
   constructor(reasoning: ReasoningItems | undefined, dropped: Dropped) {
@@ -120,7 +120,7 @@ class Conversation {
     this.items.push({ type, call_id, output });
   }
 
-  /** Names what a message has besides these. */
+  /** Names the other members of a message. */
   #name(message: JsonObject, known: readonly string[], path: string): void {
     this.#dropped.addExtra(message, path, known);
   }

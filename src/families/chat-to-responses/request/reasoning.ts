@@ -1,8 +1,8 @@
 /**
- * What an earlier turn has thought → items of reasoning.
+ * The reasoning of an earlier turn → items of reasoning.
  *
- * What the vendor has encrypted goes back as it was told, and to nobody else. A server that takes reasoning as text is told it as
- * text. Reasoning that nothing follows is left out: vendors refuse it.
+ * What the vendor encrypted goes back to that vendor only, unchanged. A server that takes reasoning as text gets
+ * text. Reasoning that nothing follows is dropped: vendors refuse it.
  */
 import { makerOf, type SealedReasoning, unsealReasoning } from "../../../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
@@ -12,7 +12,7 @@ import type { ReasoningItems } from "../../translation.ts";
 
 interface PastItem {
   readonly item: JsonObject;
-  /** How many calls came before it. */
+  /** Number of calls before it. */
   readonly calls: number;
   readonly path: string;
 }
@@ -29,7 +29,7 @@ export class PastReasoning {
     if (this.#left.length === 0) this.#left = this.#plain(message, path, reasoning);
   }
 
-  /** Returns what was thought before so many calls; `isFollowed` by something. */
+  /** Returns the reasoning that came before this many calls. `isFollowed` says that something follows it. */
   before(calls: number, isFollowed: boolean): JsonObject[] {
     if (!isFollowed) return [];
     const now = this.#left.filter((thought) => thought.calls <= calls);
@@ -37,7 +37,7 @@ export class PastReasoning {
     return now.map(({ item }) => item);
   }
 
-  /** Names what nothing follows. */
+  /** Names the reasoning that nothing follows. */
   dropRest(): void {
     for (const { path } of this.#left) this.#dropped.add(path);
   }

@@ -1,8 +1,8 @@
 /**
  * A chat request → the request for a response.
  *
- * Every part of the request either is in the result, or says nothing more than the default, or is named in `dropped`. The upstream
- * keeps nothing: the next turn brings all of the conversation along, with the reasoning that the vendor wants back.
+ * Every part of the request is translated, or equals the default, or is named in `dropped`. The upstream stores
+ * nothing: each turn sends the whole conversation, with the reasoning that the vendor wants back.
  */
 
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
@@ -14,13 +14,13 @@ import { itemsOf } from "./conversation.ts";
 import { dropUnsupported, refuseImpossible } from "./settings.ts";
 import { choiceOf, toolsOf } from "./tools.ts";
 
-/** What both have under the same name. */
+/** Keys with the same name and meaning in both. */
 const sharedKeys = [
   ...["temperature", "top_p", "top_logprobs", "parallel_tool_calls", "user", "safety_identifier", "service_tier"],
   ...["prompt_cache_key", "prompt_cache_retention"],
 ] as const;
 
-/** Throws a Refusal for what no response can bring. */
+/** Throws a Refusal for what no response can have. */
 export function* responseRequest(
   chat: JsonObject,
   context: TranslationContext,
@@ -54,7 +54,7 @@ function boundOf(chat: JsonObject, { maxOutputTokens }: TranslationContext): num
   return typeof asked === "number" ? Math.min(asked, maxOutputTokens ?? asked) : undefined;
 }
 
-/** Some callers say in chat how much of the reasoning they want to see, as other servers of chat have it. */
+/** Reads reasoning settings, also those that other servers of chat have under `reasoning`. */
 function reasoningOf({ reasoning_effort: effort = null, reasoning }: JsonObject): JsonObject | undefined {
   const own = isObject(reasoning) ? definedFields({ effort: reasoning.effort, summary: reasoning.summary }) : {};
   const asked = { ...own, ...(effort === null ? {} : { effort }) };

@@ -1,4 +1,4 @@
-/** The tools on offer, nested in chat and flat in responses, and the choice among them. */
+/** The offered tools, nested in chat and flat in responses, and the choice among them. */
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
@@ -6,7 +6,7 @@ import type { IsUnpriced, TranslationContext } from "../../translation.ts";
 
 type Context = Pick<TranslationContext, "customTools" | "isUnpriced">;
 
-/** `customTools` says that the server knows more than functions: then it searches the web, too. */
+/** `customTools` says that the server supports more than functions, and so web search, too. */
 export function toolsOf(chat: JsonObject, { customTools, isUnpriced }: Context, dropped: Dropped): JsonObject[] {
   const { tools, functions, web_search_options: search } = chat;
   const listed = Array.isArray(tools) ? tools : [];
@@ -33,14 +33,14 @@ function flatTool(tool: JsonValue, path: string, isUnpriced: IsUnpriced | undefi
     dropped.addExtra(more, path);
     return flatFunction(called, `${path}.function`, dropped);
   }
-  // A tool that its vendor runs itself: chat callers of the vendor's name it as responses do.
+  // A tool that the vendor runs. Chat callers name it as responses do.
   const isVendors = typeof type === "string" && type !== "function" && type !== "custom";
   if (isVendors && !isUnpriced?.(tool)) return [tool];
   dropped.add(path);
   return [];
 }
 
-/** A function of a response is held to its schema unless it says that it is not. */
+/** Responses enforce a function's schema by default; chat does not. */
 function flatFunction(called: JsonValue, path: string, dropped: Dropped): JsonObject[] {
   if (!isObject(called)) return [];
   const { name, description, parameters, strict, ...more } = called;
@@ -91,7 +91,7 @@ function flatChoice(choice: JsonObject, dropped: Dropped): JsonObject | undefine
   return definedFields({ type, mode: allowed.mode, tools: tools.map(flatName).filter((tool) => tool !== undefined) });
 }
 
-/** Some callers write the name beside the type, as responses have it. */
+/** Returns the chosen tool. Some callers write its name beside the type, as responses do. */
 function flatName({ type, function: called, custom, name }: JsonObject): JsonObject | undefined {
   const inner = isObject(called) ? called.name : isObject(custom) ? custom.name : name;
   if (typeof inner === "string") return { type: type ?? "function", name: inner };

@@ -1,7 +1,7 @@
 /**
- * A whole chat answer → a whole completion: its choices, each with a reason for its end, and the usage that it told.
+ * A chat completion → a text completion: its choices with their finish reasons, and the usage.
  *
- * An answer without any choice is the upstream's failure: clients read the first one unasked.
+ * An answer without a choice is the upstream's failure: clients read the first one unchecked.
  */
 import type { ChatCompletionSchema, Choice } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { CompletionSchema } from "../../../../gen/modelgateway/v1/completions_pb.ts";

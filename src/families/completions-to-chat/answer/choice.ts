@@ -1,8 +1,8 @@
 /**
- * What a choice of a chat answer says, as the parts of a completion's choice, whole or streamed.
+ * The content of a chat choice as a completion's choice, unary or streamed.
  *
- * A refusal of the model's is its text. Reasoning is not: the text is what goes on with the prompt. No tools were given,
- * so every end but a bound and a filter is `stop`.
+ * A refusal counts as text. Reasoning does not: the text continues the prompt. No tools were given, so every end
+ * other than a bound and a filter is `stop`.
  */
 import { type AssistantMessage, type ChunkChoice, FinishReason } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
@@ -11,7 +11,7 @@ export function textOf(message: AssistantMessage | undefined): string {
   return (message?.content ?? "") + (message?.refusal ?? "");
 }
 
-/** Whether the choice ends here; vendors have words of their own for it. */
+/** Reports whether the choice ends here, by unknown reasons, too. */
 export function hasEnded({ finishReason, extra }: Pick<ChunkChoice, "finishReason" | "extra">): boolean {
   const word = extra?.finish_reason;
   return Boolean(finishReason) || (typeof word === "string" && word !== "");
@@ -22,7 +22,7 @@ export function finishWord(reason: FinishReason | undefined): string {
   return reason === FinishReason.CONTENT_FILTER ? "content_filter" : "stop";
 }
 
-/** Returns a choice with every key that clients know. A finish reason of null says that more is to come. */
+/** Returns a choice with every key that clients know. A null finish reason means that more follows. */
 export function completionChoice(
   index: number,
   text: string,

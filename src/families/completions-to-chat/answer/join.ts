@@ -1,8 +1,8 @@
 /**
- * The completion of several prompts, put together from the completion of each.
+ * Joins the completions of several prompts into one.
  *
- * Choices count on from prompt to prompt, `n` places for each; the usage is the sum of what was told. All pieces of a
- * stream have one time and model, whichever prompt they belong to.
+ * Choices are numbered on from prompt to prompt, `n` for each; the usage is the sum. All pieces of a stream have the
+ * same time and model.
  */
 import { CompletionSchema } from "../../../../gen/modelgateway/v1/completions_pb.ts";
 import type { Frames } from "../../../call/call.ts";
@@ -11,7 +11,7 @@ import { Wire } from "../../../wire/wire.ts";
 
 type Completion = Wire<typeof CompletionSchema>;
 
-/** Takes the completions in the order of their prompts; `n` is how many choices each prompt asks for. */
+/** Takes the completions in the order of their prompts. `n` is the number of choices per prompt. */
 export function joinCompletions(completions: readonly Completion[], n: number): Completion {
   const parts = completions.map((completion) => completion.json());
   const usages = parts.flatMap(({ usage }) => (usage ? [usage as JsonObject] : []));
@@ -20,7 +20,7 @@ export function joinCompletions(completions: readonly Completion[], n: number): 
   return Wire.ofJson(CompletionSchema, { ...parts[0], choices, ...usage }, true);
 }
 
-/** Joins the streams of completions, whose pieces may come in any order. */
+/** CompletionJoin joins the streams of completions, whose pieces may come in any order. */
 export class CompletionJoin {
   readonly #n: number;
   #head: JsonObject | undefined;
@@ -30,7 +30,7 @@ export class CompletionJoin {
     this.#n = n;
   }
 
-  /** Returns the pieces of a prompt, by its number from 0, as those of the whole stream; without their usage. */
+  /** Returns the pieces of one prompt, by index, as pieces of the joined stream, without usage. */
   async *of(prompt: number, frames: Frames<typeof CompletionSchema>): Frames<typeof CompletionSchema> {
     for await (const batch of frames) {
       const pieces = batch.flatMap((piece) => this.#joined(prompt, piece.json()));
@@ -38,7 +38,7 @@ export class CompletionJoin {
     }
   }
 
-  /** Returns the piece that ends the stream: all the usage, where any was told. */
+  /** Returns the piece that ends the stream: the usage, where any was reported. */
   atEnd(): Completion[] {
     if (!this.#usage) return [];
     const json = { object: "text_completion", ...this.#head, choices: [], usage: this.#usage };
@@ -62,7 +62,7 @@ function placedChoices({ choices }: JsonObject, from: number): JsonObject[] {
   return (choices as JsonObject[]).map((choice) => ({ ...choice, index: from + (choice.index as number) }));
 }
 
-/** Adds the counts of the same names, also those of parts. */
+/** Adds the counts of the same names, nested ones included. */
 function added(sum: JsonObject, more: JsonObject): JsonObject {
   const total = { ...sum };
   for (const [key, value] of Object.entries(more)) {

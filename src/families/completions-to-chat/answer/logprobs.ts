@@ -1,19 +1,19 @@
 /**
- * The log probabilities of chat, one object a token → those of a completion, a list for each of their parts.
+ * Chat's log probabilities, an object per token → a completion's, a list per member.
  *
- * Where a token begins is counted in characters of the completion's text, so in a stream and behind an echoed prompt
- * the count goes on. The prompt's own tokens have none: a chat model does not tell them.
+ * Offsets are in characters of the completion's text, so they continue through a stream and after an echoed prompt.
+ * The prompt's tokens have none: a chat model does not report them.
  */
 import type { LogProbs, TokenLogProb } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 
 export interface TextLogProbs {
   readonly json: JsonObject | null;
-  /** How many characters the tokens have. */
+  /** Number of characters in the tokens. */
   readonly characters: number;
 }
 
-/** `from` is how many characters come before the first token. */
+/** `from` is the number of characters before the first token. */
 export function textLogProbs(logprobs: LogProbs | undefined, from: number): TextLogProbs {
   const tokens = [...(logprobs?.content ?? []), ...(logprobs?.refusal ?? [])];
   if (tokens.length === 0) return { json: null, characters: 0 };
@@ -32,13 +32,13 @@ export function textLogProbs(logprobs: LogProbs | undefined, from: number): Text
   return { json, characters };
 }
 
-/** Counts the characters that begin in a token: it may hold a part of one, and then its bytes tell. */
+/** Counts the characters that begin in a token. A token may hold part of a character: then its bytes decide. */
 function charactersOf({ token, bytes }: TokenLogProb): number {
   if (bytes.length === 0) return [...(token ?? "")].length;
   return bytes.filter((byte) => (byte & 0xc0) !== 0x80).length;
 }
 
-/** The legacy API always tells the token taken, among the likeliest or not. */
+/** Returns the likeliest tokens. The legacy API always includes the chosen one. */
 function likeliest(taken: TokenLogProb): JsonObject {
   const entries = [...taken.topLogprobs, taken].map(({ token, logprob }) => [token ?? "", logprob ?? null] as const);
   return Object.fromEntries(entries);

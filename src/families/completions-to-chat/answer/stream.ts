@@ -1,11 +1,12 @@
 /**
- * The chunks of a chat answer → the pieces of a completion. Put together they are the whole completion.
+ * The chunks of a chat answer → the pieces of a completion, which joined are the unary completion.
  *
- * Every piece has the same id, time and model. Each choice begins with the echoed prompt, if that is wanted, and ends
- * with one piece that says why, whatever the upstream told at its end, or told twice. The usage comes last, once, and
- * only if it was asked for. Chunks that say nothing of the text (the role, the reasoning) have no piece.
+ * Every piece has the same id, time and model. Each choice begins with the echoed prompt, if wanted, and ends with
+ * one piece that has the finish reason, whether the upstream sent none or several. The usage comes last, once, and
+ * only if asked for. Chunks without text (the role, reasoning) become nothing.
  *
- * Most chunks of a text never come here (`../translate-by-template.ts`): but for log probabilities, nothing here may remember what it said.
+ * Most text chunks bypass this translation (`../../translate-by-template.ts`), so except for log probabilities
+ * nothing here may depend on earlier text.
  */
 
 import type {
@@ -29,10 +30,10 @@ import { usageJson } from "./usage.ts";
 
 type Piece = Wire<typeof CompletionSchema>;
 
-/** What is known of a choice that has begun. */
+/** Progress is the state of a choice that has begun. */
 interface Progress {
   ended: boolean;
-  /** How many characters the tokens of its text so far have, the echoed prompt included. */
+  /** Number of characters in the tokens so far, the echoed prompt included. */
   characters: number;
 }
 
@@ -46,19 +47,19 @@ export function completionFrames(
 }
 
 class Pieces {
-  readonly #reading: AnswerContext;
+  readonly #context: AnswerContext;
   readonly #begun = new Map<number, Progress>();
   #head: JsonObject | undefined;
   readonly #counted = new ChatUsageTracker();
   #usage: ChatUsage | undefined;
 
   constructor(context: AnswerContext) {
-    this.#reading = context;
+    this.#context = context;
   }
 
   of(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): Piece[] {
-    this.#head ??= headOf(chunk, this.#reading);
-    // Some vendors tell the usage with the last text, and some tell it as it grows.
+    this.#head ??= headOf(chunk, this.#context);
+    // Some vendors report the usage with the last text, and some as it grows.
     this.#counted.take(frame, chunk.usage);
     this.#usage = chunk.usage ?? this.#usage;
     const echoes = chunk.choices.flatMap(({ index }) => this.#begin(index));
@@ -70,20 +71,20 @@ class Pieces {
     const open = [...this.#begun].filter(([, { ended }]) => !ended);
     const choices = open.map(([index]) => completionChoice(index, "", null, this.#finish(undefined)));
     const pieces = choices.length > 0 ? [this.#piece(choices, false)] : [];
-    return this.#reading.includeUsage && this.#counted.hasUsage ? [...pieces, this.#piece([], true)] : pieces;
+    return this.#context.includeUsage && this.#counted.hasUsage ? [...pieces, this.#piece([], true)] : pieces;
   }
 
   #begin(index: number): JsonObject[] {
     if (this.#begun.has(index)) return [];
-    const { echo } = this.#reading;
+    const { echo } = this.#context;
     this.#begun.set(index, { ended: false, characters: [...echo].length });
     return echo === "" ? [] : [completionChoice(index, echo, null, null)];
   }
 
   #next(choice: ChunkChoice): JsonObject[] {
     const progress = this.#begun.get(choice.index) as Progress;
-    const text = this.#reading.muted ? "" : textOf(choice.delta);
-    const logprobs = textLogProbs(this.#reading.muted ? undefined : choice.logprobs, progress.characters);
+    const text = this.#context.muted ? "" : textOf(choice.delta);
+    const logprobs = textLogProbs(this.#context.muted ? undefined : choice.logprobs, progress.characters);
     progress.characters += logprobs.characters;
     const ends = hasEnded(choice) && !progress.ended;
     progress.ended ||= ends;
@@ -92,12 +93,12 @@ class Pieces {
   }
 
   #finish(reason: ChunkChoice["finishReason"]): string {
-    return this.#reading.muted ? "length" : finishWord(reason);
+    return this.#context.muted ? "length" : finishWord(reason);
   }
 
   #piece(choices: JsonObject[], isLast: boolean): Piece {
-    const usage = isLast ? usageJson(this.#counted, this.#usage, this.#reading) : null;
-    const usageMember = this.#reading.includeUsage ? { usage } : {};
+    const usage = isLast ? usageJson(this.#counted, this.#usage, this.#context) : null;
+    const usageMember = this.#context.includeUsage ? { usage } : {};
     return Wire.ofJson(CompletionSchema, { ...this.#head, choices, ...usageMember }, true);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The parts that a chat answer used, as a completion tells them: none of the output where the caller asked for no tokens, and
- * got none. What else its upstream told of them stays.
+ * The usage of a chat answer as a completion reports it: no output where the caller asked for no tokens and got none.
+ * Vendors' additions stay.
  */
 import { type ChatUsage, ChatUsageSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
@@ -8,7 +8,7 @@ import { writeMessage } from "../../../wire/write.ts";
 import { type ChatUsageTracker, totalInput } from "../../chat-usage.ts";
 import type { AnswerContext } from "../request/request.ts";
 
-/** `usage` is what the upstream told last, if it stood where the family has it. */
+/** `usage` is what the upstream reported last in the family's own member, if it did. */
 export function usageJson(
   { parts, hasReasoning }: ChatUsageTracker,
   usage: ChatUsage | undefined,
@@ -33,8 +33,12 @@ export function usageJson(
   };
 }
 
-/** Returns the member with these counts in it; left out where nothing was told of it and all are zero. */
-function withCounts(key: string, reported: JsonValue | undefined, counts: Readonly<Record<string, number>>): JsonObject {
+/** Returns the member with these counts; nothing where it was not reported and all counts are zero. */
+function withCounts(
+  key: string,
+  reported: JsonValue | undefined,
+  counts: Readonly<Record<string, number>>,
+): JsonObject {
   const details = typeof reported === "object" && !Array.isArray(reported) ? reported : null;
   const known = Object.entries(counts).filter(([name, count]) => count > 0 || Object.hasOwn(details ?? {}, name));
   if (known.length === 0) return reported === undefined ? {} : { [key]: reported };

@@ -1,15 +1,15 @@
 /**
  * The prompts of a completion as texts that chat messages can hold.
  *
- * A missing prompt, an empty list and empty tokens are the empty text. Tokens are refused, because they are no text
- * without the tokenizer of the model they were made for, and another's would make another text of them.
+ * A missing prompt, an empty list and empty tokens are the empty text. Tokens are refused: only the tokenizer of the
+ * model they were made for could decode them.
  */
 import type { CreateCompletionRequest } from "../../../../gen/modelgateway/v1/completions_pb.ts";
 import { internal, invalidValue } from "../../../call/refusals.ts";
 
 type Prompt = CreateCompletionRequest["prompt"];
 
-/** Returns at least one. Throws a Refusal. */
+/** Returns at least one text. Throws a Refusal. */
 export function promptTexts(prompt: Prompt): readonly string[] {
   if (prompt.case === "promptTokens") return [textOf(prompt.value.tokens)];
   if (prompt.case !== "promptList") return [prompt.value ?? ""];
@@ -17,7 +17,7 @@ export function promptTexts(prompt: Prompt): readonly string[] {
   return texts.length === 0 ? [""] : texts.map((text) => text ?? "");
 }
 
-/** A chat call goes on with one conversation: requests of several prompts are split before. Throws a Refusal. */
+/** Returns the only prompt. Requests with several prompts were split before. Throws a Refusal. */
 export function onlyPrompt(prompt: Prompt): string {
   const [text = "", ...others] = promptTexts(prompt);
   if (others.length > 0) throw internal(new Error("several prompts for one chat call"));

@@ -1,8 +1,8 @@
 /**
- * A completion request → a chat request, and how the answer is then to be read.
+ * A completion request → a chat request, and what the answer's translation needs.
  *
- * What both have goes on as it came, and so do keys that neither schema names. Keys that only chat knows and that would
- * change what is asked, or ask for what a text cannot hold, are left out.
+ * Keys that both have pass through, and so do keys unknown to both. Keys of chat that would change the question, or
+ * ask for what a text cannot hold, are dropped.
  */
 import { CreateChatCompletionRequestSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type {
@@ -16,16 +16,16 @@ import { Wire } from "../../../wire/wire.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { onlyPrompt } from "./prompt.ts";
 
-/** How the chat answer is read as a completion. */
+/** AnswerContext is what the translation of the answer needs from the request. */
 export interface AnswerContext {
   readonly id: string;
-  /** The model asked for, in case the upstream does not say which one answers. */
+  /** The requested model: used where the upstream does not name the one that answered. */
   readonly model: string;
-  /** In seconds since 1970, in case the upstream does not say when it answered. */
+  /** Seconds since 1970: used where the upstream does not report its time. */
   readonly now: number;
-  /** Comes before the text made: the prompt if the caller wants it there, else nothing. */
+  /** The text that comes before the model's: the prompt, or nothing. */
   readonly echo: string;
-  /** Whether the text made is left out: the caller asked for no tokens, and chat models make at least one. */
+  /** Whether the model's text is left out: the caller asked for no tokens, and chat models make at least one. */
   readonly muted: boolean;
   /** Whether a stream ends with the usage. */
   readonly includeUsage: boolean;
@@ -40,23 +40,23 @@ export interface ChatRequest {
 /** The default of the legacy API. */
 const defaultMaxTokens = 16;
 
-/** Written from the typed request below, or told by the form of the answer. */
+/** Keys written from the typed request, or implied by the form of the answer. */
 const rewritten = new Set(["prompt", "echo", "max_tokens", "logprobs", "stream", "stream_options"]);
 
-/** What no chat request can say, and whether this one says anything by it. */
+/** Keys without a counterpart in chat, each with a test for a value other than the default. */
 const unsupported: ReadonlyMap<string, (request: CreateCompletionRequest) => boolean> = new Map([
   ["suffix", ({ suffix }) => suffix !== ""],
   ["best_of", ({ bestOf = 1, n = 1 }) => bestOf > n],
   ["logit_bias", ({ logitBias }) => Object.keys(logitBias).length > 0],
 ]);
 
-/** No keys of a completion, but of chat. */
+/** Keys of chat that are none of a completion's. */
 const chatOnly = new Set([
   ...["messages", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"],
   ...["modalities", "audio", "max_completion_tokens", "top_logprobs"],
 ]);
 
-/** Throws a Refusal for a prompt that no chat call can serve. The prompt is one. */
+/** Takes a request with one prompt. Throws a Refusal for a prompt that no chat call can serve. */
 export function* chatRequest(
   request: Wire<typeof CreateCompletionRequestSchema>,
   context: TranslationContext,
@@ -72,7 +72,7 @@ export function* chatRequest(
     else if (!isUnsaid) chat[key] = value;
   }
   Object.assign(chat, typedKeys(message, prompt, context));
-  // Upstreams refuse the options of a stream where none is asked for.
+  // Upstreams refuse stream options without a stream.
   const { stream_options } = request.json();
   if (context.form === "stream" && stream_options) chat.stream_options = stream_options;
   return { chat: yield* checked(chat), dropped, context: answerContextOf(message, prompt, context) };
@@ -98,7 +98,10 @@ function answerContextOf(request: CreateCompletionRequest, prompt: string, conte
   };
 }
 
-/** A key that the completion's schema does not name may be one of chat's, and wrong. */
+/**
+ * Checks the request as chat: a key that the completion's schema does not know may be one of chat's, with a wrong
+ * value.
+ */
 function* checked(chat: JsonObject): CooperativeTask<ChatRequest["chat"]> {
   const wire = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
   yield* wire.readLongMessage();

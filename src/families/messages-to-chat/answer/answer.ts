@@ -1,7 +1,7 @@
 /**
  * A chat completion → a message, with every key that clients of the Messages API know.
  *
- * Only the first choice was asked for. Log probabilities, spoken answers and annotations have no counterpart.
+ * Only the first choice was asked for. Log probabilities, audio and annotations have no counterpart.
  */
 import type { ChatCompletion, ChatCompletionSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
@@ -18,12 +18,12 @@ import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock }
 import { endingOf } from "./finish.ts";
 import { usageOf } from "./usage.ts";
 
-/** What an answer has from the call that it answers. */
+/** AnswerContext is what the translation of the answer needs from the request. */
 export interface AnswerContext {
   readonly answerId: string;
-  /** The model asked for, in case the upstream does not say which one answers. */
+  /** The requested model: used where the upstream does not name the one that answered. */
   readonly model: string;
-  /** The stop texts that the upstream was given. */
+  /** The stop texts sent to the upstream. */
   readonly stops: readonly string[];
   readonly names: ToolNames;
   /** The model's name at its upstream. */
@@ -50,7 +50,7 @@ export function messageOf(
   });
 }
 
-/** Returns the fields that a message begins with, whole or streamed. */
+/** Returns the members of a message at its start. */
 export function headOf(model: string, context: AnswerContext): JsonObject {
   return {
     id: `msg_${context.answerId}`,

@@ -1,11 +1,10 @@
 /**
- * Puts the pieces of a chat stream in the order of the Messages API: one block after another, each whole.
+ * Orders the pieces of a chat stream as the Messages API requires: one block after another, each complete.
  *
- * Blocks stand in a queue in the order in which they began. The first streams as its pieces come; the others wait and
- * gather theirs. Text and thinking end when another block begins; a tool call only when its input is a whole JSON
- * object, for calls may interleave: the pieces of one may come between those of another. A call waits, too, until its
- * id and name are told. At the end everything is written out in order. What comes for a call after its end fails the
- * stream, for it can no longer be said.
+ * Blocks queue in the order in which they began. The first is streamed; the others collect their pieces. Text and
+ * thinking end when another block begins. A tool call ends only when its input is a complete JSON object, because
+ * pieces of calls may interleave; it also waits for its id and name. At the end all blocks are written in order. A
+ * piece for a call that has ended fails the stream, since it can no longer be written.
  */
 import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
@@ -16,10 +15,10 @@ import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock }
 
 type ProseBlock = { readonly kind: "text" | "thinking"; waiting: string; seal: string };
 
-/** Reasoning of which nothing is shown. */
+/** HiddenBlock is reasoning without visible text. */
 type HiddenBlock = { readonly kind: "redacted_thinking"; readonly waiting: ""; readonly seal: string };
 
-/** It is whole from its beginning. */
+/** SignatureBlock is complete from the start. */
 type SignatureBlock = { readonly kind: "signature"; readonly sealed: string; readonly waiting: "" };
 type Block = ProseBlock | HiddenBlock | CallBlock | SignatureBlock;
 
@@ -28,9 +27,9 @@ interface CallBlock {
   id: string;
   name: string;
   signature: string;
-  /** What was not written yet of the input. */
+  /** Input that was not written yet. */
   waiting: string;
-  /** All that came of it. */
+  /** All input so far. */
   readonly input: ToolInput;
   ended: boolean;
 }
@@ -43,7 +42,7 @@ export class BlockQueue {
   readonly #calls = new Map<number | string, CallBlock>();
   #lastCall: CallBlock | undefined;
   readonly #queue: Block[] = [];
-  /** The index of the first block of the queue. */
+  /** The index of the first block in the queue. */
   #index = 0;
   #open = false;
 
@@ -63,7 +62,7 @@ export class BlockQueue {
     else this.#queue.push({ kind, waiting: piece, seal: "" });
   }
 
-  /** Seals the reasoning that has just been told, or tells what is sealed where none of it was shown. */
+  /** Seals the reasoning before it, or adds a block for sealed reasoning without visible text. */
   seal({ thinking, seal }: SealedThinking): void {
     const last = this.#queue.at(-1);
     if (thinking === "") this.#queue.push({ kind: "redacted_thinking", waiting: "", seal });
@@ -71,7 +70,7 @@ export class BlockQueue {
     else this.#queue.push({ kind: "thinking", waiting: thinking, seal });
   }
 
-  /** Puts a signature behind what was said so far. */
+  /** Adds a signature of the text so far. */
   sign(sealed: string): void {
     this.#queue.push({ kind: "signature", sealed, waiting: "" });
   }
@@ -100,7 +99,7 @@ export class BlockQueue {
     return call;
   }
 
-  /** Returns the events that can be written now, or at the end all that are left. */
+  /** Returns the events that can be written now; at the end, all that are left. */
   events(atEnd: boolean): JsonObject[] {
     const events: JsonObject[] = [];
     for (let first = this.#queue[0]; first; first = this.#queue[0]) {
@@ -140,7 +139,7 @@ function isNamed(block: Block): boolean {
   return block.kind !== "tool_use" || (block.id !== "" && block.name !== "");
 }
 
-/** Whether nothing can be added to a block that is not the last. */
+/** Reports whether nothing can be added to a block that is not the last. */
 function isWhole(block: Block): boolean {
   return block.kind !== "tool_use" || block.input.isComplete;
 }

@@ -1,16 +1,16 @@
 /**
- * Why a chat model stopped → why a Messages answer ended.
+ * A chat model's finish reason → the stop reason of a message.
  *
- * An answer with tool calls ends in `tool_use` also where the upstream says `stop`, as OpenAI does when the call was
- * demanded by name, or a word that nobody knows: callers run tools for no other reason. Without calls it never does.
+ * An answer with tool calls ends in `tool_use` even where the upstream says `stop`, as OpenAI does for forced calls,
+ * or an unknown word: clients run tools for no other reason. Without calls it never does.
  */
 import { FinishReason } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 
 export interface End {
-  /** The last known word of the upstream; unset for none, or one that nobody knows. */
+  /** The upstream's last known finish reason; undefined for none, and for an unknown one. */
   readonly finish: FinishReason | undefined;
-  /** What vendors add to the end of a choice. */
+  /** Vendors' additions to the end of a choice. */
   readonly extra: JsonObject | undefined;
   readonly hasCalls: boolean;
   readonly refusal: string;
@@ -35,7 +35,10 @@ function reasonOf({ finish, hasCalls }: End): string {
   return hasCalls ? "tool_use" : "end_turn";
 }
 
-/** vLLM says in `stop_reason` which text stopped it, SGLang in `matched_stop`; both put numbers there for tokens. */
+/**
+ * Finds the matched stop text: vLLM has it in `stop_reason`, SGLang in `matched_stop`; both put numbers there for
+ * tokens.
+ */
 function stopMet(extra: JsonObject | undefined, stops: readonly string[]): string | undefined {
   return stops.find((stop) => stop === extra?.stop_reason || stop === extra?.matched_stop);
 }

@@ -1,13 +1,10 @@
 /**
  * Chat chunks → the events of a Messages stream.
  *
- * `message_start` goes out with the upstream's first chunk that says anything. It tells an estimate of the input's
- * count, for some clients read it nowhere else. `message_delta` waits until the upstream has ended, since the usage comes
- * after the finish, before it, with it, or never: it tells the upstream's own counts, the input's among them. A stream
- * that ends without a finish fails, as does one that breaks: its last block stays open, and the refusal passes on to the
- * door.
+ * `message_start` is sent with the upstream's first chunk that says anything. It has an estimate of the input tokens, since some clients read the count only there. `message_delta` waits for the upstream's end, because the usage comes before, with or after the finish reason, or never; it has the upstream's own counts. A stream without a finish reason fails, as does one that breaks: its last block stays open, and the refusal reaches the door.
  *
- * Most chunks of a text never come here (`../../translate-by-template.ts`): nothing here may remember or count what a text said.
+ * Most text chunks bypass this translation (`../../translate-by-template.ts`), so nothing here may depend on earlier
+ * text.
  */
 import {
   type ChatCompletionChunk,
@@ -52,18 +49,18 @@ function asWire(event: JsonObject): Wire<typeof MessageStreamEventSchema> {
 }
 
 class MessageStream {
-  readonly #origin: AnswerContext;
+  readonly #context: AnswerContext;
   readonly #inputTokens: number;
   readonly #blocks: BlockQueue;
   #started = false;
   #finish: FinishReason | undefined;
-  /** What vendors add to the chunk that ends the choice. */
+  /** Vendors' additions to the chunk that ends the choice. */
   #extra: JsonObject | undefined;
   #refusal = "";
   readonly #counted = new ChatUsageTracker();
 
   constructor(context: AnswerContext, inputTokens: number) {
-    this.#origin = context;
+    this.#context = context;
     this.#inputTokens = inputTokens;
     this.#blocks = new BlockQueue(new ToolIds(context.answerId, context.target), context.names);
   }
@@ -71,10 +68,10 @@ class MessageStream {
   take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
     const { model, choices, usage } = chunk;
     this.#counted.take(frame, usage);
-    // Azure's first chunk, about the prompt, says neither the model nor anything of the answer.
+    // Azure's first chunk, about the prompt, has no model and no choices.
     if (!this.#started && model === "" && choices.length === 0) return [];
     const events = this.#started ? [] : [this.#start(model)];
-    // A choice that nobody asked for is not the answer.
+    // Only the first choice was asked for.
     for (const choice of choices) if (choice.index === 0) events.push(...this.#choice(choice));
     return events;
   }
@@ -82,7 +79,7 @@ class MessageStream {
   #start(model: string): JsonObject {
     this.#started = true;
     const usage = { ...usageOf(), input_tokens: this.#inputTokens };
-    return { type: "message_start", message: { ...headOf(model, this.#origin), usage } };
+    return { type: "message_start", message: { ...headOf(model, this.#context), usage } };
   }
 
   #choice({ delta, finishReason, extra }: ChunkChoice): JsonObject[] {
@@ -90,7 +87,7 @@ class MessageStream {
     this.#blocks.say("thinking", reasoning);
     for (const thought of sealed) this.#blocks.seal(thought);
     this.#blocks.say("text", text + refusal);
-    if (signature !== "") this.#blocks.sign(sealedSignature(signature, this.#origin.target));
+    if (signature !== "") this.#blocks.sign(sealedSignature(signature, this.#context.target));
     for (const call of calls) this.#blocks.call(call);
     this.#refusal += refusal;
     const finish = finishReason ?? (extra?.finish_reason ? FinishReason.UNSPECIFIED : undefined);
@@ -105,7 +102,7 @@ class MessageStream {
     if (this.#finish === undefined) throw upstreamFailed("it broke off its answer");
     const blocks = this.#blocks.events(true);
     const end = { finish: this.#finish, extra: this.#extra, hasCalls: this.#blocks.hasCalls, refusal: this.#refusal };
-    const delta = { ...endingOf(end, this.#origin.stops), container: null };
+    const delta = { ...endingOf(end, this.#context.stops), container: null };
     return [...blocks, { type: "message_delta", delta, usage: finalUsageOf(this.#counted) }, { type: "message_stop" }];
   }
 }

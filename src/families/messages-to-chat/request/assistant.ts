@@ -1,11 +1,10 @@
 /**
- * An assistant's turn in the history → one chat message.
+ * An assistant's turn of the history → one chat message.
  *
- * Thinking without a signature came from this translation, so from a chat model that shows its reasoning: some of
- * those fail when it does not come back with their tool calls, so it goes into `reasoning_content`. Thinking that a
- * vendor has signed only that vendor takes; it is left out, as is all that a chat model never says (redacted
- * thinking, the vendor's own tools and their results). What this gateway has sealed of reasoning goes back where it is
- * read: to who is asked for responses.
+ * Thinking without a signature came from this translation, so from a chat model that shows its reasoning. Some of
+ * those fail unless it comes back with their tool calls, so it becomes `reasoning_content`. Thinking signed by a
+ * vendor is valid for that vendor only and dropped, as are redacted thinking and the vendor's own tools with their
+ * results. Reasoning sealed by this gateway is kept where the upstream is asked for responses.
  */
 import { ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
@@ -18,14 +17,14 @@ import { definedFields } from "../../fields.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { PlacedBlock } from "./content.ts";
 
-/** What is told of a conversation, and by which names. */
+/** ConversationContext is what the translation of a conversation needs. */
 export interface ConversationContext {
   readonly names: ToolNames;
   /** The model's name at its upstream. */
   readonly target: string | undefined;
-  /** Whether sealed reasoning is read by whoever takes the chat. */
+  /** Whether sealed reasoning is unsealed further on. */
   readonly readsSeals: boolean;
-  /** Takes the paths of what is left out. */
+  /** Receives the paths of what is dropped. */
   readonly omitted: Set<string>;
 }
 
@@ -59,7 +58,7 @@ export function* assistantMessage(
   });
 }
 
-/** Returns what this gateway has sealed; undefined for any other block. */
+/** Returns reasoning that this gateway sealed; undefined for any other block. */
 function sealedBlock({ type, thinking = "", signature, data }: PlacedBlock["block"]): JsonObject | undefined {
   if (type === ContentBlockType.THINKING && isSealedReasoning(signature)) {
     return { type: "thinking", thinking, signature };

@@ -1,8 +1,8 @@
 /**
  * The system prompt and the turns → chat messages.
  *
- * Turns of the same role that follow one another are one turn, as in the Messages API; so the results of tools stand
- * right after the calls, as chat wants them, before whatever else the user says.
+ * Consecutive turns of the same role are one turn, as in the Messages API. So tool results directly follow their
+ * calls, as chat requires, before anything else the user says.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -26,7 +26,7 @@ export function* conversationOf(
   request: CreateMessageRequest,
   context: ConversationContext,
 ): CooperativeTask<JsonObject[]> {
-  const { omitted: omitted } = context;
+  const { omitted } = context;
   const messages: JsonObject[] = [];
   const instructions = systemPrompt(request, omitted);
   if (instructions) messages.push({ role: "system", content: instructions });
@@ -35,14 +35,18 @@ export function* conversationOf(
     if (++count % aTurn === 0) yield;
     if (role === Role.SYSTEM) {
       const instructionBlocks = blocks.filter(({ block }) => !changesTools(block));
-      if (instructionBlocks.length > 0 || blocks.length === 0) messages.push({ role: "system", content: instructionsIn(instructionBlocks) });
+      if (instructionBlocks.length > 0 || blocks.length === 0)
+        messages.push({ role: "system", content: instructionsIn(instructionBlocks) });
     } else if (role === Role.ASSISTANT) messages.push(yield* assistantMessage(blocks, context));
     else messages.push(...(yield* userMessages(blocks)));
   }
   return messages;
 }
 
-/** Claude Code's first block is for its vendor's books, and differs from call to call: no prompt cache would hold. */
+/**
+ * Claude Code's first block is for its vendor's billing and differs from call to call: it would defeat every prompt
+ * cache.
+ */
 const billingHeader = "x-anthropic-billing-header";
 
 function systemPrompt({ system }: CreateMessageRequest, omitted: Set<string>): string {
@@ -86,7 +90,10 @@ function textBlock(text: string): ContentBlock {
   return create(ContentBlockSchema, { type: ContentBlockType.TEXT, text });
 }
 
-/** A tool message holds text only: the images and files of results open the user's message, each with its call's id. */
+/**
+ * Returns the user's messages. A tool message holds text only, so images and files of results open the user's
+ * message, each with its call's id.
+ */
 function* userMessages(blocks: readonly PlacedBlock[]): CooperativeTask<JsonObject[]> {
   const messages: JsonObject[] = [];
   const attached: JsonObject[] = [];

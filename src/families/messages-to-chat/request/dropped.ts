@@ -1,15 +1,15 @@
 /**
- * Names what of a request is left out.
+ * Names what of a request is dropped.
  *
- * The table below holds what the translation says, key by key. Whatever else a request has is named by its public
- * path, in the order of the request, together with what the translation left out for reasons of its own. So a key
- * that nobody thought of is named too. Null and the empty list say nothing, and are not named.
+ * The table below lists, key by key, what the translation keeps. Anything else, unknown keys included, is named by
+ * its public path in the order of the request, together with what the translation dropped for reasons of its own.
+ * Null and the empty list are not named.
  */
 
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
 import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
 
-/** Returns the paths of what is left out. `unsaid` are those that the translation left out knowingly. */
+/** Returns the paths of what is dropped. `omitted` are those that the translation dropped itself. */
 export function* droppedOf(request: JsonObject, omitted: ReadonlySet<string>): CooperativeTask<string[]> {
   const walk: Walk = { omitted: omitted, dropped: [] };
   for (const [key, value] of Object.entries(request)) {
@@ -39,7 +39,7 @@ const lostValue: Shape = (value, path, { dropped }) => {
   if (value !== null && !(Array.isArray(value) && value.length === 0)) dropped.push(path);
 };
 
-/** Is lost, unless it only repeats what holds without it. */
+/** Drops a value unless it only repeats the default. */
 function lostUnless(holdsAnyway: (value: JsonObject) => boolean): Shape {
   return (value, path, walk) => {
     if (!(jsonType(value) === "object" && holdsAnyway(value as JsonObject))) lostValue(value, path, walk);
@@ -56,7 +56,7 @@ function keys(members: Readonly<Record<string, Shape>>): Shape {
   };
 }
 
-/** A list of such values; a text in its place is said. */
+/** Walks a list of such values; a string in its place is kept. */
 function each(shape: Shape): Shape {
   return (value, path, walk) => {
     if (typeof value === "string") return;
@@ -74,7 +74,7 @@ const blocks = each((value, path, walk) => {
   ((typeof type === "string" && blockOfType.get(type)) || lostValue)(value, path, walk);
 });
 
-/** The error of a vendor's tool is an object, and is said as its text. */
+/** A failed vendor tool has an object for its result, which is kept as text. */
 const result: Shape = (value, path, walk) => (jsonType(value) === "object" ? kept : blocks)(value, path, walk);
 
 const source = keys({ type: kept, media_type: kept, data: kept, url: kept, content: blocks });
@@ -120,7 +120,7 @@ const metadata: Shape = (value, path, walk) => {
 
 const inMessage = keys({ role: kept, content: blocks });
 
-/** Of the request, but for its messages. */
+/** The request's members other than its messages. */
 const members: ReadonlyMap<string, Shape> = new Map(
   Object.entries({
     model: kept,

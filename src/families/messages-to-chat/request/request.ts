@@ -1,10 +1,10 @@
 /**
  * A Messages request → the chat request.
  *
- * The bound goes as `max_tokens`, which every compatible server knows, clamped to what the model can put out: some
- * clients ask every model for the most that any has. Of more than four stop texts the first four are kept, as many as
- * chat has. The end user's id is cut like a tool's name. `metadata.simulate_…` reaches the embedded model's simulator
- * as text, the one kind of value that chat's metadata holds.
+ * The output bound becomes `max_tokens`, which every compatible server knows, limited to the model's maximum: some
+ * clients ask every model for the largest bound that any has. Of the stop texts the first four are kept, as many as
+ * chat has. The end user's id is shortened like a tool's name. `metadata.simulate_…` reaches the embedded model's
+ * simulator as text, the only type of chat's metadata.
  */
 import type { CreateMessageRequest, MessageMetadata } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
@@ -20,7 +20,7 @@ import { reasoningEffortOf } from "./thinking.ts";
 import { refuseThread } from "./thread.ts";
 import { toolChoiceOf, toolsOf } from "./tools.ts";
 
-/** Throws a Refusal. Puts the paths of what it leaves out into `unsaid`, where no table can tell. */
+/** Throws a Refusal. Adds the paths of what it drops to `omitted`, where the table of `dropped.ts` cannot tell. */
 export function* chatRequestOf(
   request: CreateMessageRequest,
   context: TranslationContext,
@@ -57,7 +57,7 @@ export function* chatRequestOf(
 
 const maxStops = 4;
 
-/** Returns the stop texts that the chat request has. */
+/** Returns the stop texts of the chat request. */
 export function stopsOf({ stopSequences }: CreateMessageRequest): string[] {
   return stopSequences.slice(0, maxStops);
 }

@@ -1,9 +1,9 @@
 /**
  * `thinking` and `output_config.effort` → `reasoning_effort`.
  *
- * A model that thinks as much as it sees fit is told nothing: that is what a chat model does by itself, and many
- * that do not reason refuse the very key. Claude Code asks for adaptive thinking of any model that it does not know.
- * What is known not to reason is told of no effort. For the same reason thinking is not switched off but left to the model, and named as left out.
+ * Adaptive thinking sets no effort: it is a chat model's own default, many models without reasoning refuse the key,
+ * and Claude Code asks for it of any unknown model. A model known not to reason gets no effort. Disabled thinking is
+ * left to the model, too, and named as dropped.
  */
 import { ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { type CreateMessageRequest, ThinkingType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
@@ -19,7 +19,9 @@ const words: Readonly<Record<ReasoningEffort, string | undefined>> = {
   [ReasoningEffort.MAX]: "max",
 };
 
-/** Puts the paths of what it leaves out into `unsaid`. `reasons` is unset where nobody said whether the model does. */
+/**
+ * Adds the paths of what it drops to `omitted`. `reasons` is undefined where nobody stated whether the model reasons.
+ */
 export function reasoningEffortOf(
   request: CreateMessageRequest,
   reasons: boolean | undefined,
@@ -34,7 +36,7 @@ export function reasoningEffortOf(
 function effortOf(request: CreateMessageRequest, omitted: Set<string>): string | undefined {
   const { thinking, outputConfig } = request;
   const effort = words[outputConfig?.effort ?? ReasoningEffort.UNSPECIFIED];
-  // A word of the future.
+  // An unknown effort.
   if (effort === undefined) omitted.add("output_config.effort");
   switch (thinking?.type) {
     case ThinkingType.DISABLED:
@@ -47,7 +49,7 @@ function effortOf(request: CreateMessageRequest, omitted: Set<string>): string |
       return effort;
     case ThinkingType.UNSPECIFIED:
     case undefined:
-      // None at all, or of a kind that nobody knows.
+      // Missing, or of an unknown kind.
       omitted.add("thinking");
   }
   return effort;

@@ -1,8 +1,8 @@
 /**
- * The tools on offer and the choice among them.
+ * The offered tools and the choice among them.
  *
- * The caller's own tools become functions. Of the vendor's tools, web search has a counterpart; any other is refused
- * by name, for the model would be told of a tool that nobody runs.
+ * The caller's tools become functions. Of the vendor's tools web search has a counterpart; any other is refused by
+ * name, since nobody would run it.
  */
 import {
   type MessageTool,
@@ -15,7 +15,7 @@ import { definedFields } from "../../fields.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { PlacedTool } from "./offered-tools.ts";
 
-/** Returns `tools` and `web_search_options`, as far as there are any. Puts the paths of what it leaves out into `unsaid`. */
+/** Returns `tools` and `web_search_options`, where there are any. Adds the paths of what it drops to `omitted`. */
 export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted: Set<string>): JsonObject {
   const functions: JsonObject[] = [];
   let search: JsonObject | undefined;
@@ -36,7 +36,7 @@ function functionTool(tool: MessageTool, path: string, names: ToolNames): JsonOb
   return { type: "function", function: definedFields({ name: names.toChat(name), description, parameters, strict }) };
 }
 
-/** OpenAI wants `properties` in the schema of an object, the Messages API does not. */
+/** OpenAI requires `properties` in an object's schema; the Messages API does not. */
 function parametersOf(schema: JsonObject): JsonObject {
   const isObject = schema.type === undefined ? Object.keys(schema).length === 0 : schema.type === "object";
   return isObject && schema.properties === undefined ? { type: "object", properties: {}, ...schema } : schema;
@@ -50,8 +50,8 @@ function searchOptions({ extra }: MessageTool): JsonObject {
 }
 
 /**
- * Returns `tool_choice` and `parallel_tool_calls`. Without functions to choose from chat takes neither: then a choice
- * that demands a call, and one of a word that nobody knows, are put into `unsaid`.
+ * Returns `tool_choice` and `parallel_tool_calls`. Without functions chat takes neither: a choice that demands a call
+ * is then dropped, as is an unknown one.
  */
 export function toolChoiceOf(
   choice: MessageToolChoice | undefined,

@@ -1,5 +1,5 @@
 /**
- * A chat completion → a response, the one that the events of the same answer would end in.
+ * A chat completion → a response: the one that the events of the same answer would end in.
  *
  * Only the first choice was asked for.
  */
@@ -38,7 +38,10 @@ export function outputOf({ compacts, answerId, names, target }: AnswerContext): 
   return compacts ? new Compaction(answerId) : new Output(answerId, names, target);
 }
 
-/** A refusal is a complete answer, whatever the vendor calls its end, and so is a summary, also one that was cut off. */
+/**
+ * Returns how the answer ended. A refusal is a complete answer, whatever the finish reason, and so is a summary, even
+ * one that was cut off.
+ */
 export function endOf(finish: FinishReason | undefined, output: Output | Compaction) {
   const isWhole = { status: "completed", incomplete: undefined } as const;
   if (output instanceof Compaction) return isWhole;

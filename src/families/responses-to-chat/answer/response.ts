@@ -1,6 +1,5 @@
 /**
- * The response object, as it stands at any time: what was asked for, with every key that clients know, and what came of
- * it so far.
+ * The response object in any state: the request's settings with every key that clients know, and the results so far.
  */
 import type { CreateResponseRequestSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
@@ -11,7 +10,7 @@ import { asksToCompact } from "../compaction.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { ItemStatus } from "./items.ts";
 
-/** What a response has from the call that it answers. */
+/** AnswerContext is what the translation of the answer needs from the request. */
 export interface AnswerContext {
   readonly answerId: string;
   /** Seconds since 1970. */
@@ -32,11 +31,11 @@ export function answerContextOf(
   return { answerId, createdAt: now, asked: request.json(), names, target, compacts: asksToCompact(request.message()) };
 }
 
-/** What came of it. */
+/** ResponseState holds the results so far. */
 export interface ResponseState {
   readonly status: ItemStatus;
   readonly incomplete: string | undefined;
-  /** As the upstream names it, if it does. */
+  /** The upstream's name of the model, if it gave one. */
   readonly model: string;
   readonly serviceTier: string | undefined;
   readonly output: readonly JsonObject[];
@@ -82,7 +81,7 @@ export function responseJson(
   };
 }
 
-/** Returns the parts that a chat answer used, as a response tells them. An upstream that tells no usage counts as zero. */
+/** Returns the usage of a chat answer as a response reports it. Unreported usage counts as zero. */
 export function usageJson({ parts }: ChatUsageTracker): JsonObject {
   const { cacheRead, cacheWrite, output, reasoning } = parts;
   const input = totalInput(parts);

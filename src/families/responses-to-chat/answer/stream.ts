@@ -1,9 +1,9 @@
 /**
- * Chat chunks → the events of a response, numbered from 0; and a whole chat answer → the response that they would end in.
+ * Chat chunks → the events of a response, numbered from 0.
  *
- * The first two events go out with the upstream's first chunk that says anything. The last waits until the upstream
- * has ended, since the usage comes after the finish, before it, with it, or never. A stream that ends without a finish
- * fails, as does one that breaks: the refusal passes on to the door.
+ * The first two events are sent with the upstream's first chunk that says anything. The last waits for the upstream's
+ * end, because the usage comes before, with or after the finish reason, or never. A stream without a finish reason
+ * fails, as does one that breaks: the refusal reaches the door.
  */
 import type {
   ChatCompletionChunk,
@@ -41,7 +41,7 @@ export function eventsOf(
 }
 
 class ResponseStream {
-  readonly #origin: AnswerContext;
+  readonly #context: AnswerContext;
   readonly #output: Output | Compaction;
   readonly #counted = new ChatUsageTracker();
   #started = false;
@@ -51,7 +51,7 @@ class ResponseStream {
   #finish: FinishReason | undefined;
 
   constructor(context: AnswerContext) {
-    this.#origin = context;
+    this.#context = context;
     this.#output = outputOf(context);
   }
 
@@ -59,10 +59,10 @@ class ResponseStream {
     const { model, choices, usage, serviceTier } = chunk;
     this.#counted.take(frame, usage);
     this.#serviceTier = serviceTier ?? this.#serviceTier;
-    // Azure's first chunk, about the prompt, says neither the model nor anything of the answer.
+    // Azure's first chunk, about the prompt, has no model and no choices.
     if (!this.#started && model === "" && choices.length === 0) return [];
     const events = this.#started ? [] : this.#start(model);
-    // A choice that nobody asked for is not the answer.
+    // Only the first choice was asked for.
     for (const choice of choices) if (choice.index === 0) events.push(...this.#choice(choice));
     return events;
   }
@@ -96,6 +96,6 @@ class ResponseStream {
 
   #response(status: ItemStatus, incomplete: string | undefined, usage: JsonObject | null): JsonObject {
     const head = { model: this.#model, serviceTier: this.#serviceTier };
-    return responseJson(this.#origin, { ...head, status, incomplete, output: this.#output.json(), usage });
+    return responseJson(this.#context, { ...head, status, incomplete, output: this.#output.json(), usage });
   }
 }

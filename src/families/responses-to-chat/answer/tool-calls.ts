@@ -1,9 +1,8 @@
 /**
- * The calls of a chat answer, put together from pieces that may interleave.
+ * Assembles the calls of a chat answer from pieces that may interleave.
  *
- * A piece belongs to the call with its index, else with its id, else to the last one. Some vendors count every call as
- * the first: there another id begins another call. Some neither count calls nor give them ids: there a name after a
- * whole input does. A call is told of when its name is known.
+ * A piece belongs to the call with its index, else with its id, else to the last one. A call is reported when its
+ * name is known.
  */
 import type { JsonObject } from "../../../wire/json.ts";
 import { beginsAnotherCall, type CallPiece } from "../../chat-output.ts";
@@ -14,14 +13,14 @@ interface Call {
   id: string;
   name: string;
   signature: string;
-  /** All that came of the input. */
+  /** All input so far. */
   readonly input: ToolInput;
-  /** What was not told yet of it. */
+  /** Input that was not reported yet. */
   untold: string;
   item: CallItem | undefined;
 }
 
-/** Begins the item of a call, of which the id and the signature may be empty. */
+/** BeginCall begins the item of a call. The id and the signature may be empty. */
 export type BeginCall = (id: string, name: string, signature: string) => CallItem;
 
 export class Calls {
@@ -43,7 +42,7 @@ export class Calls {
     return call.name === "" ? [] : this.#tell(call);
   }
 
-  /** Tells of the calls whose name never came. */
+  /** Reports the calls whose name never came. */
   end(): JsonObject[] {
     return this.#all.filter(({ item }) => !item).flatMap((call) => this.#tell({ ...call, name: "unknown" }));
   }

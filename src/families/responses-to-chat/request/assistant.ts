@@ -1,9 +1,9 @@
 /**
- * The items that the model made one after another → one message of the assistant's.
+ * Consecutive items of the model's → one assistant's message.
  *
- * Its reasoning comes first, then what it said, then its calls, for chat has the calls and their results side by side.
- * Reasoning goes back as `reasoning_content`, which some models want with their calls, and as the vendor's own signed
- * blocks where there are any and its own API is spoken in the end. Reasoning that nothing follows is left out.
+ * Reasoning comes first, then text, then calls, since chat keeps calls next to their results. Reasoning becomes
+ * `reasoning_content`, which some models want with their calls, and the vendor's own signed blocks where its own API
+ * is spoken in the end. Reasoning that nothing follows is dropped.
  */
 import { type ResponseItem, ResponseItemType } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
@@ -15,7 +15,7 @@ import { unsealed } from "../seal.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { isText } from "./content.ts";
 
-/** What the turns of a conversation share. */
+/** ConversationContext is what the turns of a conversation share. */
 export interface ConversationContext {
   readonly names: ToolNames;
   readonly customTools: boolean | undefined;
@@ -31,15 +31,15 @@ export class AssistantTurn {
   readonly #texts: string[] = [];
   #refusal = "";
   readonly #calls: JsonObject[] = [];
-  /** Of its text, sealed; empty where there is none. */
+  /** The sealed signature of its text; empty without one. */
   #signature = "";
 
-  readonly #talk: ConversationContext;
+  readonly #context: ConversationContext;
 
-  /** `path` is that of the first of its items. */
+  /** `path` is that of its first item. */
   constructor(path: string, context: ConversationContext) {
     this.#path = path;
-    this.#talk = context;
+    this.#context = context;
   }
 
   /** Whether a message or reasoning that comes now belongs to the next turn. */
@@ -61,7 +61,7 @@ export class AssistantTurn {
   }
 
   reason({ summary, content, encryptedContent }: ResponseItem, path: string): void {
-    const { dropped, customTools } = this.#talk;
+    const { dropped, customTools } = this.#context;
     const full = content.case === "contentParts" ? content.value.parts : [];
     this.#reasoning.push(...(full.length > 0 ? full : summary).map(({ text = "" }) => text).filter(Boolean));
     if (encryptedContent === undefined) return;
@@ -76,7 +76,7 @@ export class AssistantTurn {
     const isSearch = extra?.type === "tool_search_call";
     const called = isSearch ? "tool_search" : item.name;
     if (!called) throw missingField(`${path}.name`);
-    const { names, customTools, target } = this.#talk;
+    const { names, customTools, target } = this.#context;
     const id = unsignedId(callId);
     const signature = signatureForCall(callId, this.#calls.length === 0, target);
     const name = names.chatNameOf(item.namespace || undefined, called);
@@ -89,11 +89,11 @@ export class AssistantTurn {
     }
   }
 
-  /** Returns its message, if it has one. */
+  /** Returns the turn's message, if it has one. */
   message(): JsonObject[] {
     const says = this.#texts.length > 0;
     if (!says && this.#refusal === "" && this.#calls.length === 0) {
-      if (this.#reasoning.length > 0 || this.#blocks.length > 0) this.#talk.dropped.add(this.#path);
+      if (this.#reasoning.length > 0 || this.#blocks.length > 0) this.#context.dropped.add(this.#path);
       return [];
     }
     const message = definedFields({
@@ -103,7 +103,7 @@ export class AssistantTurn {
       reasoning_content: this.#reasoning.length > 0 ? this.#reasoning.join("\n\n") : undefined,
       thinking_blocks: this.#blocks.length > 0 ? this.#blocks : undefined,
       tool_calls: this.#calls.length > 0 ? this.#calls : undefined,
-      ...signatureForText(this.#signature, this.#talk.target),
+      ...signatureForText(this.#signature, this.#context.target),
     });
     return [message];
   }

@@ -1,8 +1,8 @@
 /**
- * The parts of an item → the parts of a chat message: texts, images, files, sound.
+ * The parts of an item → the parts of a chat message: texts, images, files, audio.
  *
- * What only a vendor that keeps files can fetch (an image by its id, a file by its address) is refused by its path: a
- * model that never saw it would answer as if it had. What vendors add to a part goes on with it.
+ * What only a vendor that stores files can fetch (an image by id, a file by URL) is refused by path: a model that
+ * never saw it would answer as if it had. Vendors' additions to a part are kept.
  */
 import {
   type ResponseContentPart,
@@ -16,7 +16,7 @@ export function isText({ type }: ResponseContentPart): boolean {
   return type === Type.INPUT_TEXT || type === Type.OUTPUT_TEXT || type === Type.TEXT;
 }
 
-/** Returns the content of a chat message: plain text where it is no more than that. */
+/** Returns the content of a chat message: a string where it is one plain text. */
 export function contentOf(parts: readonly ResponseContentPart[], path: string): JsonValue {
   const made = parts.map((part, i) => chatPart(part, `${path}[${i}]`));
   const [first] = made;
@@ -58,7 +58,7 @@ function filePart(part: ResponseContentPart, path: string): JsonObject {
   return { ...kept(part), type: "file", file: definedFields({ filename, file_data, file_id }) };
 }
 
-/** Nulls and empty lists say nothing. */
+/** Returns a part's additions, without nulls and empty lists. */
 function kept({ extra }: ResponseContentPart): JsonObject {
   const entries = Object.entries(extra ?? {});
   return Object.fromEntries(entries.filter(([, value]) => (typeof value === "object" ? isFilled(value) : true)));

@@ -1,9 +1,9 @@
 /**
  * Instructions and items → the messages of a chat.
  *
- * What the model made between two messages of others is one message of its own (`turn.ts`). A tool's result holds text
- * only: its images and files come after all results in a row, in a message of the user's that says whose they are.
- * Items of kinds that only their vendor knows are left out and named. References have been resolved before.
+ * The model's items between two messages of others become one message (`assistant.ts`). A tool result holds text
+ * only: its images and files come after consecutive results, in a user's message that names their call. Items that
+ * only a vendor knows are dropped and named. References have been resolved before.
  */
 import { Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import {
@@ -46,14 +46,14 @@ const roles: Readonly<Partial<Record<Role, string>>> = {
 };
 
 class Conversation {
-  readonly #talk: ConversationContext;
+  readonly #context: ConversationContext;
   #messages: JsonObject[] = [];
   #turn: AssistantTurn | undefined;
-  /** What came with the results of the last tools besides text. */
+  /** Images and files of the last tool results. */
   #attached: JsonObject[] = [];
 
   constructor(context: ConversationContext) {
-    this.#talk = context;
+    this.#context = context;
   }
 
   add(message: JsonObject): void {
@@ -90,7 +90,7 @@ class Conversation {
     else this.#message(item, path);
   }
 
-  /** Asks for a summary, or where it has been made already forgets what it stands for. */
+  /** Asks for a summary; where one was made already, drops the messages it stands for. */
   #compact(path: string, next: ResponseItem | undefined): void {
     if (!next) {
       this.add(summaryRequest());
@@ -105,7 +105,7 @@ class Conversation {
   #summary(item: ResponseItem, path: string): void {
     const message = summaryMessage(item);
     if (message) this.add(message);
-    else this.#talk.dropped.add(path);
+    else this.#context.dropped.add(path);
   }
 
   /** Takes an item of a kind that only some clients know. */
@@ -118,13 +118,13 @@ class Conversation {
         return;
       case "tool_search_output":
         this.#endTurn();
-        this.#messages.push(searchResult(item, path, this.#talk.names));
+        this.#messages.push(searchResult(item, path, this.#context.names));
         return;
       case "agent_message":
         this.add({ role: "user", content: agentMessage(item, path) });
         return;
     }
-    this.#talk.dropped.add(path);
+    this.#context.dropped.add(path);
   }
 
   #message(item: ResponseItem, path: string): void {
@@ -143,7 +143,7 @@ class Conversation {
   #turnFor(path: string, begins = false): AssistantTurn {
     if (begins && this.#turn?.isClosed) this.#endTurn();
     this.#endResults();
-    this.#turn ??= new AssistantTurn(path, this.#talk);
+    this.#turn ??= new AssistantTurn(path, this.#context);
     return this.#turn;
   }
 

@@ -1,9 +1,9 @@
 /**
- * The tools on offer, flat here and nested in chat.
+ * The offered tools, flat here and nested in chat.
  *
- * Tools of a namespace are functions of their own (`tool-names.ts`); a custom tool is one of kind `custom`, or where the server
- * has no such kind a function of one text; the caller's own search for tools is a function as well. A tool that its vendor runs
- * itself is left out and named: clients offer some with every request, and the model does without.
+ * Namespaced tools become functions (`../tool-names.ts`). A custom tool stays one, or becomes a function of one
+ * string where the server has no custom tools. The caller's own tool search becomes a function. Tools that a vendor
+ * runs are dropped and named: clients offer some with every request, and the model does without them.
  */
 import { ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseTool } from "../../../../gen/modelgateway/v1/responses_pb.ts";
@@ -17,11 +17,11 @@ import { type DescribedTool, describedTools } from "./described-tools.ts";
 
 export interface Toolset {
   readonly names: ToolNames;
-  /** By their names in chat, in order. */
+  /** By chat name, in order. */
   readonly offered: ReadonlyMap<string, JsonObject>;
 }
 
-/** Throws a Refusal. */
+/** Throws a Refusal for a malformed tool. */
 export function* toolsetOf(
   request: CreateResponseRequest,
   customTools: boolean | undefined,
@@ -39,7 +39,7 @@ export function* toolsetOf(
     const isWrapped = kind === "custom" && customTools === false;
     const chatName = names.add({ kind, name: nameOf(described, kind), namespace, isWrapped });
     if (chatName !== undefined) {
-      // What a search has found is no longer put off.
+      // A tool that a search has found is no longer deferred.
       const { defer_loading: _, ...extra } = tool.extra ?? {};
       const description = [about, tool.description].filter(Boolean).join("\n\n") || tool.description;
       offered.set(
@@ -51,7 +51,7 @@ export function* toolsetOf(
   return { names, offered };
 }
 
-/** Returns undefined for what only its vendor runs. */
+/** Returns undefined for a tool that only a vendor runs. */
 function kindOf({ type, extra }: ResponseTool): CallerTool["kind"] | undefined {
   if (type === ToolType.FUNCTION) return "function";
   if (type === ToolType.CUSTOM) return "custom";
@@ -75,7 +75,7 @@ function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: st
   return { type: "function", function: definedFields({ name, description, parameters: schema, strict }) };
 }
 
-/** A grammar is told to the model, which is held to none. */
+/** Describes the grammar to the model, which is not held to it. */
 function wrappedTool(name: string, { description, format }: ResponseTool, path: string, dropped: Dropped): JsonObject {
   const { type = "text", syntax, definition } = format ?? {};
   if (type !== "text") dropped.add(`${path}.format`);
@@ -101,7 +101,7 @@ function chatFormat({ type, ...rest }: JsonObject): JsonObject {
 const maps = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 const values = new Set(["enum", "const", "default", "examples", "required"]);
 
-/** Leaves out `encrypted`, by which a client marks what only its vendor hides from it, and which no other server knows. */
+/** Removes `encrypted`, a client's mark for what its vendor hides from it, which no other server knows. */
 function plainSchema(schema: JsonValue): JsonValue {
   if (Array.isArray(schema)) return schema.map(plainSchema);
   if (typeof schema !== "object" || schema === null) return schema;

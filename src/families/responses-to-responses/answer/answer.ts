@@ -1,6 +1,5 @@
 /**
- * A response of an upstream's as its caller is told it: under the gateway's ids, and with what of it is the gateway's. Whatever
- * else it says stays as it came.
+ * An upstream's response as its caller gets it: with the gateway's ids and members. Everything else stays as it came.
  */
 import type { ModelResponseSchema, ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Frames } from "../../../call/call.ts";
@@ -9,10 +8,10 @@ import type { Wire } from "../../../wire/wire.ts";
 import { relayedId } from "../../relayed-ids.ts";
 import { translateStream } from "../../translate-stream.ts";
 
-/** What a response has from the call that it answers. */
+/** AnswerContext is what the translation of the answer needs from the request. */
 export interface AnswerContext {
   readonly answerId: string;
-  /** Whose its items are (`providers/profile/reasoning-seal.ts`). */
+  /** The upstream's hash (`providers/profile/reasoning-seal.ts`). */
   readonly maker: string;
   readonly previousId: JsonValue;
   readonly store: JsonValue;
@@ -37,7 +36,7 @@ export function relayedEvents(
   );
 }
 
-/** Returns the members of a response that are not its upstream's. */
+/** Returns the members of a response that are the gateway's. */
 function ownMembers({ output }: JsonObject, context: AnswerContext): Record<string, JsonValue> {
   const { answerId, previousId, store } = context;
   const items = Array.isArray(output) ? { output: output.map((item, i) => relayedItem(item, i, context)) } : {};
@@ -49,14 +48,14 @@ function relayedItem(item: JsonValue, index: number, { answerId, maker }: Answer
   return { ...item, id: relayedId(item.id, maker, answerId, index) };
 }
 
-/** The items of a stream. */
+/** RelayedItems relays the items of a stream. */
 class RelayedItems {
-  readonly #origin: AnswerContext;
-  /** The place of each, by its id. */
+  readonly #context: AnswerContext;
+  /** Output indices by item id. */
   readonly #places = new Map<string, number>();
 
   constructor(context: AnswerContext) {
-    this.#origin = context;
+    this.#context = context;
   }
 
   relay(frame: Wire<typeof ResponseStreamEventSchema>): Wire<typeof ResponseStreamEventSchema> {
@@ -65,16 +64,16 @@ class RelayedItems {
     if (isObject(item)) changes.item = this.#item(item, place);
     if (typeof id === "string" && id !== "") {
       const index = typeof place === "number" ? place : this.#places.get(id);
-      const { maker, answerId } = this.#origin;
+      const { maker, answerId } = this.#context;
       if (index !== undefined) changes.item_id = relayedId(id, maker, answerId, index);
     }
-    if (isObject(response)) changes.response = { ...response, ...ownMembers(response, this.#origin) };
+    if (isObject(response)) changes.response = { ...response, ...ownMembers(response, this.#context) };
     return Object.keys(changes).length === 0 ? frame : frame.with(changes);
   }
 
   #item(item: JsonObject, place: JsonValue | undefined): JsonValue {
     if (typeof place !== "number") return item;
     if (typeof item.id === "string") this.#places.set(item.id, place);
-    return relayedItem(item, place, this.#origin);
+    return relayedItem(item, place, this.#context);
   }
 }

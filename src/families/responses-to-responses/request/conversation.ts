@@ -1,8 +1,9 @@
 /**
- * The items of a conversation as their upstream knows them: with its own ids, and without what only another made sense of.
+ * The items of a conversation as their upstream knows them: with its own ids, and without what only another upstream
+ * could read.
  *
- * A conversation may change its model. Reasoning that another upstream has encrypted, or a translation made, is left out and named;
- * so is what another server made of a conversation that had grown too long. A summary of the gateway's own is told as one.
+ * A conversation may change its model. Reasoning that another upstream encrypted, or a translation made, is dropped
+ * and named, and so is another server's compacted conversation. The gateway's own summary becomes a message.
  */
 import { makerOf } from "../../../providers/profile/reasoning-seal.ts";
 import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
@@ -15,7 +16,7 @@ import { unsealed } from "../../responses-to-chat/seal.ts";
 import type { IsUnpriced, ReasoningItems } from "../../translation.ts";
 import { pricedTools } from "./tools.ts";
 
-/** Returns undefined where all of them stay as they came. */
+/** Returns undefined where all items stay as they came. */
 export function* relayedInput(
   items: readonly JsonValue[],
   reasoning: ReasoningItems,
@@ -28,15 +29,15 @@ export function* relayedInput(
   for (const [i, item] of items.entries()) {
     if (i % aTurn === aTurn - 1) yield;
     const known = isObject(item) ? relayedItem(item, maker, reasoning) : item;
-    const relayed = isObject(known) ? withPricedTools(known, `input[${i}]`, isUnpriced, dropped) : known;
-    if (relayed === undefined) dropped.add(`input[${i}]`);
-    else relayed.push(relayed);
-    isChanged ||= relayed !== item;
+    const kept = isObject(known) ? withPricedTools(known, `input[${i}]`, isUnpriced, dropped) : known;
+    if (kept === undefined) dropped.add(`input[${i}]`);
+    else relayed.push(kept);
+    isChanged ||= kept !== item;
   }
   return isChanged ? relayed : undefined;
 }
 
-/** Returns undefined for what the upstream could make nothing of. */
+/** Returns undefined for an item that the upstream could not read. */
 function relayedItem(item: JsonObject, maker: string, { accepts }: ReasoningItems): JsonObject | undefined {
   const { type, id, encrypted_content: hidden } = item;
   const from = typeof id === "string" ? relayedFrom(id) : undefined;
@@ -50,7 +51,7 @@ function relayedItem(item: JsonObject, maker: string, { accepts }: ReasoningItem
   return withOwnIds(item);
 }
 
-/** Items may bring tools along. */
+/** Removes unpriced tools from an item that brings tools along. */
 function withPricedTools(item: JsonObject, path: string, isUnpriced: IsUnpriced, dropped: Dropped): JsonObject {
   const { tools } = item;
   const priced = pricedTools(tools, `${path}.tools`, isUnpriced, dropped);
@@ -64,7 +65,7 @@ function isOfUse(item: JsonObject, isElsewhere: boolean, taken: ReasoningItems["
   return (isEncrypted && taken !== "plain") || (isReadable && taken !== "encrypted");
 }
 
-/** The keys that may hold the id of an item. */
+/** The members that may hold an item's id. */
 const idKeys = ["id", "approval_request_id"] as const;
 
 function withOwnIds(item: JsonObject): JsonObject {
@@ -77,7 +78,8 @@ function withOwnIds(item: JsonObject): JsonObject {
     else if (key === "id" && isMadeId(id)) relayed = without(relayed, key);
   }
   const { call_id: callId } = item;
-  if (typeof callId === "string" && unsignedId(callId) !== callId) relayed = { ...relayed, call_id: unsignedId(callId) };
+  if (typeof callId === "string" && unsignedId(callId) !== callId)
+    relayed = { ...relayed, call_id: unsignedId(callId) };
   return relayed;
 }
 

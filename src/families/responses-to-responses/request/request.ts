@@ -1,6 +1,6 @@
 /**
- * A request for a response as its upstream is asked: to keep nothing, and with the reasoning told in a form that the next turn can
- * bring back.
+ * A request for a response as its upstream gets it: without storage, and with reasoning in a form that the next turn
+ * can send back.
  */
 import type { CreateResponseRequestSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
@@ -14,12 +14,12 @@ import { changedTools } from "./tools.ts";
 
 type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
 
-/** What the gateway answers for itself. */
+/** Members that the gateway serves itself. */
 const own = ["previous_response_id", "background", "conversation"] as const;
 
 const encrypted = "reasoning.encrypted_content";
 
-/** Throws a Refusal for what the gateway keeps nowhere. */
+/** Throws a Refusal for what the gateway does not store. */
 export function* relayedRequest(
   request: CreateRequest,
   items: ReasoningItems,
@@ -32,7 +32,7 @@ export function* relayedRequest(
   }
   const changes: Record<string, JsonValue | undefined> = { store: false };
   for (const key of own) if (Object.hasOwn(json, key)) changes[key] = undefined;
-  // An outline may have other texts in it.
+  // An outline may have fillers in place of long strings.
   const all = request.isLong ? request.json() : json;
   const { input, include: asked } = all;
   const include = includedIn(asked, json.store !== false, items);
@@ -44,7 +44,10 @@ export function* relayedRequest(
   return isLongChanged ? request.rebuiltWith({ ...changes, ...tools }) : request.with({ ...changes, ...tools });
 }
 
-/** What is kept must have its reasoning, and a model that does not reason refuses to be asked for it. */
+/**
+ * Returns `include`. A stored response must have its reasoning, and a model that does not reason refuses to be asked
+ * for it.
+ */
 function includedIn(
   asked: JsonValue | undefined,
   isKept: boolean,

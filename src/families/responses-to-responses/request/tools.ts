@@ -1,6 +1,6 @@
 /**
- * The tools of a response without those for which the model has no price: a vendor's own that cost by the call. They are left out
- * and named, as chat has no word for them either: agents offer some with every request.
+ * Removes the tools of a response that the model has no price for: vendors' own, charged by the call. They are
+ * dropped and named, since agents offer some with every request.
  */
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
@@ -8,7 +8,7 @@ import type { IsUnpriced } from "../../translation.ts";
 
 type Changes = Readonly<Record<string, JsonValue | undefined>>;
 
-/** Returns what changes of a request. */
+/** Returns the changes to the request. */
 export function changedTools(json: JsonObject, isUnpriced: IsUnpriced, dropped: Dropped): Changes {
   const { tools, tool_choice: choice } = json;
   const offered = pricedTools(tools, "tools", isUnpriced, dropped);
@@ -16,13 +16,13 @@ export function changedTools(json: JsonObject, isUnpriced: IsUnpriced, dropped: 
   if (chosen !== choice) dropped.add("tool_choice");
   const changes = chosen === choice ? {} : { tool_choice: chosen };
   if (offered === tools) return changes;
-  // Servers refuse a choice among no tools.
+  // Servers refuse a choice without tools.
   return Array.isArray(offered) && offered.length > 0
     ? { ...changes, tools: offered }
     : { tools: undefined, tool_choice: undefined };
 }
 
-/** Returns the list itself where all of them stay. */
+/** Returns the same list where all tools stay. */
 export function pricedTools<T extends JsonValue | undefined>(
   tools: T,
   path: string,
