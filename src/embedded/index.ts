@@ -1,8 +1,7 @@
 /**
  * The embedded models: answers made in this process, without a network, the same for the same request.
  *
- * `embedded-embedding` makes vectors of texts. `embedded-chat` is a chat simulator for people who develop clients. It can be told to be slow or to fail;
- * `docs/embedded-models.md` says how.
+ * `embedded-embedding` makes vectors of texts. `embedded-chat` is a chat simulator for client developers; it can be told to be slow or to fail (`docs/embedded-models.md`). The speech models are in `speech/`.
  */
 import type { Answer } from "../call/call.ts";
 import type { Form, Output } from "../call/operations.ts";
@@ -13,11 +12,11 @@ import { generate } from "./chat/chat.ts";
 import { simulateBefore, simulationOf } from "./chat/simulate.ts";
 import { streamedAnswer } from "./chat/stream.ts";
 import { embed } from "./embeddings/index.ts";
-import { withTimeouts } from "./patience.ts";
 import { createSpeech, isSpeechModel } from "./speech/index.ts";
+import { withTimeouts } from "./timeouts.ts";
 
 export interface EmbeddedOptions {
-  /** Tells the time in milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
@@ -25,7 +24,7 @@ export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
   const speech = createSpeech();
   const chat = (attempt: Attempt<"chat">) => answerChat(attempt, options);
   const provider: Provider = {
-    // The form of the answer follows the attempt's, which types cannot say of a branch.
+    // The form of the answer follows the attempt's, which types cannot express of a branch.
     kind: "embedded",
     speaks: {
       chat: chat as Speak<"chat">,
@@ -33,10 +32,10 @@ export function createEmbeddedProvider(options: EmbeddedOptions): Provider {
       speech: speech.speak as Speak<"speech">,
     },
     async warm(models) {
-      // A caller that needs it tries again, and is told.
+      // A failure is ignored: the call that needs it tries again and reports it.
       if (models.some(isSpeechModel)) await speech.warm().catch(() => {});
     },
-    // Of all else nothing outlives its call.
+    // Nothing else outlives its call.
     close: () => speech.close(),
   };
   return wrapEverySpeak(provider, withTimeouts);

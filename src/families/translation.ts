@@ -15,9 +15,9 @@ export interface ReasoningItems {
   /** The upstream's name. No other upstream can read what it encrypted. */
   readonly upstream: string;
   /** Whether encrypted reasoning is requested. */
-  readonly areRequested: boolean;
+  readonly areAskedFor: boolean;
   /** Which reasoning it takes back: encrypted, as text, or either. */
-  readonly accepts: "encrypted" | "plain" | "either";
+  readonly taken: "encrypted" | "plain" | "either";
 }
 
 /** IsUnpriced reports a vendor's tool that is charged by the call and has no price. */

@@ -91,7 +91,7 @@ export interface RequestFitter {
   /** Whether requests for responses may have the items that agents send, or functions only. */
   readonly takesAnyItem: boolean;
   /** Whether encrypted reasoning is requested, and which reasoning is accepted back. */
-  readonly reasoningItems: { readonly areRequested: boolean; readonly accepts: "encrypted" | "plain" | "either" };
+  readonly reasoningItems: { readonly areAskedFor: boolean; readonly taken: "encrypted" | "plain" | "either" };
   /** Reports whether the model reasons at this effort, or without one. */
   reasonsBy(effort: JsonValue | undefined): boolean;
   /** Returns the request as the upstream takes it. `isOwn` says that the caller wrote it for this operation. */

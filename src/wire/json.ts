@@ -14,7 +14,7 @@ import { build, type OmittedText } from "./scan/build.ts";
 import { Pieces } from "./scan/pieces.ts";
 import { Scan } from "./scan/scan.ts";
 import type { Steps } from "./scan/steps.ts";
-import { parseText } from "./scan/texts.ts";
+import { parseText } from "./scan/strings.ts";
 import type { Members } from "./splice.ts";
 
 export type { JsonObject, JsonValue };

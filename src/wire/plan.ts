@@ -101,11 +101,11 @@ export function planOf(desc: DescMessage): MessagePlan {
     byLowerKey: new Map<string, string>(),
     zero: zeroOf(desc),
   };
-  plans.set(desc, plan); // Before its fields are read: message types may be recursive.
+  plans.set(desc, plan); // Before its fields are compiled: message types may be recursive.
   try {
     compile(plan);
   } catch (error) {
-    plans.delete(desc); // A plan that is cut short would let fields through as unknown keys.
+    plans.delete(desc); // An incomplete plan would let fields through as unknown keys.
     throw error;
   }
   return plan;

@@ -3,7 +3,7 @@
  * numbers of any length, key order, white space and signatures over the text survive.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./scan/signs.ts";
+import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./scan/punctuation.ts";
 import type { Steps } from "./scan/steps.ts";
 import { endOfText, TextEnds } from "./scan/text-ends.ts";
 
@@ -145,7 +145,7 @@ function endOfValue(bytes: Buffer, from: number, ends: TextEnds): number {
         break;
       case closeBrace:
       case closeBracket:
-        if (depth === 0) return at; // The end of the object around a bare number or word.
+        if (depth === 0) return at; // The end of the object after a bare number or word.
         if (--depth === 0) return at + 1;
         break;
       case comma:

@@ -1,6 +1,6 @@
 /**
- * Chunks that differ in their text alone are translated without being read, and nobody can tell: the caller gets the same
- * bytes as where each chunk has something new, and so must be read. Upstreams are real sockets.
+ * Chunks that differ in their text alone are translated unread, without a visible difference: the caller gets the
+ * same bytes as where each chunk has something new and must be read. Upstreams are real sockets.
  */
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import fc from "fast-check";
@@ -60,7 +60,7 @@ const callers: Readonly<Record<string, Caller>> = {
   },
 };
 
-/** What comes of a stream. */
+/** The results of a stream. */
 interface Outcome {
   readonly frames: Wire[];
   /** All that the caller's door writes. */
@@ -69,7 +69,7 @@ interface Outcome {
   readonly reason: unknown;
 }
 
-/** The upstream answers with these bytes. */
+/** Has the upstream answer with these bytes. */
 async function outcomeOf({ translation, family, request }: Caller, bytes: string | Buffer): Promise<Outcome> {
   upstream.script = (exchange) => {
     exchange.head(200, eventStream);
@@ -108,7 +108,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** The same chunks, each with something new. */
 const newEach = (chunks: readonly Json[]) => chunks.map((chunk, i) => ({ ...chunk, obfuscation: i }));
 
-// Half of a pair, a line's end that JSON leaves as it is, and words that stand around a text.
+// Half of a surrogate pair, a line end that JSON allows, and words that look like what surrounds a text.
 const odd = [
   ...["", " ", '"', "\\", "\n", "\u007f", "\u2028", "é", "二", "\ufeff", "😀", "\ud83d", "\ude00"],
   ...["text", "text_delta"],
@@ -145,7 +145,7 @@ function withChoice(chunk: Json, more: Json): Json {
 describe.each(Object.entries(callers))("to a caller of %s", (_, caller) => {
   const said = (...texts: readonly string[]) => chunksOf([[texts.map((content) => ({ content })), {}]]);
 
-  test("thoughts, a text, a call and more of the text come in the same bytes", async () => {
+  test("reasoning, a text, a call and more of the text come in the same bytes", async () => {
     const thoughts = ["I", " think", " so", "", "."].map((reasoning) => ({ reasoning }));
     const texts = ["Yes", ", ", "it is", "", " so", '"', "!"].map((content) => ({ content }));
     const called = [{ tool_calls: [{ index: 0, id: "c", function: { name: "f", arguments: "{}" } }] }];
@@ -155,7 +155,7 @@ describe.each(Object.entries(callers))("to a caller of %s", (_, caller) => {
     expect([written, metered]).toEqual([read.text, read.metered]);
   });
 
-  test("whatever is said comes in the same bytes, and is metered alike", async () => {
+  test("any content comes in the same bytes, and is metered alike", async () => {
     await fc.assert(
       fc.asyncProperty(deltas, async (runs) => {
         const chunks = chunksOf(runs);
@@ -168,14 +168,14 @@ describe.each(Object.entries(callers))("to a caller of %s", (_, caller) => {
     );
   });
 
-  test("it is kept as JSON, and reads as what was written", async () => {
+  test("a stream is stored as JSON, and reads as what was written", async () => {
     const { frames, text: written } = await outcomeOf(caller, openaiFrames(...said("a", "b", "c", "d", "é")) + done);
     const kept = frames.map((frame) => encode(frame));
     expect(kept.every(({ isJson }) => isJson)).toBe(true);
     expect(kept.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(written.match(/(?<=^data: ).*$/gm));
   });
 
-  test("a text that is cut in the middle of a character is the upstream's failure", async () => {
+  test("a text cut inside a character is the upstream's failure", async () => {
     const whole = Buffer.from(openaiFrames(...said("a", "b", "c", "é|")));
     const at = whole.indexOf("|");
     const cut = Buffer.concat([whole.subarray(0, at - 1), whole.subarray(at)]);
@@ -184,7 +184,7 @@ describe.each(Object.entries(callers))("to a caller of %s", (_, caller) => {
     expect(reason).toBe(Reason.UPSTREAM_FAILED);
   });
 
-  test("chunks that are alike are not parsed", async () => {
+  test("chunks of the same template are not parsed", async () => {
     const parse = vi.spyOn(JSON, "parse");
     const texts = Array.from({ length: 100 }, (_, i) => `${i} and more`);
     const { text: written } = await outcomeOf(caller, openaiFrames(...said(...texts)) + done);

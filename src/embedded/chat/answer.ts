@@ -1,6 +1,4 @@
-/**
- * An outcome → the whole answer, and what whole and streamed answers share.
- */
+/** A generated answer → the unary chat completion, and what unary and streamed answers share. */
 import { ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Piece } from "../../tokens/tokenizer.ts";
 import type { JsonObject } from "../../wire/json.ts";
@@ -9,7 +7,7 @@ import type { GeneratedAnswer, GeneratedCall, GeneratedChoice } from "./chat.ts"
 
 export const fingerprint = "fp_embedded";
 
-/** What an answer says about itself. */
+/** Head names the model and the time of an answer. */
 export interface Head {
   readonly model: string;
   /** In seconds since 1970. */

@@ -1,6 +1,4 @@
-/**
- * A chat request → what the simulator answers: the same for the same request.
- */
+/** A chat request → the simulator's answer, which is the same for the same request. */
 import { setImmediate } from "node:timers/promises";
 import {
   type CreateChatCompletionRequest,
@@ -18,7 +16,7 @@ import { answerId, callId } from "./identity.ts";
 import { replyTo, topicOf } from "./reply.ts";
 import { isLegacy, type PlannedCall, plannedCalls } from "./tools.ts";
 
-/** The most that a choice says, in tokens, where the request sets no lower bound. */
+/** The most tokens of a choice, where the request sets no lower bound. */
 export const maxOutputTokens = 16_384;
 
 export interface GeneratedCall {
@@ -29,7 +27,7 @@ export interface GeneratedCall {
 }
 
 export interface GeneratedChoice {
-  /** The text, or undefined when tools are called. */
+  /** The text; undefined where tools are called. */
   readonly text: readonly Piece[] | undefined;
   readonly calls: readonly GeneratedCall[];
   readonly finish: "stop" | "length" | "tool_calls" | "function_call";
@@ -44,7 +42,7 @@ export interface GeneratedAnswer {
   readonly completionTokens: number;
 }
 
-/** Throws a Refusal where a schema or a choice of tools cannot be met, and when the caller leaves. */
+/** Throws a Refusal where a schema or a tool choice cannot be satisfied, and when the caller disconnects. */
 export async function generate(
   wire: Wire<typeof CreateChatCompletionRequestSchema>,
   tokenizer: Tokenizer,
@@ -56,7 +54,7 @@ export async function generate(
   const calls = plannedCalls(request);
   const choices: GeneratedChoice[] = [];
   for (let k = 0; k < (request.n ?? 1); k++) {
-    // Choices may be many and long: other work has its turn between them.
+    // Choices may be many and long: other work gets a turn between them.
     if (k > 0) await setImmediate();
     if (signal.aborted) throw cancelled();
     choices.push(
@@ -69,7 +67,7 @@ export async function generate(
   return { id, choices, promptTokens: await promptTokens(wire, tokenizer, signal), completionTokens };
 }
 
-/** Returns what the choice with this index says, before any bound. */
+/** Returns the text of the choice with this index, before any bound. */
 function textOfChoice(request: CreateChatCompletionRequest, k: number): string {
   const reply = replyTo(request.messages) + (k > 0 ? ` (choice ${k + 1})` : "");
   switch (request.responseFormat?.type) {
@@ -104,7 +102,7 @@ function choiceOfText(text: string, stops: readonly string[], tokenizer: Tokeniz
   return { text: cut.pieces, calls: [], finish: cut.whole ? "stop" : "length", tokens: cut.tokens };
 }
 
-/** Cuts a call's input where the bound falls, as models do; a call whose name does not fit is not begun. */
+/** Cuts a call's input at the bound, as models do. A call whose name does not fit is not begun. */
 function choiceOfCalls(
   planned: readonly PlannedCall[],
   legacy: boolean,

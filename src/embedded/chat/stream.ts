@@ -1,7 +1,7 @@
 /**
- * An outcome → its chunks, one a token. Put together they are the whole answer, to the letter.
+ * A generated answer → its chunks, one per token. Joined they are exactly the unary answer.
  *
- * The choices follow one another. When the caller leaves, the next chunk is a refusal instead.
+ * Choices follow one another. When the caller disconnects the next chunk is a refusal.
  */
 import { setImmediate } from "node:timers/promises";
 import { ChatCompletionChunkSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -26,13 +26,13 @@ export interface StreamOptions {
 interface Step {
   readonly delta: JsonObject;
   readonly finish: string | null;
-  /** Whether it carries text or a part of a call's input. */
+  /** Whether it has text or a part of a call's input. */
   readonly content: boolean;
-  /** What it says, names of tools too. */
+  /** The output in it, names of tools included. */
   readonly said: string;
 }
 
-/** After how many chunks other work of the process gets its turn; the caller's leaving is seen then, too. */
+/** Chunks between two yields to other work, when a disconnect is noticed, too. */
 const chunksATurn = 32;
 
 export async function* streamedAnswer(
@@ -71,7 +71,7 @@ export async function* streamedAnswer(
   yield [chunk([], usageOf(answer))];
 }
 
-/** The whole output counts only once all of it goes out. */
+/** Reports the whole output only once all of it is sent. */
 function tellEnd({ completionTokens }: GeneratedAnswer, meter: Meter): void {
   meter.reportUsage({ output: completionTokens });
   meter.reportEnd();

@@ -1,8 +1,8 @@
 /**
- * Makes objects and lists, leaving every value in them to the search.
+ * Makes objects and lists. Their values are left to the search.
  *
- * `full` writes what is optional too. A value that cannot be had is left out where it may be, else there is no
- * object or list.
+ * With `full` optional parts are made, too. A value that the search does not find is left out where it may be; else
+ * there is no object or list.
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { canonical } from "../chat/canonical.ts";
@@ -10,16 +10,16 @@ import type { Fill, Spot } from "./fill.ts";
 import { type Constraints, propertyOf } from "./flat.ts";
 import { both } from "./schema.ts";
 
-/** How many values are tried, beyond one a place, to find items that differ. */
+/** Values tried beyond one per position to find distinct items. */
 const spareTries = 20;
 
 export function objectFor(constraints: Constraints, spot: Spot, full: boolean, fill: Fill): JsonObject | undefined {
   const inside = { ...spot, depth: spot.depth + 1 };
   const required = new Set(constraints.required);
-  // A map, because a key may be one that plain objects treat as their own.
+  // A Map, because a key may have a meaning on plain objects.
   const members = new Map<string, JsonValue>();
   const names = new Set([...constraints.properties.keys(), ...required]);
-  // A set that grows while it is walked is walked to its end: a property may demand others.
+  // Additions during the loop are visited, too: a property may require others.
   for (const name of names) {
     if (!required.has(name) && (!full || members.size >= constraints.maxProperties - missing(required, members)))
       continue;
@@ -29,7 +29,7 @@ export function objectFor(constraints: Constraints, spot: Spot, full: boolean, f
     members.set(name, value);
     for (const other of constraints.dependents.get(name) ?? []) {
       required.add(other);
-      // Walked again, should it have been passed over.
+      // Visits the name again in case it was skipped.
       if (!members.has(other) && names.delete(other)) names.add(other);
       else names.add(other);
     }
@@ -44,7 +44,7 @@ function missing(required: ReadonlySet<string>, members: ReadonlyMap<string, Jso
   return count;
 }
 
-/** Adds members until there are as many as asked for: the optional ones first, then made-up keys. */
+/** Adds members up to the minimum number: optional ones first, then invented keys. */
 function addKeys(constraints: Constraints, members: Map<string, JsonValue>, inside: Spot, fill: Fill): boolean {
   const optional = [...constraints.properties.keys()].filter((name) => !members.has(name));
   for (let place = 0; members.size < constraints.minProperties; place++) {

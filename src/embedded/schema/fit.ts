@@ -1,9 +1,9 @@
 /**
- * Says whether a value fits a schema: 1 for yes, 0 for no, and a half for "cannot tell".
+ * Tells whether a value fits a schema: 1 for yes, 0 for no, 0.5 for unknown.
  *
- * Patterns and formats are what it cannot tell: a stranger's regular expression is never run, because one that
- * backtracks would hold up every other caller. Half-truths combine as they should: "and" is the least, "or" the
- * most, "not" the rest to 1.
+ * Patterns and formats are unknown: a stranger's regular expression is never run, since backtracking could block
+ * every other caller. The values combine as logic: "and" is the minimum, "or" the maximum, "not" is 1 minus the
+ * value.
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { canonical } from "../chat/canonical.ts";
@@ -24,7 +24,7 @@ import {
 
 const unknown = 0.5;
 
-/** Says how well a value fits all schemas together; not at all when the search has cost too much to tell. */
+/** Returns how well a value fits all schemas together; 0 once the search has used up its steps. */
 export function fitOfAll(schemas: readonly Schema[], value: JsonValue, search: Search): number {
   const least = all(schemas.map((schema) => fitOf(schema, value, search)));
   return search.steps < 0 ? 0 : least;
@@ -104,7 +104,7 @@ function fitsArray(rules: JsonObject, value: JsonValue, search: Search, nesting:
   return Math.min(items, least < 1 ? 1 : (found[least - 1] ?? 0), 1 - (found[most] ?? 0));
 }
 
-/** Returns the schemas of the first items, and of the rest, in the words of any draft. */
+/** Returns the schemas of the first items, and of the rest, in the keywords of any draft. */
 export function itemSchemas(rules: JsonObject): { prefix: Schema[]; rest: Schema } {
   if (Array.isArray(rules.items)) return { prefix: rules.items, rest: rules.additionalItems ?? true };
   return { prefix: asList(rules.prefixItems), rest: rules.items ?? true };
@@ -132,7 +132,7 @@ function fitsObject(rules: JsonObject, value: JsonValue, search: Search, nesting
 function fitsProperty(rules: JsonObject, key: string, value: JsonValue, search: Search, nesting: number): number {
   const named = own(asObject(rules.properties) ?? {}, key);
   if (named !== undefined) return fitOf(named, value, search, nesting);
-  // Which pattern the key matches cannot be told.
+  // Whether the key matches a pattern is unknown.
   if (asObject(rules.patternProperties)) return unknown;
   return fitOf(rules.additionalProperties ?? true, value, search, nesting);
 }

@@ -1,7 +1,7 @@
 /**
- * A schema with its references and `allOf` folded into one set of constraints, which an instance can be made from.
+ * Constraints is a schema with its references and `allOf` folded into one set, from which an instance can be made.
  *
- * What offers a choice (`anyOf`, `oneOf`, `if`) is not folded but listed; the search takes one branch of each.
+ * Alternatives (`anyOf`, `oneOf`, `if`) are listed, not folded; the search takes one branch of each.
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { canonical } from "../chat/canonical.ts";
@@ -24,13 +24,13 @@ import {
 } from "./schema.ts";
 
 export interface Constraints {
-  /** Every schema folded in; a candidate has to fit them all. */
+  /** Every schema folded in. A candidate must fit them all. */
   sources: Schema[];
   choices: Schema[][];
   types: TypeName[] | undefined;
-  /** The only values allowed, from `enum` and `const`. */
+  /** The only values allowed, by `enum` and `const`. */
   values: JsonValue[] | undefined;
-  /** What the schema's author offers: `default` and `examples`. */
+  /** The author's suggestions: `default` and `examples`. */
   offered: JsonValue[];
   number: NumberRules;
   minLength: number;
@@ -53,7 +53,7 @@ export interface Constraints {
   maxProperties: number;
 }
 
-/** Returns the constraints of `true`. */
+/** Returns the constraints of the schema `true`. */
 export function unconstrained(): Constraints {
   return {
     sources: [],
@@ -97,12 +97,12 @@ export function copyOf(constraints: Constraints): Constraints {
   };
 }
 
-/** Folds a schema in. Returns false when nothing can fit any more. */
+/** Folds a schema in. Returns false where no value can fit any more. */
 export function fold(constraints: Constraints, schema: Schema, search: Search, nesting = 0): boolean {
   if (schema === false || nesting > maxNesting || !step(search)) return false;
   const rules = asObject(schema);
   if (!rules) return true;
-  // The parts that are folded on their own need not be looked at twice.
+  // Parts that are folded by themselves are not checked twice.
   const { allOf, $ref, ...own } = rules;
   constraints.sources.push(own);
   const target = typeof $ref === "string" ? resolve(search.root, $ref) : undefined;
@@ -168,7 +168,7 @@ function foldArray(constraints: Constraints, rules: JsonObject): void {
 
 function foldObject(constraints: Constraints, rules: JsonObject): void {
   const properties = asObject(rules.properties) ?? {};
-  // Which keys a pattern names cannot be told without running it: any other key is taken to match the first.
+  // The keys that a pattern matches are unknown, so any other key is taken to match the first pattern.
   const patterned = Object.values(asObject(rules.patternProperties) ?? {})[0];
   const rest = patterned ?? rules.additionalProperties ?? true;
   for (const key of new Set([...constraints.properties.keys(), ...Object.keys(properties)])) {
@@ -184,7 +184,7 @@ function foldObject(constraints: Constraints, rules: JsonObject): void {
   constraints.maxProperties = Math.min(constraints.maxProperties, asNumber(rules.maxProperties) ?? Infinity);
 }
 
-/** Returns what holds for the value of a key. */
+/** Returns the schema of a key's value. */
 export function propertyOf(constraints: Constraints, key: string): Schema {
   return constraints.properties.get(key) ?? constraints.additional;
 }

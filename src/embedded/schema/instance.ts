@@ -1,9 +1,9 @@
 /**
- * JSON Schema → a valid instance, the same one every time; or undefined where none can be found.
+ * JSON Schema → a valid instance, the same every time; undefined where none is found.
  *
- * The search goes top down. Near the root it writes every property and one item of every list, and takes the first
- * branch of each choice; deeper down only what is required, simplest branches first, so that recursive schemas end.
- * Every candidate is held against its schema before it is taken.
+ * The search goes top down. Near the root it makes every property and one item of every list, and takes the first
+ * branch of each choice; deeper it makes only what is required, simplest branches first, so that recursive schemas
+ * end. Every candidate is checked against its schema.
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { arrayFor, objectFor } from "./container.ts";
@@ -24,21 +24,21 @@ import {
 } from "./schema.ts";
 import { textsFor } from "./text.ts";
 
-/** From this depth on only what is required is written. */
+/** From this depth on only required parts are made. */
 const fullDepth = 4;
 
-/** No value lies deeper than this. */
+/** The maximum depth of a value. */
 const maxDepth = 40;
 
-/** What the search for one instance may cost, in looks at a schema. */
+/** The maximum cost of a search, in schema visits. */
 const maxSteps = 100_000;
 
 export interface InstanceOptions {
   /** The word that free texts are made of. */
   readonly word: string;
-  /** Another number gives another instance, where the schema leaves a choice. */
+  /** Selects another instance, where the schema leaves a choice. */
   readonly place?: number;
-  /** Asks for an object even where the schema would allow something else. */
+  /** Requires an object even where the schema allows other types. */
   readonly object?: boolean;
 }
 
@@ -76,7 +76,7 @@ function choose(constraints: Constraints, spot: Spot, search: Search): JsonValue
   return undefined;
 }
 
-/** Near the root the first branch that says something; deep down the one that ends soonest. */
+/** Sorts the branches: near the root informative ones first, deeper those that end soonest. */
 function inOrder(branches: readonly Schema[], deep: boolean): Schema[] {
   const rank = (branch: Schema) => {
     const rules: JsonObject = asObject(branch) ?? {};
@@ -101,7 +101,7 @@ function* candidates(constraints: Constraints, spot: Spot, search: Search): Gene
   for (const type of typesToTry(constraints, spot.depth >= fullDepth)) yield* ofType(type, constraints, spot, search);
 }
 
-/** What the schema's author offers is taken only where it surely fits: an author errs too. */
+/** Returns the author's suggestions that surely fit: authors err, too. */
 function certain(constraints: Constraints, search: Search): JsonValue[] {
   return constraints.offered.filter((value) => fitOfAll(constraints.sources, value, search) === 1);
 }
@@ -146,7 +146,7 @@ function typesToTry(constraints: Constraints, deep: boolean): TypeName[] {
     : order;
 }
 
-/** Says whether a schema without a type speaks of this one. */
+/** Reports whether a schema without a type has keywords of this one. */
 function isHinted(constraints: Constraints, type: TypeName): boolean {
   switch (type) {
     case "object":

@@ -1,8 +1,8 @@
 /**
  * Makes a text that matches a regular expression, by walking its tree.
  *
- * Each place gives another text where the expression leaves a choice. The text is as short as it can be, and grows
- * by repetitions, leftmost first, until it has `minLength` characters. Undefined where it cannot.
+ * Each `place` gives another text where the expression leaves a choice. The text is as short as possible, and grows
+ * by repetitions, leftmost first, up to `minLength` characters. Undefined where that fails.
  */
 import type { Range } from "./characters.ts";
 import { readRegex, type Tree } from "./regex.ts";
@@ -16,9 +16,9 @@ const preferred = Array.from(
 );
 
 interface Writer {
-  /** What is left of the place: each choice takes its share, as digits of a number. */
+  /** The rest of the place: each choice takes its share, like the digits of a number. */
   place: number;
-  /** How many repetitions may be added to the least. */
+  /** Repetitions that may be added to the minimum. */
   spare: number;
   readonly work: Search;
 }
@@ -38,7 +38,7 @@ export function textMatching(pattern: string, place: number, lengths: Lengths, s
     if (text === undefined) return undefined;
     const length = Array.from(text).length;
     if (length >= minLength && length <= maxLength) return text;
-    // Without an anchor at its end the expression says nothing about what follows.
+    // Without an end anchor any text may follow.
     if (open && length < minLength) return text + "a".repeat(minLength - length);
   }
   return undefined;

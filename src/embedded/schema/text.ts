@@ -1,6 +1,4 @@
-/**
- * Makes strings: a sample of the format, a text of the pattern, else the word of the conversation cut to length.
- */
+/** Makes strings: a sample of the format, a text for the pattern, else the conversation's word cut to length. */
 import type { Constraints } from "./flat.ts";
 import { maxText, textMatching } from "./pattern.ts";
 import type { Search } from "./schema.ts";
@@ -41,7 +39,7 @@ export function* textsFor(constraints: Constraints, place: number, search: Searc
   yield sized(place === 0 ? search.word : `${search.word} ${place + 1}`, constraints.minLength, constraints.maxLength);
 }
 
-/** Keeps the end of a long text: it is what tells places apart. */
+/** Cuts or pads a text. The end of a long text is kept: it distinguishes the instances. */
 function sized(text: string, minLength: number, maxLength: number): string {
   const signs = Array.from(text);
   const cut = signs.length > maxLength ? signs.slice(signs.length - Math.max(0, Math.floor(maxLength))) : signs;

@@ -1,39 +1,42 @@
 /**
- * Whose turn is next, so that a long text holds nobody up and a new one is heard soon.
+ * Turns decides whose turn is next, so that a long text blocks nobody and a new one is heard soon.
  *
- * Seats are few, since each has an encoder. All parts with a seat go in order, a step at a time; every other turn is a
- * newcomer's. Where all seats are taken, some are a guest's: it makes way for a newcomer once it has had its first few
- * turns. Who has no seat waits, first come first served, and then begins again where it was. So does a part that nobody
- * takes from, where another wants its seat.
+ * Seats are few, because each holds an encoder. All seated recordings take turns in order; every other turn goes to a
+ * newcomer. Some seats are for guests, who give them up to newcomers after their first turns. A recording without a
+ * seat waits in order of arrival, and then starts again where it was. A recording that nobody reads gives up its seat
+ * where another waits.
  */
-import type { Recording } from "./part.ts";
+import type { Recording } from "./recording.ts";
 
 export interface Turns {
   /** Returns false where too many wait. */
   add(recording: Recording): boolean;
   remove(recording: Recording): void;
-  /** Returns the part whose turn it is, or undefined where none can go on. */
+  /** Returns the recording whose turn is next; undefined where none has room. */
   next(): Recording | undefined;
-  /** Whether a part waits for a seat. */
+  /** Whether a recording waits for a seat. */
   readonly crowded: boolean;
-  /** Every part, seated or waiting. */
+  /** All recordings, seated or waiting. */
   all(): readonly Recording[];
 }
 
 export interface TurnsOptions {
-  /** Seats that newcomers take from nobody. */
+  /** Seats that newcomers do not take. */
   readonly seats: number;
-  /** Seats besides. */
+  /** Further seats. */
   readonly guests: number;
-  /** How many parts may wait. */
+  /** The most recordings that wait. */
   readonly maxWaiting: number;
-  /** After how long nobody has taken anything the seat is given away, in milliseconds. */
+  /** Milliseconds without a reader after which a seat is given up. */
   readonly stallMs: number;
-  /** Told when a part has lost its seat. */
+  /** Called when a recording has lost its seat. */
   readonly onUnseated: (recording: Recording) => void;
 }
 
-/** As many as a part makes ahead of its taker: so no newcomer has to be taken from before it has had them. */
+/**
+ * The first turns of a newcomer: as many as a recording makes ahead of its reader, so that no newcomer loses its seat
+ * before.
+ */
 const firstTurns = 4;
 
 export function createTurns(options: TurnsOptions): Turns {

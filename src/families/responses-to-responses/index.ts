@@ -39,7 +39,7 @@ export const relayResponses: Translation<"responses", "responses"> = {
 const noneUnpriced = () => false;
 
 /** Used where the upstream's reasoning is not described. */
-const unknownUpstream = { upstream: "", areRequested: false, accepts: "plain" } as const;
+const unknownUpstream = { upstream: "", areAskedFor: false, taken: "plain" } as const;
 
 /** The form of the answer is the one asked for, which types cannot express of a branch. */
 function translateAnswer(answer: Answer, answerContext: AnswerContext): Answer<DescMessage> {

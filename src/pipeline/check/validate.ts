@@ -20,8 +20,8 @@ import { nextTurn, runInTurns } from "../../runtime/cooperative.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
 import { isLongSurelyValid } from "../../wire/check/long-check.ts";
-import { schemaOf } from "../../wire/check/places.ts";
 import { isSurelyValid } from "../../wire/check/quick-check.ts";
+import { schemaOf } from "../../wire/check/value-schema.ts";
 import { Wire } from "../../wire/wire.ts";
 
 /** Throws a Refusal, or the WireFault of JSON that does not fit. `isUnsure`: the quick check has been made, and is not sure. */

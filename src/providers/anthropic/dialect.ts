@@ -13,15 +13,15 @@ import { wouldBeDropped } from "../../call/refusals.ts";
 import type { Body } from "../../http1/write.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
-import { createRedact, type Redact } from "../errors/hidden-words.ts";
+import { createRedact, type Redact } from "../errors/redact.ts";
 import { type ErrorDialect, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
 import { checkOver, commonFields, lowerCased, secretsOf, speakOver } from "../upstream/speak.ts";
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
+import { createEventAccumulator } from "./accumulator.ts";
 import { anthropicFaults } from "./faults.ts";
-import { createEventAccumulator } from "./fold.ts";
-import { trackEvents } from "./follower.ts";
 import { eventsOfMessage } from "./frames.ts";
+import { trackEvents } from "./tracker.ts";
 import { requiresSignedThinking, withoutUnsigned } from "./unsigned-thinking.ts";
 import { meterMessage } from "./usage.ts";
 

@@ -3,7 +3,7 @@
  * clients expect: they shorten the conversation and retry.
  */
 import { countOf } from "../usage/count.ts";
-import type { ErrorFields } from "./error-words.ts";
+import type { ErrorFields } from "./error-fields.ts";
 
 /** ContextOverflow holds the refusal's words for either family. */
 export interface ContextOverflow {

@@ -5,7 +5,7 @@
  * Only the beginning of a message is read, and no quotations: they may repeat what the caller wrote, which must not
  * pass for the upstream's word on the gateway's own account.
  */
-import type { ErrorFields } from "./error-words.ts";
+import type { ErrorFields } from "./error-fields.ts";
 
 /** Meaning is the cause of an error, where its status alone does not tell. */
 export type Meaning = "credit" | "credential" | "model" | "late";

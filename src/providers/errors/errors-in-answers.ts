@@ -1,10 +1,10 @@
 /**
  * Recognises errors in place of an answer or beside one. Vendors, servers and proxies write them in many shapes,
- * often with status 200. Their message is read by `error-words.ts`.
+ * often with status 200. Their message is read by `error-fields.ts`.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
-import { readErrorJson } from "./error-words.ts";
+import { readErrorJson } from "./error-fields.ts";
 
 /** ErrorPlace is where the JSON stands: a unary answer, a frame of a stream, or an event named `error`. */
 export type ErrorPlace = "whole" | "frame" | "error";

@@ -20,9 +20,9 @@ import {
 } from "../../call/refusals.ts";
 import { retryDelayIn } from "../upstream/retry-delay.ts";
 import { type ContextOverflow, readOverflow } from "./context-overflow.ts";
+import { type ErrorFields, readErrorBody, readErrorJson } from "./error-fields.ts";
 import { type Meaning, meaningOf, statusMeant } from "./error-meaning.ts";
-import { type ErrorFields, readErrorBody, readErrorJson } from "./error-words.ts";
-import type { Redact } from "./hidden-words.ts";
+import type { Redact } from "./redact.ts";
 
 export interface UpstreamError {
   /** Undefined where the error came in place of an answer. */

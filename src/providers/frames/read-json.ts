@@ -3,7 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Dialect } from "../dialect.ts";
-import { firstOfList } from "../errors/error-words.ts";
+import { firstOfList } from "../errors/error-fields.ts";
 import type { ErrorPlace } from "../errors/errors-in-answers.ts";
 import { readOrFail } from "../errors/fault.ts";
 

@@ -79,7 +79,7 @@ function aroundMember([key, text]: Member, json: Buffer): DeltaTemplate | undefi
     const read = onlyText(JSON.parse(Buffer.concat([found.before, other, found.after]).toString()));
     return read?.[0] === key && read[1] === other.toString() ? found : undefined;
   } catch {
-    return undefined; // What is no JSON here was read all the same: as by a byte order mark before it.
+    return undefined; // The chunk was read although it is not JSON, as after a byte order mark.
   }
 }
 

@@ -7,10 +7,10 @@ import { operationUnserved } from "../../call/refusals.ts";
 import type { Body } from "../../http1/write.ts";
 import type { Attempt } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
+import { ResponseAccumulator } from "../responses/accumulator.ts";
 import { responsesFaults } from "../responses/faults.ts";
-import { ResponseAccumulator } from "../responses/fold.ts";
-import { trackResponse } from "../responses/follower.ts";
 import { eventsOfResponse } from "../responses/frames.ts";
+import { trackResponse } from "../responses/tracker.ts";
 import { isOfUnknownPath } from "../responses/unserved.ts";
 import { meterResponse } from "../responses/usage.ts";
 

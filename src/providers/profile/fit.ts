@@ -28,8 +28,8 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
     responses: conservative.responses,
     takesAnyItem: conservative.responses_items === "any",
     reasoningItems: {
-      areRequested: conservative.reasoning_items !== "plain" && (reasons ?? mayReason(conservative)),
-      accepts: conservative.reasoning_items,
+      areAskedFor: conservative.reasoning_items !== "plain" && (reasons ?? mayReason(conservative)),
+      taken: conservative.reasoning_items,
     },
     reasonsBy: (effort) => fitEffort(effort === undefined ? {} : { reasoning_effort: effort }, conservative).reasons,
     fit(operation, request, isOwn) {

@@ -3,8 +3,8 @@
  * nothing is charged.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
+import { readErrorBody } from "../errors/error-fields.ts";
 import { meaningOf } from "../errors/error-meaning.ts";
-import { readErrorBody } from "../errors/error-words.ts";
 import type { UpstreamError } from "../errors/upstream-error.ts";
 
 /** RFC 9110, 15.5.5, 15.5.6 and 15.6.2. */

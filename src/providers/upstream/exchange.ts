@@ -167,7 +167,7 @@ export class Exchange implements Replies, Body {
   readonly #goOn = (): void => {
     const reader = this.#reader;
     if (!reader) return;
-    this.#isBusy = true; // More may come while it takes.
+    this.#isBusy = true; // More may come meanwhile.
     try {
       // Bytes before a failure still reach the caller.
       while (this.#chunks.length > 0) {

@@ -4,8 +4,8 @@ import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { WireFault } from "../fault.ts";
 import { checkCount, checkKey, checkRawInTurns, type JsonObject, type JsonValue, type VisitCount } from "../json.ts";
 import { checkSpelling } from "../read.ts";
-import { type ObjectSchema, schemaOf, type ValueSchema } from "./places.ts";
 import { isSurelyValidValue, maxCheckedDepth } from "./quick-check.ts";
+import { type ObjectSchema, schemaOf, type ValueSchema } from "./value-schema.ts";
 
 /** Values checked between two yields: some tenths of a millisecond. */
 const valuesATurn = 4096;

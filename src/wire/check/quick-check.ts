@@ -6,7 +6,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { WireFault } from "../fault.ts";
 import { checkCount, checkKey, checkRaw, type JsonObject, type JsonValue, maxDepth } from "../json.ts";
 import { checkUnnamed } from "../read.ts";
-import { type NumberSchema, type ObjectSchema, schemaOf, type TextSchema, type ValueSchema } from "./places.ts";
+import { type NumberSchema, type ObjectSchema, schemaOf, type TextSchema, type ValueSchema } from "./value-schema.ts";
 
 /** Reports whether the request is surely valid for this message type. */
 export function isSurelyValid(desc: DescMessage, json: JsonObject): boolean {

@@ -5,9 +5,9 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { type Container, type Name, nameIn, type Range, type Text } from "./pieces.ts";
-import { backslash } from "./signs.ts";
+import { backslash } from "./punctuation.ts";
 import type { Steps } from "./steps.ts";
-import { filler, isPlain, parseText } from "./texts.ts";
+import { filler, isPlain, parseText } from "./strings.ts";
 
 /** Bytes of a long string that are decoded at a time. */
 const partBytes = 256 * 1024;

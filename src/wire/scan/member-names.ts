@@ -7,9 +7,9 @@
 
 import { maxNameBytes } from "../bounds.ts";
 import { WireFault } from "../fault.ts";
-import { backslash, quote } from "./signs.ts";
+import { backslash, quote } from "./punctuation.ts";
+import { notJson, readText } from "./strings.ts";
 import { endOfText, TextEnds } from "./text-ends.ts";
-import { notJson, readText } from "./texts.ts";
 
 /** Objects with more members use a Set. Comparing each with all takes quadratic time. */
 const fewNames = 24;

@@ -6,8 +6,8 @@
  */
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { Member, Members } from "../splice.ts";
-import { colon } from "./signs.ts";
-import { parseText } from "./texts.ts";
+import { colon } from "./punctuation.ts";
+import { parseText } from "./strings.ts";
 
 /** Minimum length of a piece, in bytes. A range is less than twice as long. */
 const pieceBytes = 32 * 1024;

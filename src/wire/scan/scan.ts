@@ -11,9 +11,9 @@ import { maxDepth, maxScanDepth, maxWordBytes, PartCounter } from "../bounds.ts"
 import { WireFault } from "../fault.ts";
 import { MemberNames } from "./member-names.ts";
 import type { Pieces } from "./pieces.ts";
-import { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from "./signs.ts";
+import { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from "./punctuation.ts";
+import { notJson } from "./strings.ts";
 import { endOfText, TextEnds } from "./text-ends.ts";
-import { notJson } from "./texts.ts";
 
 /** What may come next. */
 const aValue = 0;

@@ -1,5 +1,5 @@
 /** Finds the ends of JSON strings in linear time, for strings with many escaped quotes and for long plain ones. */
-import { backslash, quote } from "./signs.ts";
+import { backslash, quote } from "./punctuation.ts";
 
 /** The methods of Buffer are many times faster than those of Uint8Array. */
 const { indexOf, latin1Slice } = Buffer.prototype;

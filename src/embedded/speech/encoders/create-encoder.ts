@@ -1,4 +1,4 @@
-/** Chooses the encoder of a format, and can make one ahead of the job that needs it. */
+/** Chooses the encoder of a format, and prepares one for the next job. */
 import type { Format, Job, Quality } from "../job.ts";
 import type { Encoder } from "./encoder.ts";
 import { createAacEncoder, createFlacEncoder, createMp3Encoder } from "./mediabunny.ts";
@@ -16,12 +16,12 @@ const encoders: Readonly<Record<Format, (quality: Quality) => Promise<Encoder>>>
 
 type Kind = Pick<Job, "format" | "quality">;
 
-/** What runs in a thread of its own, whose start takes longer than the first words do. */
+/** Formats whose encoder runs in its own thread, whose start takes longer than the first words. */
 const threaded: ReadonlySet<Format> = new Set(["mp3", "aac", "flac"]);
 
 let ahead: (Kind & { readonly encoder: Promise<Encoder> }) | undefined;
 
-/** Hands over the encoder that was made ahead, where it is of this kind, or makes one. */
+/** Returns the prepared encoder where it is of this kind, else a new one. */
 export function createEncoder({ format, quality }: Kind): Promise<Encoder> {
   if (ahead?.format !== format || ahead.quality !== quality) return encoders[format](quality);
   const { encoder } = ahead;
@@ -29,10 +29,10 @@ export function createEncoder({ format, quality }: Kind): Promise<Encoder> {
   return encoder.catch(() => encoders[format](quality));
 }
 
-/** Makes an encoder for the next job of this kind, in place of one of another kind: there is one at a time. */
+/** Prepares an encoder for the next job of this kind. There is one at a time: one of another kind is closed. */
 export function prepareEncoder({ format, quality }: Kind): void {
   if (!threaded.has(format) || (ahead?.format === format && ahead.quality === quality)) return;
-  // What fails here is tried again when it is wanted.
+  // A failure is ignored: the next job tries again.
   ahead?.encoder.then((unused) => unused.close()).catch(() => {});
   const encoder = encoders[format](quality);
   encoder.catch(() => {});

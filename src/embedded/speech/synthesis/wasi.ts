@@ -1,11 +1,11 @@
 /**
- * The little of WASI that a program needs which reads its arguments and writes one file: both in memory.
+ * The part of WASI for a program that reads its arguments and writes one file, both in memory.
  *
- * There is no real file, environment or clock behind it, so the same arguments always do the same. Whatever path the
- * program opens, it gets the one file; it cannot read.
+ * There is no real file, environment or clock, so the same arguments always give the same result. Every path opens
+ * the one file, which cannot be read.
  */
 
-/** What the program ends with, thrown through it. */
+/** ProgramExit is thrown through the program when it exits. */
 export class ProgramExit extends Error {
   override readonly name = "ProgramExit";
   readonly status: number;
@@ -18,13 +18,13 @@ export class ProgramExit extends Error {
 
 const errno = { success: 0, badDescriptor: 8 } as const;
 const filetype = { characterDevice: 2, directory: 3, regularFile: 4 } as const;
-/** Descriptors: 0 to 2 are the standard streams. */
+/** File descriptors; 0 to 2 are the standard streams. */
 const rootDescriptor = 3;
 const fileDescriptor = 4;
 const rootPath = new TextEncoder().encode("/");
 const allRights = 0xffff_ffff_ffff_ffffn;
 
-/** What the program writes. */
+/** MemoryFile collects what the program writes. */
 export class MemoryFile {
   #bytes = new Uint8Array(1 << 20);
   #size = 0;
@@ -46,14 +46,14 @@ export class MemoryFile {
     this.#size = Math.max(this.#size, end);
   }
 
-  /** `whence` as in C: 0 from the start, 1 from here, 2 from the end. */
+  /** `whence` as in C: 0 from the start, 1 from the current position, 2 from the end. */
   seek(offset: number, whence: number): number {
     this.#at = offset + (whence === 0 ? 0 : whence === 1 ? this.#at : this.#size);
     return this.#at;
   }
 }
 
-/** What the program runs in: its arguments, its one file, and a view of its memory, which moves when it grows. */
+/** Environment has the program's arguments, its one file, and a view of its memory, which moves when it grows. */
 export interface Environment {
   args(): readonly string[];
   file(): MemoryFile;

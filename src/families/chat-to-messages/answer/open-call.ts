@@ -48,7 +48,7 @@ function callDeltas(
     };
   }
   if (kind === "function_call") {
-    if (progress.functionCalled) return undefined; // There is room for one.
+    if (progress.functionCalled) return undefined; // An answer has one `function_call`.
     progress.functionCalled = true;
     return {
       first: { function_call: { name, arguments: "" } },

@@ -57,7 +57,7 @@ export class PastReasoning {
     const text = textOrEmpty(message[key]);
     if (text === "") return [];
     const where = `${path}.${key}`;
-    if (reasoning && reasoning.accepts !== "encrypted") {
+    if (reasoning && reasoning.taken !== "encrypted") {
       const content = [{ type: "reasoning_text", text }];
       return [{ item: { type: "reasoning", summary: [], content }, calls: 0, path: where }];
     }

@@ -80,7 +80,7 @@ function formatOf({ type = "text", json_schema: described }: JsonObject, dropped
 
 function includedIn({ logprobs }: JsonObject, { reasoningItems }: TranslationContext): string[] | undefined {
   const words = [
-    ...(reasoningItems?.areRequested ? ["reasoning.encrypted_content"] : []),
+    ...(reasoningItems?.areAskedFor ? ["reasoning.encrypted_content"] : []),
     ...(logprobs === true ? ["message.output_text.logprobs"] : []),
   ];
   return words.length > 0 ? words : undefined;

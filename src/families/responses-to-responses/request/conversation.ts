@@ -38,11 +38,11 @@ export function* relayedInput(
 }
 
 /** Returns undefined for an item that the upstream could not read. */
-function relayedItem(item: JsonObject, maker: string, { accepts }: ReasoningItems): JsonObject | undefined {
+function relayedItem(item: JsonObject, maker: string, { taken }: ReasoningItems): JsonObject | undefined {
   const { type, id, encrypted_content: hidden } = item;
   const from = typeof id === "string" ? relayedFrom(id) : undefined;
   const isElsewhere = from !== undefined && from.maker !== maker;
-  if (type === "reasoning" && !isOfUse(item, isElsewhere, accepts)) return undefined;
+  if (type === "reasoning" && !isOfUse(item, isElsewhere, taken)) return undefined;
   if (typeof type === "string" && compactionTypes.has(type)) {
     const summary = typeof hidden === "string" ? summaryOf(hidden) : undefined;
     if (summary) return summary;
@@ -58,7 +58,7 @@ function withPricedTools(item: JsonObject, path: string, isUnpriced: IsUnpriced,
   return priced === undefined || priced === tools ? item : { ...item, tools: priced };
 }
 
-function isOfUse(item: JsonObject, isElsewhere: boolean, taken: ReasoningItems["accepts"]): boolean {
+function isOfUse(item: JsonObject, isElsewhere: boolean, taken: ReasoningItems["taken"]): boolean {
   const { encrypted_content: hidden, content } = item;
   const isEncrypted = typeof hidden === "string" && unsealed(hidden) === undefined && !isElsewhere;
   const isReadable = Array.isArray(content) && content.length > 0;

@@ -51,12 +51,12 @@ export function* relayedRequest(
 function includedIn(
   asked: JsonValue | undefined,
   isKept: boolean,
-  { areRequested, accepts }: ReasoningItems,
+  { areAskedFor, taken }: ReasoningItems,
 ): JsonValue | undefined {
   const words = Array.isArray(asked) ? asked : [];
   const isNamed = words.includes(encrypted);
-  if (areRequested && isKept && !isNamed) return [...words, encrypted];
-  if (accepts === "plain" || areRequested || !isNamed) return asked;
+  if (areAskedFor && isKept && !isNamed) return [...words, encrypted];
+  if (taken === "plain" || areAskedFor || !isNamed) return asked;
   const others = words.filter((word) => word !== encrypted);
   return others.length > 0 ? others : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Holds embedded models to what their caller would wait, as upstreams are held to it (`x-gateway-timeout`): for the first of
- * an answer, between two pieces of it, and in all. A connection there is none.
+ * Applies the caller's time bounds (`x-gateway-timeout`) to embedded models, as to upstreams: for the first part of
+ * an answer, between two parts, and in total. There is no connection to bound.
  */
 import type { Answer, Frames } from "../call/call.ts";
 import type { Operation } from "../call/operations.ts";
@@ -44,15 +44,15 @@ async function* framesWithin(timer: PartTimer, frames: Frames): Frames {
 }
 
 interface PartTimer {
-  /** Fires when nobody waits any more: the caller has left, or its patience is at its end. */
+  /** Fires when the caller disconnects or a bound passes. */
   readonly signal: Signal;
-  /** Waits for another part from now on. */
+  /** Starts the bound of another part. */
   expect(part: keyof Timeouts): void;
-  /** Throws what was missed. */
+  /** Throws the refusal of a passed bound. */
   check(): void;
-  /** What did not come in time. */
+  /** The refusal of the bound that has passed, if any. */
   missed(): Refusal | undefined;
-  /** Waits for nothing any more. */
+  /** Stops all bounds. */
   end(): void;
 }
 

@@ -32,7 +32,7 @@ const mostOfList = 5;
 /** Reads the body of an error answer. */
 export function readErrorBody(body: Buffer): ErrorFields {
   const read = body.toString();
-  const text = read.trim(); // A mark of the byte order is white space.
+  const text = read.trim(); // This also removes a byte order mark.
   const json = jsonIn(text);
   if (json !== undefined && typeof json !== "string") {
     const words = readErrorJson(json);
@@ -72,7 +72,7 @@ function jsonIn(text: string): JsonValue | undefined {
   try {
     return JSON.parse(data ?? text) as JsonValue;
   } catch {
-    return undefined; // An error page of a proxy on the way, say.
+    return undefined; // Such as a proxy's error page.
   }
 }
 

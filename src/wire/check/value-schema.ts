@@ -121,7 +121,7 @@ function addMembers(object: ObjectSchema): void {
   if (hasOption(desc, messageRules) || desc.fields.some(isUndecidable)) object.required = Number.POSITIVE_INFINITY;
   for (const member of desc.members) {
     const plan = byKey.get(member.name);
-    if (!plan) continue; // It keeps what no other can hold.
+    if (!plan) continue; // The field `extra`, which no key names.
     const added =
       member.kind === "oneof" ? unionMember(member, plan as UnionPlan) : fieldMember(member, plan as FieldPlan, zero);
     object.members.set(plan.key, added);

@@ -2,7 +2,7 @@
 import { isAscii } from "node:buffer";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { WireFault } from "../fault.ts";
-import { backslash } from "./signs.ts";
+import { backslash } from "./punctuation.ts";
 
 const spaces = 0x20202020;
 

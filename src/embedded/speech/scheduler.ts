@@ -1,37 +1,37 @@
 /**
- * Performs jobs, many side by side, with one worker thread: each in turn makes a piece of its file. More than can wait
- * are refused.
+ * SpeechScheduler runs many jobs side by side on one worker thread: each makes a piece of its file in turn. Requests
+ * beyond the waiting limit are refused.
  *
- * A worker that dies takes no request with it: all begin again and go on where they were. Only the request whose turn
- * it was fails if that happens twice, and at once if its turn took too long.
+ * A worker that dies fails no request: all jobs start again and skip what was handed over. Only the job whose turn it
+ * was fails, on the second loss, or at once if its turn took too long.
  */
 import { cancelled, upstreamFailed, upstreamRefused, upstreamTimeout } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import type { Job } from "./job.ts";
-import { Recording } from "./part.ts";
 import type { FromWorker } from "./protocol.ts";
+import { Recording } from "./recording.ts";
 import { createThread, type Thread, type ThreadOptions, TurnTimeout } from "./thread.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
 export interface SchedulerOptions extends ThreadOptions {
-  /** How many jobs are worked on side by side, whatever comes anew. */
+  /** Number of jobs that run side by side and keep their seat. */
   readonly seats?: number;
-  /** How many besides, which make way for new ones once they have been heard. */
+  /** Number of further jobs, which give up their seat to new ones after their first turns. */
   readonly guests?: number;
-  /** How many wait for a seat, at most. */
+  /** The most jobs that wait for a seat. */
   readonly maxWaiting?: number;
-  /** After how many milliseconds without a reader a job makes way for one that waits. */
+  /** Milliseconds without a reader after which a job gives up its seat to one that waits. */
   readonly stallMs?: number;
 }
 
 export interface SpeechScheduler {
-  /** Returns the pieces of the job's file, then the length of the sound in samples. Throws a Refusal. */
+  /** Yields the pieces of the job's file. Returns the length of the audio in samples. Throws a Refusal. */
   perform(job: Job, signal: Signal): AsyncGenerator<Uint8Array, number>;
-  /** Waits for what runs, then ends the worker. */
+  /** Waits for running jobs, then ends the worker. */
   close(): Promise<void>;
 }
 
-/** How often those who wait for a seat look for one, in milliseconds. */
+/** Interval at which seats are checked while jobs wait, in milliseconds. */
 const lookAgain = 1000;
 
 const busy = "The speech model is busy: too many requests wait already. Try again later.";
@@ -95,7 +95,7 @@ class OneWorkerScheduler implements SpeechScheduler {
     recording.restart();
   }
 
-  /** Starts the worker's next turns unless it has one already. */
+  /** Starts the worker's next turns unless it is working. */
   readonly #advance = (): void => {
     if (this.#isWorking) return;
     this.#isWorking = true;
@@ -114,7 +114,7 @@ class OneWorkerScheduler implements SpeechScheduler {
     recording.begun = true;
     try {
       const answer = await this.#thread.turn({ kind: "turn", id: recording.id, ...job });
-      // A part that was left meanwhile is not begun any more.
+      // A recording that was left meanwhile is not begun any more.
       if (recording.begun) this.#receive(recording, answer);
     } catch (error) {
       if (error instanceof TurnTimeout) this.#refuse(recording, upstreamTimeout());

@@ -1,12 +1,12 @@
 /**
- * One request's side of the speech worker: what was made and is not yet taken.
+ * Recording is one request's view of the speech worker: the audio that was made and not taken yet.
  *
- * It holds a few pieces at most: while it is full the worker makes no more for it. When the work has to begin again,
- * it lets pass what it has had already.
+ * It holds a few pieces at most, and the worker makes no more while it is full. When the job starts again, bytes that
+ * were received already are skipped.
  */
 import type { Job } from "./job.ts";
 
-/** How many pieces, of a second each, are made ahead of the taker. */
+/** Pieces made ahead of the reader; each is a second of audio. */
 const ahead = 4;
 
 export class Recording {
@@ -17,7 +17,7 @@ export class Recording {
   readonly #onRoom: () => void;
   /** Whether the worker has the job. */
   begun = false;
-  /** How often the worker was lost while it was this part's turn. */
+  /** Times that the worker was lost during this recording's turn. */
   losses = 0;
   #pieces: Uint8Array[] = [];
   #received = 0;
@@ -39,7 +39,7 @@ export class Recording {
     return this.#pieces.length < ahead;
   }
 
-  /** For how long nobody has taken what waits here, in milliseconds. */
+  /** Milliseconds since the reader last took a piece; 0 while there is room. */
   get stalledFor(): number {
     return this.hasRoom ? 0 : this.#clock() - this.#takenAt;
   }
@@ -53,7 +53,7 @@ export class Recording {
     this.#wake();
   }
 
-  /** The worker knows the job no more. If it begins again, the same bytes will come once more. */
+  /** Prepares for a new start of the job: the worker has dropped it, and will send the same bytes again. */
   restart(): void {
     this.begun = false;
     this.#toSkip = this.#received;
@@ -64,14 +64,14 @@ export class Recording {
     this.#wake();
   }
 
-  /** What was made is still taken, except where nobody waits for it any more. */
+  /** Fails the recording. Finished pieces are still handed over, unless nobody waits for them (`atOnce`). */
   fail(failure: Error, { atOnce = false } = {}): void {
     this.#failure ??= failure;
     if (atOnce) this.#pieces = [];
     this.#wake();
   }
 
-  /** Hands over the pieces as they come, and returns the length of the sound in samples. */
+  /** Yields the pieces as they come. Returns the length of the audio in samples. */
   async *take(): AsyncGenerator<Uint8Array, number> {
     for (;;) {
       const piece = this.#pieces.shift();
