@@ -30,7 +30,7 @@ export interface CallRecord extends Slotted {
   /** How long its stream was read on after its caller had left; unset where it was not. */
   drainedMs?: number;
   /** Set where the caller has left and its call is not charged yet: it ends when that has been done. */
-  settling?: PromiseLike<void>;
+  pendingCapture?: PromiseLike<void>;
   /** In millionths of the unit. */
   cost?: number;
   waived?: number;

@@ -171,7 +171,7 @@ export type ServiceImplementation<S extends DescService> = {
 };
 
 /** What a door needs of the gateway behind it. */
-export interface Way {
+export interface Gateway {
   /** Says who calls, and that it may, by headers alone, before the body is read. Throws a Refusal, now or later. */
   admit(arrival: Arrival): MaybePromise<Admission>;
   /** Answers the call. Throws a Refusal, now or later, and so may its frames. */

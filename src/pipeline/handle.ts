@@ -2,7 +2,7 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Handler, ServiceImplementation } from "../call/call.ts";
 import { internal } from "../call/refusals.ts";
-import { nextTurn } from "../runtime/cooperative.ts";
+import { nextSlice } from "../runtime/cooperative.ts";
 import { planOf } from "../wire/plan.ts";
 import { withMeant } from "./check/foreign-bodies.ts";
 import { createValidate, validateLong } from "./check/validate.ts";
@@ -33,7 +33,7 @@ export function createHandle(services: readonly ServedService[], only?: readonly
     if (!handler) throw internal(new Error(`no handler for ${method}`));
     if (request.isLong)
       return validateLong(request, validate)
-        .then(() => nextTurn())
+        .then(() => nextSlice())
         .then(() => handler(call));
     validate(request);
     return handler(call);

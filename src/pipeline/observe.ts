@@ -2,7 +2,7 @@
  * Sees every call begin and end, and tells those who tell of it: the log, the metrics, the traces. A call ends when the
  * last of its answer has been handed over, or when it is refused; one that is alone is answered before it is told of.
  */
-import type { Answer, Arrival, Asked, Call, Caller, Handler, Way } from "../call/call.ts";
+import type { Answer, Arrival, Asked, Call, Caller, Gateway, Handler } from "../call/call.ts";
 import { type CallRecord, newCallRecord } from "../call/call-record.ts";
 import { asRefusal, Reason, type Refusal } from "../call/refusals.ts";
 import { catchError, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
@@ -41,9 +41,9 @@ export interface ObserveOptions {
 
 /** Wraps the way of calls. */
 export function observe(
-  way: { readonly admit: Way["admit"]; readonly handle: Handler },
+  way: { readonly admit: Gateway["admit"]; readonly handle: Handler },
   { observers, clock }: ObserveOptions,
-): Way {
+): Gateway {
   /** Internal errors that were told of. */
   const told = new WeakSet<object>();
   /** How often a call has begun or ended: of one that is alone none has meanwhile. */
@@ -103,8 +103,8 @@ export function observe(
       const end = (error?: unknown) => {
         const ended = endedNow(asked, asked.caller, call.record, begunAt, error);
         const isAlone = seen++ === own;
-        const { settling } = call.record;
-        if (settling) tellSettled(settling, ended);
+        const { pendingCapture } = call.record;
+        if (pendingCapture) tellSettled(pendingCapture, ended);
         else if (isAlone) whenWritten(() => tell(ended));
         else tell(ended);
       };

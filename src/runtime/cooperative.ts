@@ -18,11 +18,11 @@ export function runNow<T>(work: CooperativeTask<T>): T {
 
 /** Does it in turns where it may be long, else at once. Throws now what fails at once. */
 export function runCooperatively<T>(work: CooperativeTask<T>, mayBeLong: boolean): MaybePromise<T> {
-  return mayBeLong ? runInTurns(work) : runNow(work);
+  return mayBeLong ? runInSlices(work) : runNow(work);
 }
 
 /** How many items, each a message or a part of one, may be worked on between two interruptions. */
-export const aTurn = 64;
+export const itemsPerSlice = 64;
 
 interface Waiting {
   /** Works until this moment, by `performance.now()`. Returns whether there is more to do. */
@@ -39,7 +39,7 @@ let isGoing = false;
  * Does it in turns. It begins at once where nothing waits in line and this round of the event loop has time left for such work: all
  * of what begins so in a round takes a turn at most.
  */
-export function runInTurns<T>(work: CooperativeTask<T>): Deferred<T> {
+export function runInSlices<T>(work: CooperativeTask<T>): Deferred<T> {
   const done = new Deferred<T>();
   const go = (until: number): boolean => {
     let turn: IteratorResult<undefined, T>;
@@ -80,7 +80,7 @@ function goesAtOnce(go: Waiting["go"]): boolean {
 }
 
 /** Whether a turn's work may be done at once, which whoever asks does: all that this round has time for. */
-export function mayGoFirst(): boolean {
+export function tryTakeSlice(): boolean {
   if (line.length > 0 || spentMs >= turnMs) return false;
   awaitRoundEnd();
   spentMs = turnMs;
@@ -99,7 +99,7 @@ function endRound(): void {
 }
 
 /** Is there when it is its turn, in a later round: for work that waits in between. It is to do about a turn's work then. */
-export function nextTurn(): Deferred<void> {
+export function nextSlice(): Deferred<void> {
   const turn = new Deferred<void>();
   stand({
     go: () => {

@@ -17,7 +17,7 @@ import {
 import { readInTurns } from "../../http1/read-turns.ts";
 import { ComingBody } from "../../http1/server/incoming-body.ts";
 import type { PlainRequest } from "../../http1/server/request.ts";
-import { runInTurns, runNow } from "../../runtime/cooperative.ts";
+import { runInSlices, runNow } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { type JsonObject, longJson } from "../../wire/json.ts";
 import { join } from "../../wire/long/join.ts";
@@ -114,7 +114,7 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
     const onEnd = () => {
       leave();
       if (bytes < longJson) resolve(runNow(join(chunks)));
-      else runInTurns(join(chunks)).then(resolve, reject);
+      else runInSlices(join(chunks)).then(resolve, reject);
     };
     const onGone = () => stop(cancelled());
     req.on("data", onData).on("end", onEnd).on("error", onGone).on("close", onGone);

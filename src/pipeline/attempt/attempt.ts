@@ -114,7 +114,13 @@ function attemptWith<O extends Operation, F extends Form>(
     };
     return catchError(
       () => {
-        const upstream = { request, signal: stream?.signal ?? signal, late: stream?.late, meter: attempted, facts };
+        const upstream = {
+          request,
+          signal: stream?.signal ?? signal,
+          late: stream?.late,
+          meter: attempted,
+          record: facts,
+        };
         return andThen(lead.speak(requestTo(lead, part, upstream, options)), spoken);
       },
       (error): never => {
@@ -133,7 +139,7 @@ function attemptWith<O extends Operation, F extends Form>(
 function requestTo<F extends Form>(
   { operation, target }: Candidate,
   { id, header, record: { trace } }: Pick<Call, "id" | "header" | "record">,
-  { request, signal, late, meter, facts }: Pick<Attempt, "request" | "signal" | "late" | "meter" | "facts">,
+  { request, signal, late, meter, record }: Pick<Attempt, "request" | "signal" | "late" | "meter" | "record">,
   { form, deadline, timeouts, priority, clock }: AttemptOptions<F>,
 ): Attempt<Operation, F> {
   return {
@@ -145,10 +151,10 @@ function requestTo<F extends Form>(
     header,
     signal,
     late,
-    facts,
+    record,
     meter,
     priority,
-    traceHeaders: trace?.began(facts) ?? passedTrace(header),
+    traceHeaders: trace?.began(record) ?? passedTrace(header),
     timeouts: deadline === endless ? timeouts : { ...timeouts, totalMs: deadline - clock() },
   };
 }

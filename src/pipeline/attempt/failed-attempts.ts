@@ -4,7 +4,7 @@
 import type { AttemptRecord } from "../../call/call-record.ts";
 
 /** An attempt that failed before the one that counts, or beside which another was quicker. */
-export interface Tried {
+export interface FailedAttempt {
   readonly upstream: string;
   /** The catalogue's id; unset: the model that answered, or was asked last. */
   readonly model?: string;
@@ -26,12 +26,12 @@ interface CallCost {
 const overtaken = "another attempt was quicker";
 
 /** Returns a JSON list, or null where there were none. `last` is the attempt that the call itself tells of. */
-export function triedOf(
+export function failedAttemptsOf(
   attempts: readonly AttemptRecord[],
   last: AttemptRecord | undefined,
   call: CallCost,
 ): string | null {
-  const tried = attempts.flatMap((attempt): readonly Tried[] => {
+  const tried = attempts.flatMap((attempt): readonly FailedAttempt[] => {
     const { upstream, begunAt, endedAt = begunAt, failure, isOvertaken, modelId } = attempt;
     const other = modelId === call.model ? {} : { model: modelId };
     const told = { upstream, at: begunAt, ms: endedAt - begunAt, ...other };

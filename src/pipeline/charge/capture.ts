@@ -17,7 +17,7 @@ import { chargedRates, isPlain } from "../../ledger/rates.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { CallStreams } from "../attempt/drain.ts";
-import { triedOf } from "../attempt/failed-attempts.ts";
+import { failedAttemptsOf } from "../attempt/failed-attempts.ts";
 import type { Candidate } from "../complete/candidates.ts";
 import { type Charge, chargeOnce } from "./charge-once.ts";
 import { charactersOf } from "./estimate.ts";
@@ -113,7 +113,7 @@ function chargeFor(
     operation: asked,
     model: model.id,
     upstream: target.upstream,
-    tried: triedOf(call.record.attempts, last, { model: model.id, cost }),
+    tried: failedAttemptsOf(call.record.attempts, last, { model: model.id, cost }),
     outcome,
     input,
     cache_read: cacheRead,

@@ -68,7 +68,7 @@ export function chargeOnce<A extends Answer>(
 function chargedLeft({ call, streams }: ToCharge, charging: Charging): MaybePromise<void> {
   const ending = charging.end(Outcome.LEFT);
   if (!streams?.isDraining()) return ending;
-  call.record.settling = ending;
+  call.record.pendingCapture = ending;
   return undefined;
 }
 

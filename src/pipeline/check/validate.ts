@@ -16,7 +16,7 @@ import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
-import { nextTurn, runInTurns } from "../../runtime/cooperative.ts";
+import { nextSlice, runInSlices } from "../../runtime/cooperative.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
 import { isSureOfLong } from "../../wire/check/long-check.ts";
@@ -29,10 +29,10 @@ export type Validate = (request: Wire, isUnsure?: boolean) => void;
 
 /** Holds a long request to its contract in turns. Throws as `validate` does, later. */
 export function validateLong(request: Wire, validate: Validate): Deferred<void> {
-  return runInTurns(isSureOfLong(request.desc, request.outline())).then((isSure) => {
+  return runInSlices(isSureOfLong(request.desc, request.outline())).then((isSure) => {
     if (isSure) return;
     // The reader makes of it what the validator looks at.
-    const understood = runInTurns(request.understand()).then(() => nextTurn());
+    const understood = runInSlices(request.understand()).then(() => nextSlice());
     return understood.then(() => validate(request, true));
   });
 }

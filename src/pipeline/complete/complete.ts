@@ -28,10 +28,10 @@ import type { Send } from "./send.ts";
 import { serverTiming } from "./server-timing.ts";
 
 export interface CompleteOptions {
-  readonly leadsOf: CandidatesFor;
+  readonly candidatesFor: CandidatesFor;
   readonly send: Send;
   readonly ledger: Ledger;
-  readonly settle: CaptureCall;
+  readonly capture: CaptureCall;
   readonly counting: Counting;
   /** Left out: no stream is read on after its caller has left. */
   readonly drains?: Drains;
@@ -49,7 +49,7 @@ export type Complete = <O extends Operation, F extends Form>(
 ) => MaybePromise<Answer<Output<O, F>>>;
 
 export function createComplete(init: CompleteOptions): Complete {
-  const { leadsOf, send, ledger, settle, counting, drains = createDrains(0), priorityOf, clock } = init;
+  const { candidatesFor, send, ledger, capture, counting, drains = createDrains(0), priorityOf, clock } = init;
   return <O extends Operation, F extends Form>(asked: O, form: F, call: Call<Input<O>>) => {
     const begunAt = performance.now();
     const arrivedAt = clock();
@@ -59,7 +59,7 @@ export function createComplete(init: CompleteOptions): Complete {
     const timeouts = timeoutsOf(call.header);
     const deadline = deadlineOf(timeouts, arrivedAt);
     const strict = isStrict(call.header);
-    const leads = leadsOf(asked, call);
+    const leads = candidatesFor(asked, call);
     const [first] = leads;
     record.model = first.model.id;
     const meter = createMeter(partsOf(first.way, call), counting);
@@ -106,7 +106,7 @@ export function createComplete(init: CompleteOptions): Complete {
     };
     const running = { call, asked, meter, arrivedAt, reached: () => reached, reservation, streams };
     const hasQueue = leads.some((lead) => lead.hasQueue);
-    return settle(running, () => eachPrompt(first.way, form, call, ask, hasQueue));
+    return capture(running, () => eachPrompt(first.way, form, call, ask, hasQueue));
   };
 }
 

@@ -50,7 +50,7 @@ export interface ExplainedModel {
 }
 
 export interface ExplainedTarget {
-  readonly lead: Candidate;
+  readonly candidate: Candidate;
   readonly dropped: readonly string[];
   /** For how long it is left alone yet, in milliseconds. */
   readonly restMs: number;
@@ -60,8 +60,8 @@ export interface ExplainedTarget {
 
 /** Money is in millionths of the unit. */
 export interface ExplainedHold {
-  readonly wanted: number;
-  readonly least: number;
+  readonly max: number;
+  readonly min: number;
   /** Undefined where nothing bounds it. */
   readonly available: number | undefined;
   /** The bound that would be set, in tokens. */
@@ -75,7 +75,7 @@ export type CacheState = "hit" | "miss" | "";
 
 export interface ExplainOptions {
   readonly validate: Validate;
-  readonly leadsOf: CandidatesFor;
+  readonly candidatesFor: CandidatesFor;
   readonly targets: Targets;
   readonly left: LedgerStore["left"];
   /** Says whether the answer is kept. Throws a Refusal where the caller wants only one that is. */
@@ -87,16 +87,16 @@ export interface ExplainOptions {
 export type Explain = (explaining: Explaining, call: Call, prepare: Prepare) => Promise<Explained>;
 
 export function createExplain(options: ExplainOptions): Explain {
-  const { validate, leadsOf, targets, clock, cacheState } = options;
+  const { validate, candidatesFor, targets, clock, cacheState } = options;
   return async (explaining, given, prepare) => {
     const { asked, form } = explaining;
     try {
-      const own = { ...given, facts: newCallRecord() };
+      const own = { ...given, record: newCallRecord() };
       await (own.request.isLong ? validateLong(own.request, validate) : validate(own.request));
       const call = await prepare(asked, own);
       timeoutsOf(call.header);
       isStrict(call.header);
-      const leads = leadsOf(asked, call as Call<Input<Operation>>);
+      const leads = candidatesFor(asked, call as Call<Input<Operation>>);
       const course = attemptOrder(leads, targets);
       const resting = leads.filter((lead) => !course.includes(lead));
       const words = translator({ ...explaining, call, arrivedAt: clock() });
@@ -143,7 +143,13 @@ async function explainedAt(
   { asked, call }: Explaining & { readonly call: Call },
   { left }: ExplainOptions,
 ): Promise<ExplainedTarget> {
-  const told = { lead, dropped: [], restMs: lead.state.breaker.restMs(), refusal: undefined, hold: undefined };
+  const told = {
+    candidate: lead,
+    dropped: [],
+    restMs: lead.state.breaker.restMs(),
+    refusal: undefined,
+    hold: undefined,
+  };
   let translated: Translated<Operation, Operation>;
   try {
     translated = await translateFor(lead);
@@ -171,7 +177,7 @@ function heldFor(
     const available = left.available === Number.POSITIVE_INFINITY ? undefined : left.available;
     const outputBound = isShort ? undefined : boundWith(Math.min(max, left.available), need);
     return {
-      hold: { wanted: max, least: min, available, outputBound, rates: need.rates },
+      hold: { max: max, min: min, available, outputBound, rates: need.rates },
       refusal: isShort ? shortOf(min, left) : undefined,
     };
   } catch (error) {
@@ -181,9 +187,9 @@ function heldFor(
 
 /** What is held for a model is what its first target needs that can be asked. */
 function byModel(found: readonly ExplainedTarget[]): ExplainedModel[] {
-  const models = [...new Set(found.map(({ lead }) => lead.model))];
+  const models = [...new Set(found.map(({ candidate }) => candidate.model))];
   return models.map((model) => {
-    const targets = found.filter(({ lead }) => lead.model === model);
+    const targets = found.filter(({ candidate }) => candidate.model === model);
     return { model, targets, hold: targets.find(({ hold }) => hold !== undefined)?.hold };
   });
 }
