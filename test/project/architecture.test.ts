@@ -235,7 +235,6 @@ const longFunctions: Readonly<Record<string, string>> = {
   "src/storage/journal/apply.ts createPost": "not split yet",
   "src/embedded/speech/turns.ts createTurns": "not split yet",
   "src/pipeline/complete/complete.ts createComplete": "not split yet",
-  "src/services/operator/operator-money.ts operatorMoney": "not split yet",
 };
 
 describe("functions", () => {
