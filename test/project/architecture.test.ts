@@ -67,7 +67,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["doors", "services", "pipeline", "providers", "embedded", "targets", "telemetry", "ledger", "limits", "tokens"],
     ...["storage (types)", "config", "call", "runtime"],
   ],
-  doors: ["http1", "call", "wire", "runtime"],
+  doors: ["http1/server/index.ts", "call", "wire", "runtime"],
   services: [...["pipeline", "families", "limits", "storage", "targets (types)", "call", "wire", "runtime"]],
   pipeline: [
     ...["families", "providers/contract.ts (types)", "providers/errors/fault.ts", "providers/usage"],
@@ -78,7 +78,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["providers/usage", "providers/profile/instructions.ts", "providers/profile/reasoning-seal.ts"],
     ...["providers/profile/sealed-signature.ts", "call", "wire", "runtime"],
   ],
-  providers: ["http1", "config", "call", "wire", "runtime"],
+  providers: ["http1/client/index.ts", "config", "call", "wire", "runtime"],
   embedded: ["providers/contract.ts", "providers/upstream/timeouts.ts", "tokens", "call", "wire", "runtime"],
   targets: ["ledger/price-of.ts", "config (types)", "call"],
   ledger: [
@@ -162,6 +162,17 @@ describe("imports", () => {
             target.startsWith("providers/upstream/") &&
             target !== "providers/upstream/timeouts.ts")
         );
+      }),
+    ).toEqual([]);
+  });
+
+  test("lead into each half of http1 by its index alone, and not from one half to the other", () => {
+    const half = (path: string) => /^http1\/(?:server|client)\//.exec(path)?.[0];
+    expect(
+      faults(({ path }, { target }) => {
+        const to = half(target);
+        if (to === undefined || to === half(path)) return false;
+        return path.startsWith("http1/") || target !== `${to}index.ts`;
       }),
     ).toEqual([]);
   });

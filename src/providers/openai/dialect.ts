@@ -7,7 +7,7 @@
 
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { credentialOf } from "../../config/vendors.ts";
-import type { Body } from "../../http1/write.ts";
+import type { Body, CreateUpstreamClient } from "../../http1/client/index.ts";
 import { isObject, longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
@@ -49,11 +49,13 @@ export interface OpenAiOptions {
   /** What the server takes. Default: nobody knows. */
   readonly profile?: Profile;
   readonly timeouts?: Timeouts;
+  /** What sends the requests. Default: the client of `http1/client`. */
+  readonly createClient?: CreateUpstreamClient | undefined;
 }
 
 export function createOpenAiProvider(options: OpenAiOptions): Provider {
-  const { baseUrl, apiKey, timeouts, query, profile = createProfile({}) } = options;
-  const upstream = createUpstream(baseUrl, timeouts, query);
+  const { baseUrl, apiKey, timeouts, query, createClient, profile = createProfile({}) } = options;
+  const upstream = createUpstream(baseUrl, timeouts, query, createClient);
   const credential = { ...lowerCased(options.headers), ...credentialOf(apiKey, options.credential) };
   const hide = createHide(baseUrl, secretsOf(apiKey, options.headers, query));
   const dialect = openAiDialect(credential, hide, (model) => profile.of(model).stated.include_usage !== false);
