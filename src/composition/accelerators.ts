@@ -4,9 +4,11 @@
  */
 import type { AcceleratorName } from "../config/shape.ts";
 import { createGrpcDoor } from "../doors/rpc/grpc-fast.ts";
+import { createConnectionPool } from "../http1/client/index.ts";
 import { createExactLedger } from "../ledger/exact-ledger.ts";
 import { createLedger } from "../ledger/ledger.ts";
 import { createAlikeReader } from "../providers/openai/delta-template.ts";
+import { createUndiciClient } from "../providers/upstream/undici.ts";
 import { quickCheck } from "../wire/check/index.ts";
 
 export type Accelerators = ReturnType<typeof chooseAccelerators>;
@@ -16,6 +18,8 @@ export function chooseAccelerators(chosen: ReadonlySet<AcceleratorName>) {
   return {
     /** Serves plain POSTs of HTTP/1.1; else Node's server serves them, as it does all others. */
     servesPlainPosts: has("http1-server"),
+    /** Sends requests to upstreams. */
+    createClient: has("http1-client") ? createConnectionPool : createUndiciClient,
     /** Serves gRPC in its plainest form; else connect-node does, as it does all other RPCs. */
     createGrpcDoor: has("grpc") ? createGrpcDoor : undefined,
     /** Spares most requests the reader and protovalidate. */

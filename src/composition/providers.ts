@@ -14,12 +14,13 @@ import { defaultTimeouts, type Timeouts } from "../providers/upstream/timeouts.t
 import type { Accelerators } from "./accelerators.ts";
 
 /** What of the accelerators providers are made with. */
-type Faster = Pick<Accelerators, "createAlikeReader">;
+type Faster = Pick<Accelerators, "createClient" | "createAlikeReader">;
 
 type CreateProvider = (config: UpstreamConfig, apiKey: string | undefined, faster: Faster) => Provider;
 
 const kinds: Readonly<Record<UpstreamConfig["kind"], CreateProvider>> = {
-  anthropic: (config, apiKey) => createAnthropicProvider({ ...optionsOf(config), apiKey }),
+  anthropic: (config, apiKey, { createClient }) =>
+    createAnthropicProvider({ ...optionsOf(config), createClient, apiKey }),
   openai: (config, apiKey, faster) =>
     createOpenAiProvider({ ...optionsOf(config), ...faster, apiKey, profile: createProfile(config.profile ?? {}) }),
 };
@@ -73,12 +74,13 @@ function embedded(model: Pick<ModelConfig, "id" | "kind" | "context_window" | "m
 export function createProviders(
   upstreams: readonly UpstreamConfig[],
   clock: () => number,
-  { createAlikeReader }: Faster,
+  { createClient, createAlikeReader }: Faster,
 ): ReadonlyMap<string, Provider> {
   const providers = new Map<string, Provider>([[embeddedUpstream, createEmbeddedProvider({ clock })]]);
   for (const upstream of upstreams) {
     const [first = upstream.api_key, ...others] = upstream.api_keys ?? [];
-    const byKey = (apiKey: string | undefined) => kinds[upstream.kind](upstream, apiKey, { createAlikeReader });
+    const byKey = (apiKey: string | undefined) =>
+      kinds[upstream.kind](upstream, apiKey, { createClient, createAlikeReader });
     providers.set(upstream.name, inRotation([byKey(first), ...others.map(byKey)], clock));
   }
   return providers;

@@ -4,10 +4,10 @@
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import type { Late } from "../../src/http1/deadlines.ts";
 import { createKeepAlive, type PlainAnswer } from "../../src/http1/server/answer.ts";
 import { ServedConnection } from "../../src/http1/server/connection.ts";
 import type { PlainRequest } from "../../src/http1/server/request.ts";
+import type { Late } from "../../src/runtime/deadlines.ts";
 
 export interface Asked {
   readonly request: PlainRequest;

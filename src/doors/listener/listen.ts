@@ -17,10 +17,10 @@ import {
 } from "node:http";
 import { createServer as createHttp2Server, type Http2Stream } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
-import { createDeadlines } from "../../http1/deadlines.ts";
 import { createKeepAlive } from "../../http1/server/answer.ts";
 import { ServedConnection } from "../../http1/server/connection.ts";
 import type { ServeOptions } from "../../http1/server/options.ts";
+import { createDeadlines } from "../../runtime/deadlines.ts";
 import type { Upgraded, Upgrades } from "../socket/responses-sockets.ts";
 import { type ConnectionCounts, createConnections, type OpenConnection } from "./connections.ts";
 import type { Http2FloodOptions } from "./http2-floods.ts";

@@ -1,9 +1,7 @@
 /** The head of an answer, read strictly (RFC 9112): its status, its fields, and how its body ends. */
 import { ChunkedReader } from "../chunked.ts";
 import { lengthIn, noFields, readFields } from "../fields.ts";
-
-/** Fields by their lower-case names; those that came several times as a list. */
-export type ReplyFields = Readonly<Record<string, string | string[] | undefined>>;
+import type { ReplyFields } from "./contract.ts";
 
 export interface ReplyHead {
   readonly status: number;

@@ -7,7 +7,7 @@
 
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { credentialOf } from "../../config/vendors.ts";
-import type { Body } from "../../http1/write.ts";
+import type { Body, CreateUpstreamClient } from "../../http1/client/index.ts";
 import { isObject, longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
@@ -51,11 +51,13 @@ export interface OpenAiOptions {
   readonly timeouts?: Timeouts;
   /** Makes what reads chunks of a stream that differ in their text alone. Without one every chunk is parsed. */
   readonly createAlikeReader?: (() => AlikeReader) | undefined;
+  /** What sends the requests. Default: the client of `http1/client`. */
+  readonly createClient?: CreateUpstreamClient | undefined;
 }
 
 export function createOpenAiProvider(options: OpenAiOptions): Provider {
-  const { baseUrl, apiKey, timeouts, query, profile = createProfile({}) } = options;
-  const upstream = createUpstream(baseUrl, timeouts, query);
+  const { baseUrl, apiKey, timeouts, query, createClient, profile = createProfile({}) } = options;
+  const upstream = createUpstream(baseUrl, timeouts, query, createClient);
   const credential = { ...lowerCased(options.headers), ...credentialOf(apiKey, options.credential) };
   const hide = createHide(baseUrl, secretsOf(apiKey, options.headers, query));
   const dialect = openAiDialect(
