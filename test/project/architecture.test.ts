@@ -65,7 +65,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   composition: [
     ...["doors", "services", "pipeline", "providers", "embedded", "targets", "telemetry", "ledger", "limits", "tokens"],
-    ...["storage (types)", "config", "call", "runtime"],
+    ...["storage (types)", "config", "http1/client/index.ts", "wire/check/index.ts", "call", "runtime"],
   ],
   doors: ["http1/server/index.ts", "call", "wire", "runtime"],
   services: [...["pipeline", "families", "limits", "storage", "targets (types)", "call", "wire", "runtime"]],
