@@ -16,6 +16,7 @@ import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { Reason, Refusal } from "../../src/call/refusals.ts";
+import { createCors } from "../../src/doors/rest/cors.ts";
 import { problem } from "../../src/doors/rest/problems.ts";
 import { codesIn, root, tablesWith, tableWith, textOf } from "../support/pages.ts";
 
@@ -128,4 +129,15 @@ test("headers of the gateway's own are listed, and no others", () => {
   );
   expect([...written].filter((name) => !listed.has(name)).sort()).toEqual([]);
   expect([...listed].filter((name) => !written.has(name)).sort()).toEqual([]);
+});
+
+test("browsers may read every header of answers that is listed", () => {
+  const head: Record<string, string> = {};
+  const request = { method: "POST", headers: { origin: "https://app.example.com" } };
+  createCors(["*"]).mark(request as Parameters<ReturnType<typeof createCors>["mark"]>[0], head);
+  const exposed = head["access-control-expose-headers"]?.split(", ") ?? [];
+  const answers = textOf(page).split("## Answer headers")[1]?.split("\n## ")[0] ?? "";
+  const listed = [...answers.matchAll(/^\| (`[^|]*)\|/gm)].flatMap(([, names = ""]) => codesIn(names));
+  expect(listed.length).toBeGreaterThan(20);
+  expect(listed.filter((name) => !exposed.includes(name))).toEqual([]);
 });
