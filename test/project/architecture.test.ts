@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { filesAFolder, importCircles, longFunctionsIn, sourcesIn } from "../../tools/figures.ts";
+import { tableWith } from "../support/pages.ts";
 
 const root = join(import.meta.dirname, "../..");
 const src = join(root, "src");
@@ -301,6 +302,21 @@ describe("the dashboard", () => {
     const wild = texts.filter(({ text }) => /dangerouslySetInnerHTML|\.innerHTML|document\.write|\beval\(/.test(text));
     expect(wild.map(({ path }) => path)).toEqual([]);
   });
+});
+
+test("the arrows in docs/architecture.md are those that this test holds", () => {
+  const table = tableWith("docs/architecture.md", "part", "may import").map(([part = "", open = ""]) => [
+    part.replaceAll("`", ""),
+    // A cell is `folder` or `folder` *types*, with commas between; a dash where there is none.
+    open === "–"
+      ? []
+      : open
+          .split(", ")
+          .map((one) =>
+            one.replace(/^`([^`]+)`( \*types\*)?$/, (_, path, types) => `${path}${types ? " (types)" : ""}`),
+          ),
+  ]);
+  expect(Object.fromEntries(table)).toEqual(arrows);
 });
 
 describe("the tree in docs/architecture.md", () => {
