@@ -24,7 +24,10 @@ type Create = (first: Uint8Array, chunkSize: number) => Decompressor;
 const decompressors: ReadonlyMap<string, Create> = new Map<string, Create>([
   ["gzip", (_, chunkSize) => createGunzip({ chunkSize })],
   // 8.4.1.2: some senders omit the zlib wrapper.
-  ["deflate", (first, chunkSize) => (hasZlibHeader(first) ? createInflate({ chunkSize }) : createInflateRaw({ chunkSize }))],
+  [
+    "deflate",
+    (first, chunkSize) => (hasZlibHeader(first) ? createInflate({ chunkSize }) : createInflateRaw({ chunkSize })),
+  ],
   ["br", (_, chunkSize) => createBrotliDecompress({ chunkSize })],
   ["zstd", (_, chunkSize) => createZstdDecompress({ chunkSize, params: zstdParams })],
 ]);
