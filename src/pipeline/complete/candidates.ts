@@ -69,10 +69,7 @@ export function createCandidatesFor(options: CandidatesOptions): CandidatesFor {
     if (!first) throw modelNotFound(namedIn(call.request.outline()).model ?? "");
     const parts = countParts(first.path, call);
     if (models.length > 1 && parts > 1) {
-      throw invalidValue(
-        "models",
-        "of several prompts all are asked of one model: send them one by one, or leave it out",
-      );
+      throw invalidValue("models", "several prompts go to one model: send them one by one, or omit `models`");
     }
     return others.length === 0 ? [first] : [first, ...others.filter(({ path }) => hasParts(parts, path, call))];
   };
