@@ -367,7 +367,7 @@ export function responseEventsGone(id: string, why: string): Refusal {
 
 /** Refuses a background response beyond the limit. `whose` says whose limit is reached. */
 export function backgroundTooMany(whose: "the gateway" | "the account"): Refusal {
-  const message = `${whose === "the gateway" ? "The gateway" : "The account"} has as many responses in the background as it may have. Wait for some, or cancel them.`;
+  const message = `The limit of background responses of ${whose} is reached. Wait for some to end, or cancel them.`;
   return new Refusal(Reason.GATEWAY_BUSY, message, { headers: { "retry-after": "5" } });
 }
 
