@@ -34,7 +34,7 @@ export interface ListenOptions {
   readonly port: number;
   readonly handle: RequestListener;
   /** Returns what answers a plain request (`http1/`), past Node's own server; undefined where that is to. */
-  readonly handlePlain?: ServeOptions["serve"];
+  readonly handlePlain?: ServeOptions["serve"] | undefined;
   /** Takes over the connections of requests that want another protocol; undefined where none are. */
   readonly upgrades?: Upgrades | undefined;
   /** Writes the body for a request that never became one: bad syntax, headers too large or too slow. */
