@@ -256,3 +256,22 @@ describe("what is only read", () => {
     },
   );
 });
+
+test("the errors that docs/api.md shows are those that callers get", async () => {
+  const gateway = await startTestGateway({}, { admin: true });
+  const message = { messages: [{ role: "user", content: "Hello!" }] };
+  const asked = [
+    ["/v1/chat/completions", { model: "embedded-chat", temperature: "hot", ...message }],
+    ["/v1/messages", { model: "some-model", max_tokens: 100, ...message }],
+    ["/api/v1/user/admin/delete-api-token", { id: "key_0" }],
+  ] as const;
+  const answers: unknown[] = [];
+  for (const [path, request] of asked) {
+    const headers = { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" };
+    const answer = await fetch(`${gateway.rootUrl}${path}`, { method: "POST", headers, body: JSON.stringify(request) });
+    answers.push(JSON.parse((await answer.text()).replace(/"req_\w+"/, '"req_…"')));
+  }
+  const shown = of("docs/api.md", "json").map(({ code }) => JSON.parse(code));
+  expect(shown.slice(0, 3)).toEqual(answers);
+  await gateway.close();
+});
