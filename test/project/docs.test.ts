@@ -14,6 +14,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { loadConfig } from "../../src/config/config.ts";
+import { vendorsSchema } from "../../src/config/schema-models.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
@@ -247,6 +248,8 @@ describe("what is only read", () => {
     "%s is a valid configuration",
     async (_, block) => {
       if (isAgents(block)) return void expect(typeof parse(block.code)).toBe("object");
+      if (block.code.startsWith("vendors:"))
+        return void expect(() => vendorsSchema.parse(parse(block.code))).not.toThrow();
       const folder = await mkdtemp(join(tmpdir(), "docs-test-"));
       const file = join(folder, "gateway.yaml");
       await writeFile(file, block.code);
