@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { eventsOf } from "../support/endpoints.ts";
+import { eventsOf } from "../support/clients/endpoints.ts";
 import {
   anthropicUpstreamAt,
   behind,

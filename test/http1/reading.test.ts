@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { readInTurns } from "../../src/http1/read-turns.ts";
 import { readFrom } from "../../src/http1/reading.ts";
 import type { ComingBody } from "../../src/http1/server/incoming-body.ts";
-import { type Asked, startServedPort } from "../support/served-port.ts";
+import { type Asked, startServedPort } from "../support/clients/served-port.ts";
 
 const undo: (() => unknown)[] = [];
 

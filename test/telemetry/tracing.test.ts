@@ -13,7 +13,7 @@ import type { Config } from "../../src/config/config.ts";
 import { startTestGateway } from "../support/gateway.ts";
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { eventStream, type ScriptedExchange } from "../support/scripted-upstream.ts";
-import { answerWell, at, openStage, type Stage, served } from "../support/two-upstreams.ts";
+import { answerWell, at, openStage, type Stage, served } from "../support/upstreams/two-upstreams.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const callerSpan = "00f067aa0ba902b7";
