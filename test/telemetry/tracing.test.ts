@@ -390,10 +390,10 @@ describe("an endpoint", () => {
       import { registerHooks } from "node:module";
       const asked = [];
       registerHooks({ resolve: (name, context, next) => (asked.push(name), next(name, context)) });
-      await import("./src/gateway.ts");
+      await import("./src/composition/gateway.ts");
       const { pino } = await import("pino");
       const log = pino({ level: "silent" });
-      const { createSeeing } = await import("./src/composition/seeing.ts");
+      const { createSeeing } = await import("./src/composition/observers.ts");
       const seeing = (telemetry) => createSeeing({ config: { telemetry, upstreams: [] }, log, clock: Date.now }, {});
       const loaded = () => asked.filter((name) => name.startsWith("@opentelemetry/")).length > 0;
       await seeing(undefined);

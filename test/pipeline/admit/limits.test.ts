@@ -247,8 +247,8 @@ describe("whatever the times and the rate", () => {
 
 test("10,000 live accounts cost less than 5 MB and no timer, and idle ones nothing", async () => {
   const program = `
-    import { newId } from "../src/ids.ts";
-    import { createMemoryLimiter } from "../src/limits/memory.ts";
+    import { newId } from "./src/runtime/ids.ts";
+    import { createMemoryLimiter } from "./src/limits/memory.ts";
     const heap = () => { gc(); gc(); return process.memoryUsage().heapUsed; };
     let now = Date.now();
     const limiter = createMemoryLimiter(() => now);

@@ -29,16 +29,19 @@ import {
 
 type Json = Readonly<Record<string, unknown>>;
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
+interface Place {
+  readonly upstream: ScriptedUpstream;
+  readonly gateway: TestGateway;
+  readonly books: Books;
+  close(): Promise<void>;
+}
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
+async function openPlace(): Promise<Place> {
+  const upstream = await startScriptedUpstream();
   const base_url = upstream.baseUrl;
   const config = paidModels(base_url);
   const timeouts = { idle_seconds: 0.5 };
-  gateway = await startTestGateway({
+  const gateway = await startTestGateway({
     ...config,
     upstreams: [
       ...(config.upstreams ?? []),
@@ -51,14 +54,36 @@ beforeAll(async () => {
       paidModel("claude-hasty", "anthropic-hasty"),
     ],
   });
-  books = openBooks(gateway.databasePath, gateway.storage);
+  const books = openBooks(gateway.databasePath, gateway.storage);
+  return {
+    ...{ upstream, gateway, books },
+    async close() {
+      books.close();
+      await gateway.close();
+      await upstream.close();
+    },
+  };
+}
+
+/** Runs a test that waits at a place of its own, so that several wait at once. */
+function apart<T>(work: (at: Place, row: T) => Promise<void>): (row: T) => Promise<void> {
+  return async (row) => {
+    const at = await openPlace();
+    await work(at, row);
+    await at.close();
+  };
+}
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let shared: Place;
+
+beforeAll(async () => {
+  shared = await openPlace();
+  ({ upstream, gateway } = shared);
 });
 
-afterAll(async () => {
-  books.close();
-  await gateway.close();
-  await upstream.close();
-});
+afterAll(() => shared.close());
 
 const callers: readonly CallFamily[] = ["chat", "messages", "responses"];
 
@@ -93,9 +118,9 @@ const lingering = Object.entries(goingOn).flatMap(([name, text]) => [
 ]);
 
 describe("a stream that has told its end and its usage", () => {
-  test.each(lingering)(
+  test.concurrent.each(lingering)(
     "is over, whatever its upstream goes on to say: $name, $model",
-    async ({ text, model, begun }) => {
+    apart(async ({ upstream, gateway, books }, { text, model, begun }) => {
       upstream.script = async (exchange) => {
         exchange.head(200, eventStream);
         await exchange.write(begun);
@@ -113,20 +138,24 @@ describe("a stream that has told its end and its usage", () => {
       );
       // The connections are let go of.
       await Promise.all(upstream.received.slice(-callers.length).map(({ left }) => left));
-    },
+    }),
   );
 
-  test("but no usage is over a little later", async () => {
-    upstream.script = async (exchange) => {
-      exchange.head(200, eventStream);
-      await exchange.write(openaiFrames(...helloChunks));
-      await repeat(exchange, ": ping\n\n");
-    };
-    const from = performance.now();
-    const answer = await call(gateway, { family: "messages", model: "gpt", stream: true, apiKey: gateway.apiKey });
-    expect(isTold(answer, "messages", true), answer.text).toBe(true);
-    expect(performance.now() - from).toBeLessThan(9_000);
-  }, 15_000);
+  test.concurrent(
+    "but no usage is over a little later",
+    apart(async ({ upstream, gateway }) => {
+      upstream.script = async (exchange) => {
+        exchange.head(200, eventStream);
+        await exchange.write(openaiFrames(...helloChunks));
+        await repeat(exchange, ": ping\n\n");
+      };
+      const from = performance.now();
+      const answer = await call(gateway, { family: "messages", model: "gpt", stream: true, apiKey: gateway.apiKey });
+      expect(isTold(answer, "messages", true), answer.text).toBe(true);
+      expect(performance.now() - from).toBeLessThan(9_000);
+    }),
+    15_000,
+  );
 
   test("of one of its choices is not over while another has not told it", async () => {
     const choice = (index: number, delta: Json, finish_reason: string | null = null) => ({
@@ -227,23 +256,26 @@ describe("an upstream that says nothing but comments", () => {
     ),
   );
 
-  test.each(silent)("is silent: $name, $model, behind $before", async ({ model, text, before }) => {
-    upstream.script = async (exchange) => {
-      exchange.head(200, eventStream);
-      await exchange.write(before);
-      await repeat(exchange, text);
-    };
-    await Promise.all(
-      callers.map(async (family) => {
-        const payer = openAccount(gateway);
-        const answer = await call(gateway, { family, model: `${model}-hasty`, stream: true, apiKey: payer.apiKey });
-        expect([family, answer.status]).toEqual([family, before === "" ? 504 : 200]);
-        expect(isTold(answer, family, true)).toBe(false);
-        if (before === "") expect(books.of(payer)).toMatchObject({ spent: 0, holds: 0 });
-        else expect(books.of(payer)).toMatchObject({ holds: 0, requests: [{ output: 1 }] });
-      }),
-    );
-  });
+  test.concurrent.each(silent)(
+    "is silent: $name, $model, behind $before",
+    apart(async ({ upstream, gateway, books }, { model, text, before }) => {
+      upstream.script = async (exchange) => {
+        exchange.head(200, eventStream);
+        await exchange.write(before);
+        await repeat(exchange, text);
+      };
+      await Promise.all(
+        callers.map(async (family) => {
+          const payer = openAccount(gateway);
+          const answer = await call(gateway, { family, model: `${model}-hasty`, stream: true, apiKey: payer.apiKey });
+          expect([family, answer.status]).toEqual([family, before === "" ? 504 : 200]);
+          expect(isTold(answer, family, true)).toBe(false);
+          if (before === "") expect(books.of(payer)).toMatchObject({ spent: 0, holds: 0 });
+          else expect(books.of(payer)).toMatchObject({ holds: 0, requests: [{ output: 1 }] });
+        }),
+      );
+    }),
+  );
 
   test("for a while is waited for, and one that drips a frame", async () => {
     const frame = openaiFrames(chatChunk({ content: "x".repeat(100) }));
