@@ -14,6 +14,7 @@ import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { eventually } from "./eventually.ts";
 import { expectNothingLeft, remember } from "./left-behind.ts";
 import "./overhear.ts";
+import { environment } from "./environment.ts";
 
 export interface TestGateway {
   readonly rootUrl: string;
@@ -68,7 +69,7 @@ export interface AccountInit {
 }
 
 /** What no file and no variable changes; the catalogue is read once. */
-const defaults = loadConfig(undefined, {});
+const defaults = loadConfig(undefined, environment);
 
 export async function startTestGateway(
   overrides: Partial<Config> = {},
