@@ -1,7 +1,7 @@
 /** What of a batch of calls may stay due and what may not, row by row; and that a merge which fails has merged nothing. */
 import { expect, test } from "vitest";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
-import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "../support/ledger.ts";
+import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "../support/money/ledger.ts";
 
 const open = ledgersOfTests();
 const hourMs = 3_600_000;

@@ -10,7 +10,7 @@ import { lineOf, readLine } from "../../src/storage/journal/records.ts";
 import { noteFiles } from "../../src/storage/journal/segments.ts";
 import { reconcileNotes } from "../../src/storage/money/reconcile-journal.ts";
 import { modelGateway } from "../support/command.ts";
-import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "../support/ledger.ts";
+import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "../support/money/ledger.ts";
 
 const ledgerOf = ledgersOfTests();
 const ample = 1_000_000;
