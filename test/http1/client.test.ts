@@ -13,7 +13,7 @@ import { createServer as createSecureServer, getCACertificates, setDefaultCACert
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { ChunkedReader, chunkAfter, endOfChunks } from "../../src/http1/chunked.ts";
+import { ChunkedDecoder, encodeChunk, encodeLastChunk } from "../../src/http1/chunked.ts";
 import {
   createConnectionPool,
   type ReplyHandler,
@@ -37,21 +37,21 @@ describe("chunks", () => {
     const cuts = fc.array(fc.nat(400), { maxLength: 12 });
     fc.assert(
       fc.property(pieces, cuts, fc.boolean(), (written, places, hasTrailers) => {
-        const end = endOfChunks(hasTrailers ? "x-one: 1\r\nx-two: 2\r\n" : "");
+        const end = encodeLastChunk(hasTrailers ? "x-one: 1\r\nx-two: 2\r\n" : "");
         const all = Buffer.concat([
-          ...written.map((piece) => chunkAfter("", Buffer.from(piece))),
+          ...written.map((piece) => encodeChunk("", Buffer.from(piece))),
           Buffer.from(`${end}more`),
         ]);
-        const reader = new ChunkedReader();
+        const reader = new ChunkedDecoder();
         const read: Buffer[] = [];
         let taken = 0;
         const bounds = [...places.map((place) => place % all.length).sort((a, b) => a - b), all.length];
         let from = 0;
         for (const to of bounds) {
-          taken += reader.push(all.subarray(from, to), read);
+          taken += reader.decode(all.subarray(from, to), read);
           from = to;
         }
-        expect(reader.isOver).toBe(true);
+        expect(reader.isComplete).toBe(true);
         expect(taken).toBe(all.length - "more".length);
         expect(Buffer.concat(read)).toEqual(Buffer.concat(written.map((piece) => Buffer.from(piece))));
       }),
@@ -75,16 +75,16 @@ describe("chunks", () => {
     "\r\n",
     `0\r\n${"x".repeat(20_000)}`,
   ])("that are none are refused: %j", (text) => {
-    const reader = new ChunkedReader();
-    expect(() => reader.push(Buffer.from(text), [])).toThrow(RangeError);
+    const reader = new ChunkedDecoder();
+    expect(() => reader.decode(Buffer.from(text), [])).toThrow(RangeError);
   });
 
   test("may have extensions, and sizes in capitals", () => {
-    const reader = new ChunkedReader();
+    const reader = new ChunkedDecoder();
     const read: Buffer[] = [];
-    reader.push(Buffer.from('A;x=y;z;q="a \\" b"\r\n0123456789\r\n000\r\n\r\n'), read);
+    reader.decode(Buffer.from('A;x=y;z;q="a \\" b"\r\n0123456789\r\n000\r\n\r\n'), read);
     expect(String(Buffer.concat(read))).toBe("0123456789");
-    expect(reader.isOver).toBe(true);
+    expect(reader.isComplete).toBe(true);
   });
 });
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger, createPlainLedger } from "../support/accelerators.ts";
-import { ledgersOfTests, over, sweptByAnother, unlimited, wish } from "../support/ledger.ts";
+import { ledgersOfTests, over, sweptByAnother, unlimited, wish } from "../support/money/ledger.ts";
 
 const plainOf = ledgersOfTests(createPlainLedger);
 const leasingOf = ledgersOfTests(createLeasingLedger);

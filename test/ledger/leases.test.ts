@@ -8,8 +8,8 @@ import { holdMs } from "../../src/ledger/ledger.ts";
 import { noteFiles } from "../../src/storage/journal/segments.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
-import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited, wish } from "../support/ledger.ts";
-import { createLedger } from "../support/ledger-by-ids.ts";
+import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited, wish } from "../support/money/ledger.ts";
+import { createLedger } from "../support/money/ledger-by-ids.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 

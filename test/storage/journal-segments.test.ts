@@ -9,7 +9,7 @@ import { lineOf, readLine } from "../../src/storage/journal/records.ts";
 import { noteFiles } from "../../src/storage/journal/segments.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
-import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "../support/ledger.ts";
+import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "../support/money/ledger.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
-import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "../support/ledger.ts";
+import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "../support/money/ledger.ts";
 
 const open = ledgersOfTests(createLeasingLedger);
 const hourMs = 3_600_000;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
-import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "../support/ledger.ts";
+import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "../support/money/ledger.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 

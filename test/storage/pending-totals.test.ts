@@ -7,8 +7,8 @@ import { keyStore } from "../../src/storage/keys.ts";
 import { ledgerStore } from "../../src/storage/money/ledger.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
-import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger, unlimited, wish } from "../support/ledger.ts";
-import { createLedger } from "../support/ledger-by-ids.ts";
+import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger, unlimited, wish } from "../support/money/ledger.ts";
+import { createLedger } from "../support/money/ledger-by-ids.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 

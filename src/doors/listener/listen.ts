@@ -17,9 +17,7 @@ import {
 } from "node:http";
 import { createServer as createHttp2Server, type Http2Stream } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
-import { createKeepAlive } from "../../http1/server/answer.ts";
-import { ServedConnection } from "../../http1/server/connection.ts";
-import type { ServeOptions } from "../../http1/server/options.ts";
+import { createKeepAlive, ServedConnection, type ServeOptions } from "../../http1/server/index.ts";
 import { createDeadlines } from "../../runtime/deadlines.ts";
 import type { Upgraded, Upgrades } from "../socket/responses-sockets.ts";
 import { type ConnectionCounts, createConnections, type OpenConnection } from "./connections.ts";

@@ -6,9 +6,8 @@
  */
 import type { Socket } from "node:net";
 import type { Deadlines } from "../../runtime/deadlines.ts";
-import { ChunkedReader } from "../chunked.ts";
-import { afterReads } from "../cork-until-immediate.ts";
-import { type Body, writeMessage } from "../write.ts";
+import { ChunkedDecoder } from "../chunked.ts";
+import { type Body, writeMessage } from "../write-message.ts";
 import { ClosedError, type PhaseTimeouts, type ReplyHandler, type SentRequest } from "./contract.ts";
 import {
   announcesBody,
@@ -67,7 +66,8 @@ export class Connection implements SentRequest {
     const { socket, connected } = options.open(this.#onData);
     this.#socket = socket;
     this.#isEncrypted = connected === "secureConnect";
-    socket.once(connected, () => afterReads(this.#begin));
+    // A server that sends something before it is asked is found out: the socket is read once more first.
+    socket.once(connected, () => setImmediate(setImmediate, this.#begin));
     socket.once("end", () => this.#leave(new ClosedError("it closed the connection")));
     socket.on("error", (error) => this.#leave(error));
     socket.once("close", () => this.#leave(new ClosedError("the connection was closed")));
@@ -130,7 +130,7 @@ export class Connection implements SentRequest {
   }
 
   /** Has been told by the deadlines. */
-  late(): void {
+  onDeadline(): void {
     const replies = this.#replies;
     // Who does not read on keeps the server from telling more.
     if (replies && this.#framing !== undefined && this.isPaused) return void this.#expect("idleMs");
@@ -190,7 +190,7 @@ export class Connection implements SentRequest {
     this.#expect("idleMs", now);
     const framing = this.#framing as Framing;
     if (framing === "close") return void this.#replies?.onBody([bytes]);
-    if (framing instanceof ChunkedReader) return void this.#readChunks(framing, bytes, now);
+    if (framing instanceof ChunkedDecoder) return void this.#readChunks(framing, bytes, now);
     const isMore = bytes.length > framing;
     const piece = isMore ? bytes.subarray(0, framing) : bytes;
     this.#framing = framing - piece.length;
@@ -198,16 +198,16 @@ export class Connection implements SentRequest {
     if (this.#framing === 0) this.#finish(isMore, now);
   }
 
-  #readChunks(chunks: ChunkedReader, bytes: Buffer, now: number): void {
+  #readChunks(chunks: ChunkedDecoder, bytes: Buffer, now: number): void {
     const pieces: Buffer[] = [];
     let taken: number;
     try {
-      taken = chunks.push(bytes, pieces);
+      taken = chunks.decode(bytes, pieces);
     } finally {
       // What came before a fault is the caller's.
       if (pieces.length > 0) this.#replies?.onBody(pieces);
     }
-    if (chunks.isOver) this.#finish(taken < bytes.length, now);
+    if (chunks.isComplete) this.#finish(taken < bytes.length, now);
   }
 
   #finish(isMoreBehind: boolean, now: number): void {

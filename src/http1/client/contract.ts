@@ -3,7 +3,7 @@
  * undici.
  */
 import type { Fields } from "../fields.ts";
-import type { Body } from "../write.ts";
+import type { Body } from "../write-message.ts";
 
 /** A request to the server. The client adds `host`, `connection` and `content-length`. */
 export interface UpstreamRequest {

@@ -9,7 +9,7 @@
 
 import { createDeadlines } from "../../runtime/deadlines.ts";
 import { writeFields } from "../fields.ts";
-import { type Body, lengthOf } from "../write.ts";
+import { type Body, byteLength } from "../write-message.ts";
 import { Connection } from "./connection.ts";
 import type { PhaseTimeouts, ReplyHandler, UpstreamClient, UpstreamRequest } from "./contract.ts";
 import { createOpen } from "./open.ts";
@@ -111,7 +111,7 @@ export function createConnectionPool(origin: string, timeouts: PhaseTimeouts): U
   return {
     send(request, replies) {
       const { fields, body } = request;
-      const length = body === undefined ? "" : `content-length: ${lengthOf(body)}\r\n`;
+      const length = body === undefined ? "" : `content-length: ${byteLength(body)}\r\n`;
       const head = `${beginningOf(request)}${writeFields(fields)}${length}\r\n`;
       queued.push({ head, body, replies });
       awaitTurnEnd();

@@ -17,7 +17,7 @@ import {
   type UpstreamRequest,
   writeFields,
 } from "../../http1/client/index.ts";
-import { createDeadlines, type Deadlines, type Late } from "../../runtime/deadlines.ts";
+import { createDeadlines, type Deadlines, type Timed } from "../../runtime/deadlines.ts";
 
 const maxHeaderBytes = 32_768;
 /** How many interim replies may precede a reply. */
@@ -101,7 +101,7 @@ function createLinesReader(): ReadLines {
 }
 
 /** One request over undici: passes undici's events on, and keeps the time-outs. */
-class UndiciExchange implements Dispatcher.DispatchHandler, SentRequest, Late {
+class UndiciExchange implements Dispatcher.DispatchHandler, SentRequest, Timed {
   /** Undefined once the handler has been told the end, or the exchange was aborted. */
   #handler: ReplyHandler | undefined;
   readonly #timeouts: PhaseTimeouts;
@@ -158,7 +158,7 @@ class UndiciExchange implements Dispatcher.DispatchHandler, SentRequest, Late {
     this.#controller?.abort(new Error("the exchange was broken off"));
   }
 
-  late(): void {
+  onDeadline(): void {
     if (this.#phase === "idleMs" && this.isPaused) return void this.#begin("idleMs");
     const phase = this.#phase;
     const handler = this.#end();
