@@ -5,8 +5,7 @@
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import type { Form, Operation } from "../call/operations.ts";
 import type { Refusal } from "../call/refusals.ts";
-import type { Fields } from "../http1/fields.ts";
-import type { Body } from "../http1/write.ts";
+import type { Body, Fields } from "../http1/client/index.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { Attempt, Meter } from "./contract.ts";
 import type { ErrorPlace } from "./errors/errors-in-answers.ts";

@@ -12,13 +12,13 @@ import { freePort } from "../../bench/free-port.ts";
 import { loadConfig, type ModelConfig } from "../../src/config/config.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage } from "../../src/storage/storage.ts";
+import { hear } from "../support/clients/hear.ts";
 import { modelGateway, type Running, root, startServer, temporaryFolder, type Variables } from "../support/command.ts";
+import { askRpc, bearer, signIn } from "../support/dashboard/session.ts";
 import { eventually } from "../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { hear } from "../support/hear.ts";
 import { openAccount } from "../support/payer.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { askRpc, bearer, signIn } from "../support/session.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let local: ScriptedUpstream;
@@ -87,10 +87,10 @@ describe("with OPENAI_BASE_URL alone", () => {
     });
   });
 
-  test("the lines of the README make an account and a key, and list the server's models", async () => {
+  test("the lines of docs/getting-started.md make an account and a key, and list the server's models", async () => {
     await start();
-    const readme = await readFile(join(root, "README.md"), "utf8");
-    const [lines = ""] = /npx model-gateway accounts create --name mine\n[^`]*/.exec(readme) ?? [];
+    const page = await readFile(join(root, "docs/getting-started.md"), "utf8");
+    const [lines = ""] = /npx model-gateway accounts create --name mine\n[^`]*/.exec(page) ?? [];
     const env = {
       ...process.env,
       DATA_DIR: folder.path,

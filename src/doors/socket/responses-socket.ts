@@ -8,10 +8,10 @@
 import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { WebSocket } from "ws";
-import type { Arrival, Peer, Way } from "../../call/call.ts";
+import type { Arrival, Gateway, Peer } from "../../call/call.ts";
 import { answerUnderWay, asRefusal, requestTimeout, socketTooOld } from "../../call/refusals.ts";
-import type { Late } from "../../http1/deadlines.ts";
 import { CallerAbort, type Signal } from "../../runtime/caller-abort.ts";
+import type { Timed } from "../../runtime/deadlines.ts";
 import { forEach, stopPulling } from "../../runtime/push-stream.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { BodyLimits } from "../body/body.ts";
@@ -24,7 +24,7 @@ import { ComingMessage } from "./incoming-message.ts";
 import { isReceipt, socketRequest } from "./socket-request.ts";
 
 export interface ResponsesSocketOptions {
-  readonly way: Way;
+  readonly way: Gateway;
   /** The RPC that answers with a stream of events. */
   readonly method: DescMethod;
   readonly body: BodyLimits;
@@ -53,7 +53,7 @@ const mostOutOfTurn = 32;
 /** How long a client that is told to leave may take to hear it. */
 const lingerMs = 1_000;
 
-export class ResponsesSocket implements Late {
+export class ResponsesSocket implements Timed {
   readonly #ws: WebSocket;
   readonly #socket: Socket;
   readonly #client: SocketClient;
@@ -98,7 +98,7 @@ export class ResponsesSocket implements Late {
     return this.#coming.isComing ? this.#coming.until : idleUntil;
   }
 
-  late(): void {
+  onDeadline(): void {
     if (this.#coming.isComing) this.#refuse(codes.policy, requestTimeout());
     else this.#end(codes.normal, "idle");
   }

@@ -12,41 +12,62 @@ import {
   hasOption,
 } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
-import { createValidator, type Violation } from "@bufbuild/protovalidate";
+import { createValidator, type Validator, type Violation } from "@bufbuild/protovalidate";
 import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
-import { nextTurn, runInTurns } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, nextSlice, runInSlices } from "../../runtime/cooperative.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
-import { isLongSurelyValid } from "../../wire/check/long-check.ts";
-import { isSurelyValid } from "../../wire/check/quick-check.ts";
-import { schemaOf } from "../../wire/check/value-schema.ts";
+import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 
 /** Throws a Refusal, or the WireFault of JSON that does not fit. `isUnsure`: the quick check has been made, and is not sure. */
 export type Validate = (request: Wire, isUnsure?: boolean) => void;
 
+/** QuickCheck is sure of most sound requests without making a message of them. It never refuses one. */
+export interface QuickCheck {
+  /** Compiles the checks of a message type. */
+  prepare(desc: DescMessage): void;
+  /** Reports whether a request surely keeps its contract; false says nothing. */
+  isSure(desc: DescMessage, json: JsonObject): boolean;
+  /** Does the same for a long request, in turns. */
+  isLongSurelyValid(desc: DescMessage, json: JsonObject): CooperativeTask<boolean>;
+}
+
 /** Holds a long request to its contract in turns. Throws as `validate` does, later. */
-export function validateLong(request: Wire, validate: Validate): Deferred<void> {
-  return runInTurns(isLongSurelyValid(request.desc, request.outline())).then((isSure) => {
+export function validateLong(request: Wire, validate: Validate, quickCheck?: QuickCheck): Deferred<void> {
+  const checked = runInSlices(quickCheck?.isLongSurelyValid(request.desc, request.outline()) ?? unsure());
+  return checked.then((isSure) => {
     if (isSure) return;
     // The reader makes of it what the validator looks at.
-    const understood = runInTurns(request.readLongMessage()).then(() => nextTurn());
+    const understood = runInSlices(request.readLongMessage()).then(() => nextSlice());
     return understood.then(() => validate(request, true));
   });
 }
 
-/** Compiles the rules of these messages at once: the first use of a rule takes milliseconds. */
-export function createValidate(messages: readonly DescMessage[]): Validate {
-  const validator = createValidator({ failFast: true });
+// biome-ignore lint/correctness/useYield: it stands for a check that may be interrupted.
+function* unsure(): CooperativeTask<boolean> {
+  return false;
+}
+
+/** The validator of the process: it keeps the rules that it has compiled, which are the same for every gateway. */
+let compiled: Validator | undefined;
+
+/**
+ * Compiles the rules of these messages at once: the first use of a rule takes milliseconds. Requests of which `quickCheck` is
+ * sure are not read for it; without one all are.
+ */
+export function createValidate(messages: readonly DescMessage[], quickCheck?: QuickCheck): Validate {
+  compiled ??= createValidator({ failFast: true });
+  const validator = compiled;
   const decide = (request: Wire) => {
     const result = validator.validate(request.desc, request.message());
     if (result.kind === "error") throw internal(result.error);
     if (result.kind === "invalid") throw refusalOf(result.violations[0] as Violation, request);
   };
   for (const desc of messages) {
-    schemaOf(desc);
+    quickCheck?.prepare(desc);
     try {
       decide(Wire.ofJson(desc, {}));
     } catch (error) {
@@ -55,7 +76,8 @@ export function createValidate(messages: readonly DescMessage[]): Validate {
     }
   }
   return (request, isUnsure) => {
-    if (!isUnsure && !request.isMessageOnly() && isSurelyValid(request.desc, request.outline())) return;
+    if (quickCheck && !isUnsure && !request.isMessageOnly() && quickCheck.isSure(request.desc, request.outline()))
+      return;
     decide(request);
   };
 }

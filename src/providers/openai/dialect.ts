@@ -7,7 +7,7 @@
 
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { credentialOf } from "../../config/vendors.ts";
-import type { Body } from "../../http1/write.ts";
+import type { Body, CreateUpstreamClient } from "../../http1/client/index.ts";
 import { isObject, longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
@@ -23,7 +23,7 @@ import { createUpstream } from "../upstream/upstream.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
 import { createChunkAccumulator } from "./accumulator.ts";
 import { ChoiceTracker } from "./choices.ts";
-import { createTemplateReader } from "./delta-template.ts";
+import type { TemplateReader } from "./delta-template.ts";
 import { openAiFaults } from "./faults.ts";
 import { chunksOfAnswer } from "./frames.ts";
 import { responsesDialect } from "./responses.ts";
@@ -42,14 +42,23 @@ export interface OpenAiOptions {
   /** What the server takes. Default: nobody knows. */
   readonly profile?: Profile;
   readonly timeouts?: Timeouts;
+  /** Makes what reads chunks of a stream that differ in their text alone. Without one every chunk is parsed. */
+  readonly createTemplateReader?: (() => TemplateReader) | undefined;
+  /** What sends the requests. Default: the client of `http1/client`. */
+  readonly createClient?: CreateUpstreamClient | undefined;
 }
 
 export function createOpenAiProvider(options: OpenAiOptions): Provider {
-  const { baseUrl, apiKey, timeouts, query, profile = createProfile({}) } = options;
-  const upstream = createUpstream(baseUrl, timeouts, query);
+  const { baseUrl, apiKey, timeouts, query, createClient, profile = createProfile({}) } = options;
+  const upstream = createUpstream(baseUrl, timeouts, query, createClient);
   const credential = { ...lowerCased(options.headers), ...credentialOf(apiKey, options.credential) };
   const hide = createRedact(baseUrl, secretsOf(apiKey, options.headers, query));
-  const dialect = openAiDialect(credential, hide, (model) => profile.of(model).stated.include_usage !== false);
+  const dialect = openAiDialect(
+    credential,
+    hide,
+    (model) => profile.of(model).stated.include_usage !== false,
+    options.createTemplateReader,
+  );
   const errors = openAiErrors(hide);
   const responding = responsesDialect(dialect, (json, bytes) => refusalOfErrorIn(json, bytes, errors));
   const served = {
@@ -77,6 +86,7 @@ function openAiDialect(
   credential: Record<string, string>,
   hide: Redact,
   tellsUsage: (model: string) => boolean,
+  createReader: OpenAiOptions["createTemplateReader"],
 ): Dialect {
   const errors = openAiErrors(hide);
   return {
@@ -88,7 +98,7 @@ function openAiDialect(
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn: openAiFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
     measure: meterAnswer,
-    track: trackChunks,
+    track: (attempt) => trackChunks(attempt, createReader?.()),
     framesOf: chunksOfAnswer,
     accumulator: createChunkAccumulator,
   };
@@ -116,13 +126,12 @@ function wantsUsage({ stream_options }: JsonObject): boolean {
  * A stream ends with `[DONE]`. Some upstreams never say it, and then it may end once every choice has finished; some say nothing
  * but that, and then the choices are finished here.
  */
-function trackChunks({ request, form, operation, meter }: Attempt): StreamTracker {
+function trackChunks({ request, form, operation, meter }: Attempt, reader: TemplateReader | undefined): StreamTracker {
   const asked = request.outline();
   const seesUsage = form === "whole" || wantsUsage(asked);
   let done = false;
   const seen = new ChoiceTracker(operation, asked);
   const counts = new ChatUsageReader();
-  const reader = createTemplateReader();
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
     // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
     if (seesUsage || !("usage" in json)) return frame;
@@ -136,7 +145,7 @@ function trackChunks({ request, form, operation, meter }: Attempt): StreamTracke
     },
     isOver: () => done || seen.isOver,
     takeUnparsed(frame) {
-      const chunk = reader.read(frame.bytes());
+      const chunk = reader?.read(frame.bytes());
       if (!chunk) return undefined;
       if (chunk.text !== "") meter.countText(chunk.text);
       const visible = chunk.frame ? Wire.ofFrame(frame.desc, chunk.frame) : frame;
@@ -150,7 +159,7 @@ function trackChunks({ request, form, operation, meter }: Attempt): StreamTracke
       if (counts.take(json)) meter.reportUsage(counts.reported);
       const visible = see(frame, json);
       // A long one is hardly like another.
-      if (visible && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
+      if (reader && visible && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
       return visible;
     },
     isComplete: () => (done ? seen.hasAnswer : seen.allFinished),

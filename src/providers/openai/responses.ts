@@ -4,7 +4,7 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { operationUnserved } from "../../call/refusals.ts";
-import type { Body } from "../../http1/write.ts";
+import type { Body } from "../../http1/client/index.ts";
 import type { Attempt } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
 import { ResponseAccumulator } from "../responses/accumulator.ts";

@@ -10,7 +10,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders } from "../../call/call.ts";
 import { type Form, type Operation, type Output, operations } from "../../call/operations.ts";
 import { upstreamFailed } from "../../call/refusals.ts";
-import { type Fields, writeFields } from "../../http1/fields.ts";
+import { type Fields, writeFields } from "../../http1/client/index.ts";
 import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";

@@ -6,7 +6,7 @@
  * Null and the empty list are not named.
  */
 
-import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
 
 /** Returns the paths of what is dropped. `omitted` are those that the translation dropped itself. */
@@ -22,7 +22,7 @@ export function* droppedOf(request: JsonObject, omitted: ReadonlySet<string>): C
 function* inMessages(messages: readonly JsonValue[], walk: Walk): CooperativeTask<void> {
   for (const [i, message] of messages.entries()) {
     visit(inMessage, message, `messages[${i}]`, walk);
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
   }
 }
 

@@ -6,7 +6,7 @@
  * and named, and so is another server's compacted conversation. The gateway's own summary becomes a message.
  */
 import { makerOf } from "../../../providers/profile/reasoning-seal.ts";
-import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { unsignedId } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
@@ -27,7 +27,7 @@ export function* relayedInput(
   const relayed: JsonValue[] = [];
   let isChanged = false;
   for (const [i, item] of items.entries()) {
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     const known = isObject(item) ? relayedItem(item, maker, reasoning) : item;
     const kept = isObject(known) ? withPricedTools(known, `input[${i}]`, isUnpriced, dropped) : known;
     if (kept === undefined) dropped.add(`input[${i}]`);

@@ -1,0 +1,133 @@
+/** What connections bring is read into memory that they share, and nothing of it is lost, or kept by who may not. */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, Socket } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { readIntoSharedMemory } from "../../src/http1/read-buffer.ts";
+import type { IncomingBody } from "../../src/http1/server/incoming-body.ts";
+import { readInTurns } from "../../src/runtime/read-turns.ts";
+import { type Asked, startServedPort } from "../support/clients/served-port.ts";
+
+const undo: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+/** Both ends of a connection: the one that was taken, and the client's. */
+async function connected(): Promise<readonly [Socket, Socket]> {
+  const server = createServer();
+  undo.push(() => server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  undo.push(() => client.destroy());
+  const [taken] = (await once(server, "connection")) as [Socket];
+  undo.push(() => taken.destroy());
+  return [taken, client];
+}
+
+describe("a connection that was taken", () => {
+  test("is read into shared memory, and told by data from when somebody else has it", async () => {
+    const [taken, client] = await connected();
+    const heard: string[] = [];
+    const memories = new Set<Buffer>();
+    let wake = () => {};
+    const next = () => new Promise<void>((resolve) => (wake = resolve));
+    const tell = (text: string) => {
+      heard.push(text);
+      wake();
+    };
+    taken.on("data", (bytes) => tell(`data ${bytes}`));
+    const leave = readIntoSharedMemory(taken, (memory, length) => {
+      memories.add(memory);
+      tell(`read ${memory.toString("latin1", 0, length)}`);
+    });
+    expect(leave, "this Node has no means for it").toBeTypeOf("function");
+    for (const text of ["one", "two"]) {
+      client.write(text);
+      await next();
+    }
+    leave?.();
+    client.write("three");
+    await next();
+    client.end("four");
+    await once(taken, "end");
+    expect(heard).toEqual(["read one", "read two", "data three", "data four"]);
+    expect([...memories].map(({ length }) => length)).toEqual([65_536]);
+  });
+
+  test("is paused at once, and read on from there", async () => {
+    const [taken, client] = await connected();
+    const heard: string[] = [];
+    readIntoSharedMemory(taken, (memory, length) => {
+      heard.push(memory.toString("latin1", 0, length));
+      taken.pause();
+      taken.emit("heard");
+    });
+    taken.resume();
+    client.write("x".repeat(100_000));
+    await once(taken, "heard");
+    expect(heard.length).toBe(1);
+    while (heard.join("").length < 100_000) {
+      taken.resume();
+      await once(taken, "heard");
+    }
+    expect(heard.join("")).toBe("x".repeat(100_000));
+  });
+
+  test("that is gone cannot be read so", () => {
+    expect(readIntoSharedMemory(new Socket(), () => {})).toBeUndefined();
+  });
+});
+
+test.each([
+  ["which Node can be told", () => {}],
+  [
+    "and as ever where it cannot",
+    (socket: Socket) => void Object.assign(handleOf(socket), { useUserBuffer: undefined }),
+  ],
+])("requests are read whole, %s", async (_, prepare) => {
+  const { client, next } = await startServedPort(undo, undefined, true, prepare);
+  const { socket, until } = client();
+  const long = Buffer.from(Array.from({ length: 300_000 }, (_, i) => 32 + (i % 90)));
+  const head = (length: number) => `POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n\r\n`;
+  socket.write(`${head(5)}short`);
+  const first = await next();
+  socket.write(Buffer.concat([Buffer.from(head(long.length)), long, Buffer.from(`${head(4)}next`)]));
+  reply(first, "one");
+  const second = await next();
+  const body = await new Promise<Buffer | undefined>((resolve) =>
+    (second.request.body as IncomingBody).take(resolve, () => {}),
+  );
+  // What came later does not stand in the place of what came before.
+  expect(String(first.request.body)).toBe("short");
+  expect(body?.equals(long)).toBe(true);
+  reply(second, "two");
+  const third = await next();
+  expect(String(third.request.body)).toBe("next");
+  reply(third, "three");
+  expect(await until("three")).toContain("two");
+});
+
+function reply({ answer }: Asked, text: string): void {
+  answer.writeHead(200, { "content-length": String(text.length) }).end(Buffer.from(text));
+}
+
+function handleOf(socket: Socket): object {
+  return (socket as unknown as { readonly _handle: object })._handle;
+}
+
+test("of long bodies no more is taken in a turn than a bound, however many come at once", async () => {
+  const piece = 65_536;
+  const stopped: string[] = [];
+  const goneOn: string[] = [];
+  for (let i = 0; i < 40; i++) {
+    readInTurns({ pause: () => stopped.push(`${i}`) }, piece, () => goneOn.push(`${i}`));
+  }
+  // Two megabytes are thirty-two pieces.
+  expect(stopped).toEqual(["31", "32", "33", "34", "35", "36", "37", "38", "39"]);
+  expect(goneOn).toEqual([]);
+  await new Promise(setImmediate);
+  expect(goneOn).toEqual(stopped);
+  readInTurns({ pause: () => stopped.push("again") }, piece, () => {});
+  expect(stopped).toHaveLength(9);
+});
