@@ -61,6 +61,6 @@ export interface Translation<A extends Operation = Operation, B extends Operatio
   readonly to: B;
   /** Returns the caller's path for a path of the translated request; undefined where the caller has none. */
   callersPath(path: string): string | undefined;
-  /** Throws a Refusal for what the other family cannot do at all. A long request is translated in turns. */
+  /** Throws a Refusal for what the other family cannot do at all. A long request is translated in time slices. */
   translate(request: Wire<Input<A>>, context: TranslationContext): CooperativeTask<Translated<A, B>>;
 }

@@ -36,7 +36,7 @@ export interface Tokenizer extends TextCounter {
 const longestRun = 128;
 
 /** Characters of a long text between two yields. */
-const charactersATurn = 32_768;
+const charactersPerSlice = 32_768;
 
 let turns = Promise.resolve();
 
@@ -85,7 +85,7 @@ async function load(): Promise<Tokenizer> {
       for (const slice of slices(text)) {
         total += encoding.countTokens(slice, asText);
         since += slice.length;
-        if (since < charactersATurn) continue;
+        if (since < charactersPerSlice) continue;
         since = 0;
         await nextTurnOfMany();
         if (signal.aborted) throw cancelled();
@@ -140,8 +140,8 @@ function* slices(text: string): Generator<string> {
   let from = 0;
   for (const { 0: run, index } of text.matchAll(runs)) {
     const isLong = run.length >= longestRun;
-    const isLate = index - from >= 2 * charactersATurn;
-    if (!isLong && !isLate && (index - from < charactersATurn || run[0] !== " ")) continue;
+    const isLate = index - from >= 2 * charactersPerSlice;
+    if (!isLong && !isLate && (index - from < charactersPerSlice || run[0] !== " ")) continue;
     const to = isLong ? index + run.length : index;
     yield text.slice(from, to);
     from = to;

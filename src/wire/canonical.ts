@@ -17,7 +17,7 @@ export function canonicalText<D extends DescMessage>(
   return JSON.stringify(sorted(jsonOf(desc, message, without)));
 }
 
-/** Writes the same text part by part, in turns, for long messages. */
+/** Writes the same text part by part, in time slices, for long messages. */
 export function* writeCanonical<D extends DescMessage>(
   desc: D,
   message: MessageShape<D>,

@@ -26,7 +26,7 @@ const maxMembers = 20_000;
 /** Limits for protobuf readers of messages that hold JSON. A level of JSON takes up to three of protobuf. */
 export const binaryOptions = { recursionLimit: 3 * maxDepth + 20 };
 
-/** Shorter texts, in bytes, are read at once; longer ones in turns. */
+/** Shorter texts, in bytes, are read at once; longer ones in time slices. */
 export const longJson = 64 * 1024;
 
 /** Parses bytes. Throws a WireFault. `lenient` is for upstreams' answers. */
@@ -52,10 +52,10 @@ function notUtf8(): WireFault {
 }
 
 /** Steps between two yields: some tenths of a millisecond. */
-const scanSteps = 50_000;
+const stepsPerSlice = 50_000;
 
 /**
- * Reads a long request in turns. Long plain strings go into `leftOut`, and fillers of the same length stand in their
+ * Reads a long request in time slices. Long plain strings go into `leftOut`, and fillers of the same length stand in their
  * places. Throws a WireFault.
  */
 export function* readLongRequest(
@@ -81,7 +81,7 @@ export function* readMembers(
 ): CooperativeTask<ReadMembers> {
   if (!isUtf8(bytes)) throw notUtf8();
   const pieces = new Pieces();
-  yield* scanInTurns(new Scan(pieces), bytes);
+  yield* scanInSlices(new Scan(pieces), bytes);
   const value = pieces.root
     ? yield* build(pieces.root, { bytes, omitted: leftOut, steps })
     : parseText(bytes.toString());
@@ -91,24 +91,24 @@ export function* readMembers(
 /** Finds where the members of an object stand in a text that was written here. */
 export function* findMembers(bytes: Buffer): CooperativeTask<Members | undefined> {
   const pieces = new Pieces();
-  yield* scanInTurns(new Scan(pieces, true), bytes);
+  yield* scanInSlices(new Scan(pieces, true), bytes);
   return yield* pieces.members(bytes);
 }
 
-function* scanInTurns(scan: Scan, bytes: Buffer): CooperativeTask<void> {
+function* scanInSlices(scan: Scan, bytes: Buffer): CooperativeTask<void> {
   scan.begin(bytes);
-  while (!scan.advance(scanSteps)) yield;
+  while (!scan.advance(stepsPerSlice)) yield;
 }
 
 /**
- * Reads an upstream's long answer in turns, with the result of `JSON.parse`. Throws a WireFault, also for excessive
+ * Reads an upstream's long answer in time slices, with the result of `JSON.parse`. Throws a WireFault, also for excessive
  * nesting and excessively long numbers.
  */
 export function* readLongAnswer(bytes: Buffer): CooperativeTask<JsonValue> {
   if (!isUtf8(bytes)) throw notUtf8();
   if (bytes.length < longJson) return parseText(bytes.toString());
   const pieces = new Pieces();
-  yield* scanInTurns(new Scan(pieces, true), bytes);
+  yield* scanInSlices(new Scan(pieces, true), bytes);
   return pieces.root ? yield* build(pieces.root, { bytes, omitted: undefined }) : parseText(bytes.toString());
 }
 
@@ -160,20 +160,20 @@ export interface VisitCount {
 }
 
 /** Values visited between two yields: some tenths of a millisecond. */
-const valuesATurn = 4096;
+const valuesPerSlice = 4096;
 
-/** Checks like `checkRaw`, in turns. */
-export function* checkRawInTurns(value: JsonValue, depth: number, walked: VisitCount): CooperativeTask<void> {
-  if (++walked.visited % valuesATurn === 0) yield;
+/** Checks like `checkRaw`, in time slices. */
+export function* checkRawInSlices(value: JsonValue, depth: number, walked: VisitCount): CooperativeTask<void> {
+  if (++walked.visited % valuesPerSlice === 0) yield;
   if (typeof value !== "object" || value === null) return checkRaw(value, depth);
   if (depth > maxDepth) throw new WireFault("type", `nested deeper than ${maxDepth} levels`);
   const keys = Array.isArray(value) ? undefined : Object.keys(value);
   checkCount(keys?.length ?? 0);
   for (const key of keys ?? []) checkKey(key);
   for (const item of Array.isArray(value) ? value : Object.values(value)) {
-    if (typeof item === "object") yield* checkRawInTurns(item as JsonValue, depth + 1, walked);
+    if (typeof item === "object") yield* checkRawInSlices(item as JsonValue, depth + 1, walked);
     else {
-      if (++walked.visited % valuesATurn === 0) yield;
+      if (++walked.visited % valuesPerSlice === 0) yield;
       checkRaw(item as JsonValue, depth + 1);
     }
   }

@@ -60,7 +60,7 @@ export class Wire<D extends DescMessage = DescMessage> {
     return wire;
   }
 
-  /** Creates a Wire of a long request's JSON and writes the text in turns. `count` receives the bytes so far. */
+  /** Creates a Wire of a long request's JSON and writes the text in time slices. `count` receives the bytes so far. */
   static *ofLong<D extends DescMessage>(
     desc: D,
     json: JsonObject,
@@ -119,8 +119,8 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#bytes;
   }
 
-  /** Writes the JSON text in turns unless it exists. Use it for what is known to be long. */
-  writeInTurns(): MaybePromise<this> {
+  /** Writes the JSON text in time slices unless it exists. Use it for what is known to be long. */
+  writeInSlices(): MaybePromise<this> {
     if (this.#text() !== undefined) return this;
     return runInSlices(this.#write()).then(() => this);
   }
@@ -131,7 +131,7 @@ export class Wire<D extends DescMessage = DescMessage> {
     if (!this.#lenient && bytes.length >= longJson) this.#changed = spliceSourceOf(bytes, yield* findMembers(bytes));
   }
 
-  /** Whether the text is long enough to be worked on in turns. */
+  /** Whether the text is long enough to be worked on in time slices. */
   get isLong(): boolean {
     return (this.#changed ? this.byteLength : (this.#text()?.length ?? 0)) >= longJson;
   }
@@ -166,10 +166,10 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /**
-   * Parses a long text in turns. With `isOutlined` an answer is parsed only as far as `outline` needs. Throws like
+   * Parses a long text in time slices. With `isOutlined` an answer is parsed only as far as `outline` needs. Throws like
    * `json`, now or later.
    */
-  parseInTurns(isOutlined = false): MaybePromise<this> {
+  parseInSlices(isOutlined = false): MaybePromise<this> {
     const text = this.#text();
     if (this.#json || this.#outline || !text || text.length < longJson) return this;
     return runInSlices(this.#lenient ? this.#readAnswer(text, isOutlined) : this.#read(text)).then(() => this);
@@ -219,7 +219,7 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#message;
   }
 
-  /** Reads a long request's message in turns. `message` throws what does not fit. */
+  /** Reads a long request's message in time slices. `message` throws what does not fit. */
   *readLongMessage(): CooperativeTask<void> {
     if (this.#message || this.#misfit || this.#lenient) return;
     try {

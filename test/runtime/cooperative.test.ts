@@ -22,7 +22,7 @@ import { relayResponses } from "../../src/families/responses-to-responses/index.
 import type { Translation } from "../../src/families/translation.ts";
 import type { CooperativeTask } from "../../src/runtime/cooperative.ts";
 import { isLongSurelyValid } from "../../src/wire/check/long-check.ts";
-import { checkRawInTurns, readLongRequest } from "../../src/wire/json.ts";
+import { checkRawInSlices, readLongRequest } from "../../src/wire/json.ts";
 import { join } from "../../src/wire/long/join.ts";
 import { readBinary } from "../../src/wire/long/read-binary.ts";
 import { readLongMessage } from "../../src/wire/long/read-long.ts";
@@ -136,7 +136,7 @@ describe("checked in turns are", () => {
 
   test("what no schema describes", () => {
     const walked = { visited: 0 };
-    const { most, all } = longestTurn(checkRawInTurns(rows, 1, walked), () => walked.visited);
+    const { most, all } = longestTurn(checkRawInSlices(rows, 1, walked), () => walked.visited);
     ok(all >= 3 * count && most <= mostValues, `${most} of ${all} in a turn`);
   });
 });

@@ -169,7 +169,7 @@ function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, roo
 
 /** What has been read in turns is checked in another. A long form goes on as the JSON that it stands for, with its text. */
 function prepared(request: Wire, length: number): MaybePromise<Wire> {
-  const reading = length < longJson ? request : andThen(request.parseInTurns(), () => request.writeInTurns());
+  const reading = length < longJson ? request : andThen(request.parseInSlices(), () => request.writeInSlices());
   return isPromise(reading) ? reading.then(() => nextSlice()).then(() => request) : request;
 }
 

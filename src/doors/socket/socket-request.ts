@@ -16,7 +16,7 @@ export function isReceipt(data: Buffer): boolean {
 /** Counts the message as a body. Throws a Refusal, or the WireFault of what is no JSON object. */
 export async function socketRequest({ input }: DescMethod, data: Buffer, share: BodyShare): Promise<Wire> {
   share.add(data.length);
-  const message = await Wire.ofBytes(input, data).parseInTurns();
+  const message = await Wire.ofBytes(input, data).parseInSlices();
   const { type, background, stream_id } = message.outline();
   if (type !== "response.create") throw invalidValue("type", "expected response.create");
   if (background === true) throw invalidValue("background", "over a WebSocket responses are answered at once");

@@ -33,7 +33,7 @@ interface Step {
 }
 
 /** Chunks between two yields to other work, when a disconnect is noticed, too. */
-const chunksATurn = 32;
+const chunksPerSlice = 32;
 
 export async function* streamedAnswer(
   answer: GeneratedAnswer,
@@ -57,7 +57,7 @@ export async function* streamedAnswer(
       if (content) {
         if (sent === simulation.breakAfter) throw upstreamFailed("a simulated break of the stream");
         if (sent > 0 && simulation.tokenDelayMs > 0) await pause(simulation.tokenDelayMs, signal);
-        else if (sent % chunksATurn === chunksATurn - 1) await setImmediate();
+        else if (sent % chunksPerSlice === chunksPerSlice - 1) await setImmediate();
         sent += 1;
       }
       if (signal.aborted) throw cancelled();

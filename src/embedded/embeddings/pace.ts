@@ -4,7 +4,7 @@ import { cancelled } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 
 /** Work between two yields: a few milliseconds. */
-const workATurn = 16_384;
+const workPerSlice = 16_384;
 
 export class Pace {
   readonly #signal: Signal;
@@ -17,7 +17,7 @@ export class Pace {
   /** Counts work, in characters or numbers. Returns true when `rest` is due. */
   isDue(work: number): boolean {
     this.#done += work;
-    return this.#done >= workATurn;
+    return this.#done >= workPerSlice;
   }
 
   /** Yields. Throws a Refusal when the caller has disconnected. */

@@ -183,7 +183,7 @@ function translateAnswer(attempt: CallAttempt, sent: Answer): MaybePromise<unkno
   const answer = translated.answer(sent as Answer<Output<Operation, Form>>) as Answer;
   const isComplete = dropped.length === 0 && further === undefined;
   attempt.answer = isComplete ? answer : { ...answer, headers: droppedHeaders(dropped, further) };
-  if (sent.kind === "whole" && answer.kind === "whole" && sent.body.isLong) return answer.body.writeInTurns();
+  if (sent.kind === "whole" && answer.kind === "whole" && sent.body.isLong) return answer.body.writeInSlices();
   return undefined;
 }
 

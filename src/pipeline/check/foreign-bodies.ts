@@ -22,7 +22,7 @@ export function withMeant(handle: Handler): Handler {
 
 function handleMeant(handle: Handler, call: Call, { request, dropped }: ChatBody): MaybePromise<Answer> {
   if (dropped.length > 0 && isStrict(call.header)) throw wouldBeDropped(dropped);
-  const written = call.request.isLong ? request.writeInTurns() : request;
+  const written = call.request.isLong ? request.writeInSlices() : request;
   const answered = andThen(written, (wire) => handle({ ...call, request: wire as unknown as Call["request"] }));
   if (dropped.length === 0) return answered;
   return andThen(answered, (answer) => {

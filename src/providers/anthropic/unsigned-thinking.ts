@@ -39,7 +39,7 @@ export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): MaybeP
   const dropped = [...paths, ...lost];
   if (!request.isLong) return { request: request.with(changes), dropped };
   const kept = Object.entries({ ...json, messages }).filter(([key]) => !lost.includes(key));
-  const narrowed = Wire.ofJson(request.desc, Object.fromEntries(kept) as JsonObject).writeInTurns();
+  const narrowed = Wire.ofJson(request.desc, Object.fromEntries(kept) as JsonObject).writeInSlices();
   return andThen(narrowed, (written) => ({ request: written, dropped }));
 }
 

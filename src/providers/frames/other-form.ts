@@ -57,13 +57,13 @@ export async function framesOfAnswer<O extends DescMessage>(
 ): Promise<readonly Wire<O>[]> {
   try {
     const answer = Wire.ofBytes(desc, bytes, true);
-    await answer.parseInTurns();
+    await answer.parseInSlices();
     const frames = dialect.framesOf?.(readJson(answer, dialect, operation, "whole"), operation);
     if (!frames) throw upstreamFailed("it did not answer with a stream");
     const batch: Wire<O>[] = [];
     for (const json of frames) {
       const frame = Wire.ofJson(desc, json, true);
-      if (bytes.length >= longJson) await frame.writeInTurns();
+      if (bytes.length >= longJson) await frame.writeInSlices();
       const seen = tracker.take(frame, json);
       if (seen) batch.push(seen);
     }
@@ -96,5 +96,5 @@ export async function accumulate<O extends DescMessage>(
     readOrFail(() => accumulator.answer()),
     true,
   );
-  return bytes >= longJson ? answer.writeInTurns() : answer;
+  return bytes >= longJson ? answer.writeInSlices() : answer;
 }

@@ -1,8 +1,8 @@
 /**
  * Reads the frames of an upstream's stream in its dialect, and reports them to the meter.
  *
- * Small reads are handed on at once. Large reads, and frames that are long, are read in turns, one stream step at a
- * time, so that no stream takes more of the process than others.
+ * Small reads are handed on at once. Large reads, and frames that are long, are read in time slices, one stream step
+ * at a time, so that no stream takes more of the process than others.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../../call/call.ts";
@@ -20,13 +20,13 @@ import { createLinger, createSilenceWatch, type Linger, type SilenceWatch } from
 import { detectJsonBody, framesOfAnswer, type JsonBody } from "./other-form.ts";
 import { type TrackedStream, takeFrames, wireOf } from "./take-frames.ts";
 
-/** Reads of more bytes than this are read in turns. Each chunk counts for more than its bytes. */
-const little = 16_384;
+/** Reads of more bytes than this are read in time slices. Each chunk counts for more than its bytes. */
+const largeReadBytes = 16_384;
 const bytesOfPiece = 64;
-/** Bytes read in a turn. A chunk is not cut, because its frames would have to be copied. */
-const bytesATurn = 65_536;
-/** Frames handed over in a turn. */
-const framesATurn = 512;
+/** Bytes read in a time slice. A chunk is not cut, because its frames would have to be copied. */
+const bytesPerSlice = 65_536;
+/** Frames handed over in a time slice. */
+const framesPerSlice = 512;
 
 /**
  * Returns the frames of a body. `source` is left when the end of a complete stream has been waited for long enough.
@@ -155,10 +155,10 @@ type HandOver<O extends DescMessage> = (frames: readonly SseFrame[], read?: Wire
 function isLarge(chunks: readonly Buffer[]): boolean {
   let bytes = chunks.length * bytesOfPiece;
   for (const { length } of chunks) bytes += length;
-  return bytes > little;
+  return bytes > largeReadBytes;
 }
 
-/** Reads part after part, each in a turn of its own. */
+/** Reads part after part, each in a time slice of its own. */
 async function inTurns(
   chunks: readonly Buffer[],
   readIn: (chunks: readonly Buffer[]) => readonly SseFrame[],
@@ -169,20 +169,20 @@ async function inTurns(
     if (!isFirst) await nextSlice();
     isFirst = false;
     const frames = readIn(part);
-    for (let at = 0; at < frames.length; at += framesATurn) {
+    for (let at = 0; at < frames.length; at += framesPerSlice) {
       if (at > 0) await nextSlice();
-      await handOver(frames.slice(at, at + framesATurn));
+      await handOver(frames.slice(at, at + framesPerSlice));
     }
   }
 }
 
-/** Groups chunks into the parts of one turn. */
+/** Groups chunks into the parts of one time slice. */
 function* partsOf(chunks: readonly Buffer[]): Generator<readonly Buffer[]> {
   let part: Buffer[] = [];
   let bytes = 0;
   for (const chunk of chunks) {
     bytes += chunk.length + bytesOfPiece;
-    if (part.length > 0 && bytes > bytesATurn) {
+    if (part.length > 0 && bytes > bytesPerSlice) {
       yield part;
       part = [];
       bytes = chunk.length;
@@ -196,7 +196,7 @@ function isLong({ data }: SseFrame): boolean {
   return data.length >= longJson;
 }
 
-/** Reads long frames in turns and hands over frames one by one. */
+/** Reads long frames in time slices and hands over frames one by one. */
 async function oneByOne<O extends DescMessage>(
   frames: readonly SseFrame[],
   desc: O,
@@ -205,7 +205,7 @@ async function oneByOne<O extends DescMessage>(
   for (const frame of frames) {
     const read = isLong(frame) ? wireOf(frame, desc) : undefined;
     try {
-      await read?.parseInTurns();
+      await read?.parseInSlices();
     } catch (error) {
       throw asFailure(error);
     }

@@ -94,7 +94,7 @@ function wholeAnswer<O extends DescMessage>(
 ): MaybePromise<Answer<O>> {
   // Vectors are not read: they hold no errors and no usage.
   const isOfVectors = operation === "embeddings";
-  const reading = readOrFail(() => Wire.ofBytes(desc, bytes, true).parseInTurns(isOfVectors));
+  const reading = readOrFail(() => Wire.ofBytes(desc, bytes, true).parseInSlices(isOfVectors));
   const read = (answer: Wire<O>): Answer<O> => {
     const json = readJson(answer, dialect, operation, "whole");
     readOrFail(() => dialect.measure(json, meter));

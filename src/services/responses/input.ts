@@ -41,7 +41,7 @@ export async function resolve(
   const asked = itemsOf(request.json().input ?? null);
   const items = asked.some(isReference) ? await dereferenced(asked, kept, body) : asked;
   const withInput = (input: JsonObject[]) =>
-    body.bytes < longJson ? request.with({ input }) : request.rebuiltWith({ input }).writeInTurns();
+    body.bytes < longJson ? request.with({ input }) : request.rebuiltWith({ input }).writeInSlices();
   if (previousId === undefined) {
     const resolved = items === asked ? request : await withInput([...items]);
     return { request: resolved, items, previousId: null, conversation: remembered ? [await textOf(items, body)] : [] };

@@ -4,11 +4,11 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { isLongSurelyValid } from "./long-check.ts";
-import { isSurelyValid } from "./quick-check.ts";
+import { isSurelyValidRequest } from "./quick-check.ts";
 import { schemaOf } from "./value-schema.ts";
 
 export const quickCheck = {
   prepare: (desc: DescMessage): void => void schemaOf(desc),
-  isSure: isSurelyValid,
+  isSure: isSurelyValidRequest,
   isLongSurelyValid,
 } as const;

@@ -9,9 +9,9 @@ import { checkUnnamed } from "../read.ts";
 import { type NumberSchema, type ObjectSchema, schemaOf, type TextSchema, type ValueSchema } from "./value-schema.ts";
 
 /** Reports whether the request is surely valid for this message type. */
-export function isSurelyValid(desc: DescMessage, json: JsonObject): boolean {
+export function isSurelyValidRequest(desc: DescMessage, json: JsonObject): boolean {
   try {
-    return isSurelyValidValue(schemaOf(desc), json, 0);
+    return isValidValue(schemaOf(desc), json, 0);
   } catch (fault) {
     if (fault instanceof WireFault) return false;
     throw fault;
@@ -21,45 +21,44 @@ export function isSurelyValid(desc: DescMessage, json: JsonObject): boolean {
 /** Deeper values are left to the reader, which counts exactly. */
 export const maxCheckedDepth = maxDepth / 2;
 
-export function isSurelyValidValue(schema: ValueSchema, value: JsonValue, depth: number): boolean {
+export function isValidValue(schema: ValueSchema, value: JsonValue, depth: number): boolean {
   switch (typeof value) {
     case "string":
-      return schema.text !== undefined && isSureOfText(schema.text, value);
+      return schema.text !== undefined && isValidText(schema.text, value);
     case "number":
-      return schema.number !== undefined && isSureOfNumber(schema.number, value);
+      return schema.number !== undefined && isValidNumber(schema.number, value);
     case "boolean":
       return schema.isBoolean;
     case "object":
       if (value === null) return false;
-      if (Array.isArray(value)) return isSureOfList(schema, value, depth);
-      return schema.object !== undefined && isSureOfObject(schema.object, value, depth);
+      if (Array.isArray(value)) return isValidList(schema, value, depth);
+      return schema.object !== undefined && isValidObject(schema.object, value, depth);
   }
   return false;
 }
 
-function isSureOfText({ words, known, bounds }: TextSchema, value: string): boolean {
+function isValidText({ words, known, bounds }: TextSchema, value: string): boolean {
   if (words?.has(value)) return true;
   if (words && (!known || known.has(value))) return false;
   return value.isWellFormed() && (bounds === undefined || bounds(value));
 }
 
-function isSureOfNumber({ isWhole, min, max, bounds }: NumberSchema, value: number): boolean {
+function isValidNumber({ isWhole, min, max, bounds }: NumberSchema, value: number): boolean {
   const isRight = isWhole ? Number.isInteger(value) && value >= min && value <= max : Number.isFinite(value);
   return isRight && (bounds === undefined || bounds(value));
 }
 
-function isSureOfList({ list, numbers }: ValueSchema, value: readonly JsonValue[], depth: number): boolean {
+function isValidList({ list, numbers }: ValueSchema, value: readonly JsonValue[], depth: number): boolean {
   const of = numbers !== undefined && typeof value[0] === "number" ? numbers : list;
   if (of === undefined) return false;
   if (of.isOfMessages) checkCount(value.length);
-  for (let i = 0; i < value.length; i++)
-    if (!isSurelyValidValue(of.item, value[i] as JsonValue, depth + 1)) return false;
+  for (let i = 0; i < value.length; i++) if (!isValidValue(of.item, value[i] as JsonValue, depth + 1)) return false;
   return of.bounds === undefined || of.bounds(value);
 }
 
 /** `depth` is that of the enclosing message. */
-function isSureOfObject(object: ObjectSchema, value: JsonObject, depth: number): boolean {
-  if (object.plan === undefined) return isSureOfUnnamed(object, value, depth);
+function isValidObject(object: ObjectSchema, value: JsonObject, depth: number): boolean {
+  if (object.plan === undefined) return isValidMap(object, value, depth);
   if (depth > maxCheckedDepth) return false;
   let missing = object.required;
   let count = 0;
@@ -68,7 +67,7 @@ function isSureOfObject(object: ObjectSchema, value: JsonObject, depth: number):
     const member = value[key] as JsonValue;
     const at = object.members.get(key);
     if (at === undefined) checkUnnamed(object.plan, key, member, depth + 1);
-    else if (member === null ? !at.isNullable : !isSurelyValidValue(at.schema, member, depth + 1)) return false;
+    else if (member === null ? !at.isNullable : !isValidValue(at.schema, member, depth + 1)) return false;
     else if (at.isRequired) missing--;
   }
   checkCount(count);
@@ -76,7 +75,7 @@ function isSureOfObject(object: ObjectSchema, value: JsonObject, depth: number):
 }
 
 /** Checks a map, or an object that no schema describes. */
-function isSureOfUnnamed({ value: schema, bounds }: ObjectSchema, map: JsonObject, depth: number): boolean {
+function isValidMap({ value: schema, bounds }: ObjectSchema, map: JsonObject, depth: number): boolean {
   if (schema === undefined) {
     checkRaw(map, depth + 1);
     return true;
@@ -85,7 +84,7 @@ function isSureOfUnnamed({ value: schema, bounds }: ObjectSchema, map: JsonObjec
   checkCount(keys.length);
   for (const key of keys) {
     checkKey(key);
-    if (!isSurelyValidValue(schema, map[key] as JsonValue, depth + 1)) return false;
+    if (!isValidValue(schema, map[key] as JsonValue, depth + 1)) return false;
   }
   return bounds === undefined || bounds(map);
 }

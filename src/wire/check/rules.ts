@@ -25,24 +25,24 @@ export function boundsOf(field: DescField): SureCheck | undefined {
   return checks.length > 1 ? all(checks) : checks[0];
 }
 
-const unsure = () => false;
+const acceptNothing = () => false;
 
 function all<T>(checks: readonly SureCheck<T>[]): SureCheck<T> {
   return (value) => {
-    for (const isSure of checks) if (!isSure(value)) return false;
+    for (const check of checks) if (!check(value)) return false;
     return true;
   };
 }
 
-function everyItem(isSure: SureCheck): SureCheck {
+function everyItem(check: SureCheck): SureCheck {
   return (list) => {
-    for (const item of list as readonly unknown[]) if (!isSure(item)) return false;
+    for (const item of list as readonly unknown[]) if (!check(item)) return false;
     return true;
   };
 }
 
-function everyValue(isSure: SureCheck): SureCheck {
-  return (map) => Object.values(map as Members).every(isSure);
+function everyValue(check: SureCheck): SureCheck {
+  return (map) => Object.values(map as Members).every(check);
 }
 
 function ofRules(rules: FieldRules, field: DescField): SureCheck[] {
@@ -51,12 +51,14 @@ function ofRules(rules: FieldRules, field: DescField): SureCheck[] {
   const others = reflected.fields.filter(
     (rule) => reflected.isSet(rule) && rule.name !== "required" && rule.name !== type.case,
   );
-  if (others.length > 0 || rules.$unknown) return [unsure];
+  if (others.length > 0 || rules.$unknown) return [acceptNothing];
   if (type.case === undefined) return [];
   const bounds = reflect(FieldRulesSchema.field[type.case].message as DescMessage, type.value);
-  if (bounds.message.$unknown) return [unsure];
+  if (bounds.message.$unknown) return [acceptNothing];
   const set = bounds.fields.filter((rule) => bounds.isSet(rule));
-  return set.map((rule) => knownRules.get(type.case as string)?.[rule.name]?.(bounds.get(rule), field) ?? unsure);
+  return set.map(
+    (rule) => knownRules.get(type.case as string)?.[rule.name]?.(bounds.get(rule), field) ?? acceptNothing,
+  );
 }
 
 function ofRule(rules: unknown, field: DescField): SureCheck {

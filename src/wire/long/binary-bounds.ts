@@ -13,7 +13,7 @@ import { WireFault } from "../fault.ts";
 import { binaryOptions } from "../json.ts";
 import { fieldsByNumber, isPacked, skip, typeOf, typeOfScalar } from "./records.ts";
 
-/** Counts in turns. Throws a WireFault where a message has too many parts. */
+/** Counts in time slices. Throws a WireFault where a message has too many parts. */
 export function* checkBinary(desc: DescMessage, bytes: Uint8Array): CooperativeTask<void> {
   // A record takes two bytes at least.
   if (bytes.length <= 2 * maxParts) return;
@@ -37,7 +37,7 @@ interface Counting {
 }
 
 /** Records and items between two yields: some tenths of a millisecond. */
-const stepsATurn = 4096;
+const stepsPerSlice = 4096;
 
 /** A member of free JSON takes up to three records. */
 const recordsOfJson = 3;
@@ -49,7 +49,7 @@ function* count(desc: DescMessage, length: number, counting: Counting): Cooperat
   const end = reader.pos + length;
   if (++counting.depth > binaryOptions.recursionLimit) throw new Error("too deep to be read");
   while (reader.pos < end) {
-    if (++counting.steps % stepsATurn === 0) yield;
+    if (++counting.steps % stepsPerSlice === 0) yield;
     const [number, type] = reader.tag();
     const field = fields.get(number);
     if (field?.fieldKind === "list" && !field.message) yield* countItems(field, type, counting);
@@ -69,7 +69,7 @@ function* countItems(field: DescField, type: WireType, counting: Counting): Coop
   const own = typeOf(field);
   const end = isPacked(field, type) ? reader.uint32() + reader.pos : reader.pos + 1;
   while (reader.pos < end) {
-    if (++counting.steps % stepsATurn === 0) yield;
+    if (++counting.steps % stepsPerSlice === 0) yield;
     counts.item();
     skip(reader, own);
   }

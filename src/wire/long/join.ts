@@ -1,8 +1,8 @@
-/** Joins bytes in turns. Copying megabytes into fresh memory takes milliseconds. */
+/** Joins bytes in time slices. Copying megabytes into fresh memory takes milliseconds. */
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 
 /** Bytes copied between two yields. */
-const bytesATurn = 2 ** 20;
+const bytesPerSlice = 2 ** 20;
 
 export function* join(parts: readonly Uint8Array[]): CooperativeTask<Buffer> {
   if (parts.length === 1) return bufferOf(parts[0] as Uint8Array);
@@ -14,7 +14,7 @@ export function* join(parts: readonly Uint8Array[]): CooperativeTask<Buffer> {
   for (const part of parts) {
     joined.set(part, at);
     at += part.length;
-    if (at - interruptedAt < bytesATurn) continue;
+    if (at - interruptedAt < bytesPerSlice) continue;
     interruptedAt = at;
     yield;
   }

@@ -1,5 +1,5 @@
 /**
- * Protobuf → message, in turns: the result of `fromBinary`, read a few records at a time. The content of a long
+ * Protobuf → message, in time slices: the result of `fromBinary`, read a few records at a time. The content of a long
  * record is read separately.
  */
 import { isAscii, isUtf8 } from "node:buffer";
@@ -29,9 +29,10 @@ export function* readBinary(desc: DescMessage, bytes: Uint8Array): CooperativeTa
 }
 
 /** `room` is how much deeper the message may nest. */
-function* readInto(desc: DescMessage, message: Message, bytes: Uint8Array, room: number): CooperativeTask<void> {
-  if (room <= 0) throw new Error("it is nested too deep");
-  const merge = (part: Uint8Array) => mergeFromBinary(desc, message, part, { ...binaryOptions, recursionLimit: room });
+function* readInto(desc: DescMessage, message: Message, bytes: Uint8Array, depthLeft: number): CooperativeTask<void> {
+  if (depthLeft <= 0) throw new Error("it is nested too deep");
+  const merge = (part: Uint8Array) =>
+    mergeFromBinary(desc, message, part, { ...binaryOptions, recursionLimit: depthLeft });
   const fields = fieldsByNumber(desc);
   const reader = new BinaryReader(bytes);
   let from = 0;
@@ -39,13 +40,13 @@ function* readInto(desc: DescMessage, message: Message, bytes: Uint8Array, room:
     const start = reader.pos;
     const [number, type] = reader.tag();
     const field = fields.get(number);
-    if (field && isByItself(field, type) && isLong(reader)) {
+    if (field && isReadSeparately(field, type) && isLong(reader)) {
       if (start > from) merge(bytes.subarray(from, start));
       yield;
       const inner = reader.bytes();
       from = reader.pos;
       if (isPacked(field, type) && !field.message) for (const part of packedParts(field, inner)) yield void merge(part);
-      else yield* readField(message, field, inner, room);
+      else yield* readField(message, field, inner, depthLeft);
     } else skipField(reader, field, type);
     if (reader.pos - from < pieceBytes) continue;
     merge(bytes.subarray(from, reader.pos));
@@ -55,7 +56,7 @@ function* readInto(desc: DescMessage, message: Message, bytes: Uint8Array, room:
   if (reader.pos > from) merge(bytes.subarray(from, reader.pos));
 }
 
-function isByItself(field: DescField, type: WireType): boolean {
+function isReadSeparately(field: DescField, type: WireType): boolean {
   if (holdsMessages(field) || holdsJson(field) || holdsTexts(field)) return true;
   return field.fieldKind === "list" && isPacked(field, type) && typeOf(field) === WireType.Varint;
 }
@@ -67,16 +68,16 @@ function isLong(reader: BinaryReader): boolean {
   return length >= pieceBytes;
 }
 
-function* readField(message: Message, field: DescField, bytes: Uint8Array, room: number): CooperativeTask<void> {
+function* readField(message: Message, field: DescField, bytes: Uint8Array, depthLeft: number): CooperativeTask<void> {
   if (holdsTexts(field)) setField(message, field, yield* textOf(bytes));
   else if (holdsJson(field)) {
-    const json = yield* readStruct(bytes, room - 1);
+    const json = yield* readStruct(bytes, depthLeft - 1);
     setField(message, field, { ...(fieldValue(message, field) as JsonObject | undefined), ...json });
   } else if (holdsMessages(field)) {
     const held = field.fieldKind === "list" ? undefined : (fieldValue(message, field) as Message | undefined);
     const inner = held ?? create(field.message);
     if (!held) setField(message, field, inner);
-    yield* readInto(field.message, inner, bytes, room - 1);
+    yield* readInto(field.message, inner, bytes, depthLeft - 1);
   }
 }
 

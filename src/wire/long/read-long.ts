@@ -1,5 +1,5 @@
 /**
- * Long public JSON → message, in turns: the result of `readMessage`, with the items of long lists read a few at a
+ * Long public JSON → message, in time slices: the result of `readMessage`, with the items of long lists read a few at a
  * time.
  */
 import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
@@ -11,7 +11,7 @@ import { readItem, readMessage } from "../read.ts";
 
 /** Shorter lists are read at once. */
 const manyItems = 256;
-const itemsATurn = 64;
+const itemsPerYield = 64;
 
 /** LongList is a list of messages, and how its message holds it. */
 interface LongList {
@@ -59,7 +59,7 @@ function* readItems({ key, list, item }: LongList): CooperativeTask<unknown[]> {
     checkCount(list.length);
     for (at = 0; at < list.length; at++) {
       items.push(readItem(item, list[at] as JsonValue));
-      if (items.length % itemsATurn === 0) yield;
+      if (items.length % itemsPerYield === 0) yield;
     }
   } catch (fault) {
     if (!(fault instanceof WireFault)) throw fault;

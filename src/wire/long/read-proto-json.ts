@@ -1,5 +1,5 @@
 /**
- * Protobuf's own JSON, as Connect uses it, → message, in turns: the result of `fromJson`, read one message at a time.
+ * Protobuf's own JSON, as Connect uses it, → message, in time slices: the result of `fromJson`, read one message at a time.
  */
 import { type DescField, type DescMessage, fromJson, type JsonObject, type Message } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
@@ -7,7 +7,7 @@ import { maxScanDepth } from "../bounds.ts";
 import type { JsonValue } from "../json.ts";
 import { fieldValue, holdsJson, holdsMessages, setField } from "./nested.ts";
 
-const messagesATurn = 64;
+const messagesPerSlice = 64;
 /** Items that are not messages are read so many at a time. */
 const manyItems = 4096;
 
@@ -21,7 +21,7 @@ export function* readProtoJson(desc: DescMessage, json: JsonValue): CooperativeT
 }
 
 function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: Reading): CooperativeTask<Message> {
-  if (++reading.messages % messagesATurn === 0) yield;
+  if (++reading.messages % messagesPerSlice === 0) yield;
   if (depth > maxScanDepth || typeof json !== "object" || json === null || Array.isArray(json))
     return fromJson(desc, json);
   const fields = fieldsByName(desc);
@@ -29,7 +29,7 @@ function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: 
   const nested: Nested[] = [];
   for (const [key, value] of Object.entries(json)) {
     const field = fields.get(key);
-    if (field && isByItself(field, value)) {
+    if (field && isReadSeparately(field, value)) {
       nested.push({ field, value });
       // A placeholder marks the field as set, so that a second member of its oneof is refused.
       rest[key] = Array.isArray(value) ? [] : {};
@@ -68,7 +68,7 @@ interface Nested {
 }
 
 /** Reports whether a field's content is read separately. Free JSON is not read at all. */
-function isByItself(field: DescField, value: JsonValue): boolean {
+function isReadSeparately(field: DescField, value: JsonValue): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (holdsJson(field)) return !Array.isArray(value);
   if (field.fieldKind === "list" && !field.message) return Array.isArray(value) && value.length > manyItems;

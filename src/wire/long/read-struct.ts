@@ -1,5 +1,5 @@
 /**
- * A long google.protobuf.Struct → the JSON it stands for, in turns. Of duplicate members the last wins; `__proto__`
+ * A long google.protobuf.Struct → the JSON it stands for, in time slices. Of duplicate members the last wins; `__proto__`
  * is left out.
  */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
@@ -7,7 +7,7 @@ import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { skip } from "./records.ts";
 
-const membersATurn = 512;
+const membersPerSlice = 512;
 
 type Kind =
   | { readonly type: WireType; readonly is: "plain"; readonly read: (reader: BinaryReader) => JsonValue }
@@ -41,8 +41,8 @@ interface Reading {
 }
 
 /** Throws an Error for malformed bytes and for excessive nesting. */
-export function* readStruct(bytes: Uint8Array, room: number): CooperativeTask<JsonObject> {
-  return yield* objectIn(bytes, { members: 0, room });
+export function* readStruct(bytes: Uint8Array, depthLeft: number): CooperativeTask<JsonObject> {
+  return yield* objectIn(bytes, { members: 0, room: depthLeft });
 }
 
 function* objectIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonObject> {
@@ -69,7 +69,7 @@ function* listIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonValue
 }
 
 function* valueIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonValue> {
-  if (++reading.members % membersATurn === 0) yield;
+  if (++reading.members % membersPerSlice === 0) yield;
   if (--reading.room <= 0) throw new Error("it is nested too deep");
   let value: JsonValue = null;
   const reader = new BinaryReader(bytes);

@@ -1,4 +1,4 @@
-/** Writes JSON in turns, with the result of `JSON.stringify`. */
+/** Writes JSON in time slices, with the result of `JSON.stringify`. */
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { join } from "./join.ts";
@@ -10,16 +10,16 @@ const partLength = 65_536;
 export type TakeText = (text: string) => void;
 
 /** TextBuffer collects text up to one part, then hands it over. */
-interface Growing {
+interface TextBuffer {
   text: string;
   readonly take: TakeText;
 }
 
 /** Writes the value. With `isSorted` the members are sorted by name. */
 export function* writeJson(value: JsonValue, take: TakeText, isSorted = false): CooperativeTask<void> {
-  const growing: Growing = { text: "", take };
-  yield* write(value, growing, isSorted);
-  if (growing.text !== "") take(growing.text);
+  const buffer: TextBuffer = { text: "", take };
+  yield* write(value, buffer, isSorted);
+  if (buffer.text !== "") take(buffer.text);
 }
 
 /** Returns the value as bytes. `count` receives the number of bytes so far. */
@@ -35,50 +35,50 @@ export function* jsonBytes(value: JsonValue, count: (bytes: number) => void = ()
   return yield* join(parts);
 }
 
-function* write(value: JsonValue, growing: Growing, isSorted: boolean): CooperativeTask<void> {
-  if (typeof value === "string" && value.length > partLength) yield* writeText(value, growing);
-  else if (typeof value !== "object" || value === null) add(growing, JSON.stringify(value));
-  else if (Array.isArray(value)) yield* writeList(value, growing, isSorted);
-  else yield* writeObject(value, growing, isSorted);
-  if (growing.text.length >= partLength) {
-    handOn(growing);
+function* write(value: JsonValue, buffer: TextBuffer, isSorted: boolean): CooperativeTask<void> {
+  if (typeof value === "string" && value.length > partLength) yield* writeText(value, buffer);
+  else if (typeof value !== "object" || value === null) add(buffer, JSON.stringify(value));
+  else if (Array.isArray(value)) yield* writeList(value, buffer, isSorted);
+  else yield* writeObject(value, buffer, isSorted);
+  if (buffer.text.length >= partLength) {
+    flush(buffer);
     yield;
   }
 }
 
-function add(growing: Growing, text: string): void {
-  growing.text += text;
+function add(buffer: TextBuffer, text: string): void {
+  buffer.text += text;
 }
 
-function handOn(growing: Growing): void {
-  growing.take(growing.text);
-  growing.text = "";
+function flush(buffer: TextBuffer): void {
+  buffer.take(buffer.text);
+  buffer.text = "";
 }
 
-function* writeList(list: readonly JsonValue[], growing: Growing, isSorted: boolean): CooperativeTask<void> {
-  add(growing, "[");
+function* writeList(list: readonly JsonValue[], buffer: TextBuffer, isSorted: boolean): CooperativeTask<void> {
+  add(buffer, "[");
   let isFirst = true;
   for (const item of list) {
-    if (!isFirst) add(growing, ",");
+    if (!isFirst) add(buffer, ",");
     isFirst = false;
     // As `JSON.stringify` does: undefined is left out of an object, and written as null in a list.
-    yield* write(item ?? null, growing, isSorted);
+    yield* write(item ?? null, buffer, isSorted);
   }
-  add(growing, "]");
+  add(buffer, "]");
 }
 
-function* writeObject(object: JsonObject, growing: Growing, isSorted: boolean): CooperativeTask<void> {
+function* writeObject(object: JsonObject, buffer: TextBuffer, isSorted: boolean): CooperativeTask<void> {
   const keys = isSorted ? sortedKeys(object) : Object.keys(object);
-  add(growing, "{");
+  add(buffer, "{");
   let isFirst = true;
   for (const key of keys) {
     const value = object[key];
     if (value === undefined) continue;
-    add(growing, `${isFirst ? "" : ","}${JSON.stringify(key)}:`);
+    add(buffer, `${isFirst ? "" : ","}${JSON.stringify(key)}:`);
     isFirst = false;
-    yield* write(value, growing, isSorted);
+    yield* write(value, buffer, isSorted);
   }
-  add(growing, "}");
+  add(buffer, "}");
 }
 
 /** Returns the names in the order in which an object lists them after sorting: integers first. */
@@ -87,18 +87,18 @@ export function sortedKeys(object: JsonObject): string[] {
   return Object.keys(Object.fromEntries(names.map((key) => [key, null])));
 }
 
-function* writeText(text: string, growing: Growing): CooperativeTask<void> {
-  add(growing, '"');
+function* writeText(text: string, buffer: TextBuffer): CooperativeTask<void> {
+  add(buffer, '"');
   for (let at = 0; at < text.length; ) {
     let end = Math.min(text.length, at + partLength);
     // Half of a surrogate pair would be written as an escape.
     if (end < text.length && isHigh(text.charCodeAt(end - 1))) end--;
-    add(growing, JSON.stringify(text.slice(at, end)).slice(1, -1));
+    add(buffer, JSON.stringify(text.slice(at, end)).slice(1, -1));
     at = end;
-    handOn(growing);
+    flush(buffer);
     yield;
   }
-  add(growing, '"');
+  add(buffer, '"');
 }
 
 function isHigh(code: number): boolean {

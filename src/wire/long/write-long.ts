@@ -1,5 +1,5 @@
 /**
- * Message → public JSON, in turns: the result of `writeMessage`, with the items of long lists written a few at a
+ * Message → public JSON, in time slices: the result of `writeMessage`, with the items of long lists written a few at a
  * time.
  */
 import type { DescMessage, JsonObject, JsonValue, Message, MessageShape } from "@bufbuild/protobuf";
@@ -9,7 +9,7 @@ import { writeItem, writeMessage } from "../write.ts";
 
 /** Shorter lists are written at once. */
 const manyItems = 256;
-const itemsATurn = 64;
+const itemsPerYield = 64;
 
 type Source = Readonly<Record<string, unknown>>;
 
@@ -33,7 +33,7 @@ export function* writeLongMessage(desc: DescMessage, message: Message): Cooperat
     const items: JsonValue[] = [];
     for (const value of list) {
       items.push(writeItem(item, value));
-      if (items.length % itemsATurn === 0) yield;
+      if (items.length % itemsPerYield === 0) yield;
     }
     json[key] = items;
   }

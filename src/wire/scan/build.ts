@@ -1,5 +1,5 @@
 /**
- * Builds a value from the pieces of a long JSON text, in turns. The result equals that of `JSON.parse` on the whole
+ * Builds a value from the pieces of a long JSON text, in time slices. The result equals that of `JSON.parse` on the whole
  * text.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";

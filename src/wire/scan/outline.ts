@@ -33,7 +33,7 @@ const nearBytes = 256;
 const [firstWindow, largestWindow] = [1_024, 65_536];
 
 /** Steps between two yields: some tenths of a millisecond. */
-const stepsAtOnce = 200_000;
+const stepsPerSlice = 200_000;
 const stepsOfSearch = 50;
 
 /** Returns the value with empty vectors; undefined where none can be skipped, or the text is not JSON. */
@@ -42,7 +42,7 @@ export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): Cooper
   if (at === -1 || !isUtf8(bytes)) return undefined;
   const pieces: Buffer[] = [];
   let kept = 0;
-  let until = steps.count + stepsAtOnce;
+  let until = steps.count + stepsPerSlice;
   for (; at !== -1; at = yield* nextKey(bytes, at, steps)) {
     at += key.length;
     const from = listAt(bytes, at);
@@ -54,7 +54,7 @@ export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): Cooper
     // A search that ends at once costs as much as this many steps.
     steps.count += stepsOfSearch;
     if (steps.count < until) continue;
-    until = steps.count + stepsAtOnce;
+    until = steps.count + stepsPerSlice;
     yield;
   }
   if (kept === 0) return undefined;

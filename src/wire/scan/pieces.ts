@@ -11,7 +11,7 @@ import { parseText } from "./strings.ts";
 
 /** Minimum length of a piece, in bytes. A range is less than twice as long. */
 const pieceBytes = 32 * 1024;
-const membersATurn = 512;
+const membersPerSlice = 512;
 
 /** Range is a run of items or members with the commas between them. */
 export interface Range {
@@ -121,7 +121,7 @@ export class Pieces {
   *members(bytes: Buffer): CooperativeTask<Members | undefined> {
     const members = new Map<string, Member>();
     for (const [i, named] of this.#named.entries()) {
-      if (i % membersATurn === 0) yield;
+      if (i % membersPerSlice === 0) yield;
       const key = nameIn(bytes, named);
       if (members.has(key)) return undefined;
       const { end } = named;

@@ -189,8 +189,8 @@ export class Scan {
   #text(from: number): number {
     const ends = this.#ends;
     const end = ends.find(from, this.#until);
-    if (ends.spared !== 0) this.#spend(-ends.spared);
-    ends.spared = 0;
+    if (ends.savedSteps !== 0) this.#spend(-ends.savedSteps);
+    ends.savedSteps = 0;
     if (end > 0) {
       this.#expects = aCommaOrEnd;
       this.#pieces?.text(this.#depth, this.#textFrom, end);

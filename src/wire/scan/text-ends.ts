@@ -22,13 +22,13 @@ export class TextEnds {
   /** Bytes looked at, searched or converted since construction. */
   steps = 0;
   /** Bytes searched rather than looked at, as steps to be credited. */
-  spared = 0;
+  savedSteps = 0;
 
   begin(bytes: Uint8Array): void {
     this.#bytes = bytes;
     this.#window = "";
     this.#windowBytes = firstWindow;
-    this.spared = 0;
+    this.savedSteps = 0;
   }
 
   /**
@@ -38,7 +38,7 @@ export class TextEnds {
   find(from: number, until: number): number {
     const bytes = this.#bytes;
     let at = from;
-    while (at < bytes.length && at < until + this.spared) {
+    while (at < bytes.length && at < until + this.savedSteps) {
       const looked = at;
       const near = Math.min(at + nearBytes, bytes.length);
       for (; at < near; at++) {
@@ -55,7 +55,7 @@ export class TextEnds {
       const next = found === -1 ? bytes.length : found;
       const slashes = slashesBefore(bytes, next, at);
       this.steps += next - at + 1 + slashes;
-      this.spared += next - at - 1 - Math.ceil((next - at) / searchedPerStep) - slashes;
+      this.savedSteps += next - at - 1 - Math.ceil((next - at) / searchedPerStep) - slashes;
       if (found === -1) break;
       if (slashes % 2 === 0) return next + 1;
       at = next + 1;
@@ -88,7 +88,7 @@ const ends = new TextEnds();
 export function endOfText(bytes: Uint8Array, from: number, own = ends): number {
   if (own === ends) ends.begin(bytes);
   const end = own.find(from + 1, Number.POSITIVE_INFINITY);
-  own.spared = 0;
+  own.savedSteps = 0;
   return end > 0 ? end : bytes.length + 1;
 }
 

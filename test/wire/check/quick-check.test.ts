@@ -25,7 +25,7 @@ import { CreateResponseRequestSchema as responses } from "../../../gen/modelgate
 import { CreateSpeechRequestSchema as speech } from "../../../gen/modelgateway/v1/speech_pb.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import { isLongSurelyValid } from "../../../src/wire/check/long-check.ts";
-import { isSurelyValid as isSureAtOnce } from "../../../src/wire/check/quick-check.ts";
+import { isSurelyValidRequest as isSureAtOnce } from "../../../src/wire/check/quick-check.ts";
 import { WireFault } from "../../../src/wire/fault.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { Wire } from "../../../src/wire/wire.ts";

@@ -206,7 +206,7 @@ describe("a request with an image in it", () => {
 
   test("is read in turns before it is needed", async () => {
     const request = wire(said());
-    const prepared = request.parseInTurns();
+    const prepared = request.parseInSlices();
     let turns = 0;
     let isRead = false;
     const reading = Promise.resolve(prepared).then(() => {
@@ -215,7 +215,7 @@ describe("a request with an image in it", () => {
     for (; !isRead; turns++) await new Promise(setImmediate);
     await reading;
     strictEqual(turns > 0, true);
-    strictEqual(request.parseInTurns(), request);
+    strictEqual(request.parseInSlices(), request);
     deepStrictEqual(request.json(), said());
   });
 

@@ -75,7 +75,7 @@ test("megabytes are written in small parts, with a turn between them", () => {
 test("a request is written in turns before its bytes are needed", async () => {
   const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", user: "a".repeat(500_000) });
   let isWritten = false;
-  const writing = Promise.resolve(request.writeInTurns()).then(() => {
+  const writing = Promise.resolve(request.writeInSlices()).then(() => {
     isWritten = true;
   });
   let rounds = 0;
@@ -83,5 +83,5 @@ test("a request is written in turns before its bytes are needed", async () => {
   await writing;
   ok(rounds > 0);
   strictEqual(request.bytes().toString(), JSON.stringify(request.json()));
-  strictEqual(request.writeInTurns(), request);
+  strictEqual(request.writeInSlices(), request);
 });
