@@ -6,15 +6,16 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
-import type { Answer, AnswerHeaders } from "../../call/call.ts";
-import { asRefusal, internal } from "../../call/refusals.ts";
+import type { AnswerHeaders } from "../../call/call.ts";
+import { asRefusal } from "../../call/refusals.ts";
 import { FieldLines } from "../../http1/field-lines.ts";
 import type { Fields } from "../../http1/fields.ts";
 import { type HttpAnswer, PlainAnswer } from "../../http1/server/answer.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { forEach, stopPulling } from "../../runtime/push-stream.ts";
-import type { Wire } from "../../wire/wire.ts";
+import { drained } from "../drained.ts";
+import type { StreamAnswer, UnaryAnswer } from "../serve.ts";
 import { type Envelope, envelopedAnswer } from "./envelope.ts";
 import { framesOf } from "./frames.ts";
 import { problem, problemFrame } from "./problems.ts";
@@ -31,18 +32,6 @@ export interface Outlet {
   sent?: number;
 }
 
-/** Returns the answer of a unary RPC. */
-export function wholeOf(answer: Answer): Wire {
-  if (answer.kind !== "whole") throw internal(new Error("a unary RPC was answered with a stream"));
-  return answer.body;
-}
-
-/** Returns the answer of a streaming RPC. */
-export function streamOf(answer: Answer): Answer & { readonly kind: "stream" } {
-  if (answer.kind !== "stream") throw internal(new Error("a streaming RPC was answered whole"));
-  return answer;
-}
-
 /** Writes an error, or ends the stream that has begun: with the family's error frame, and never with its end. */
 export function writeProblem(outlet: Outlet, error: unknown): void {
   const { res, id, family, sent = 0 } = outlet;
@@ -56,9 +45,8 @@ export function writeProblem(outlet: Outlet, error: unknown): void {
 }
 
 /** Writes the answer of a unary RPC, in the envelope if there is one. */
-export function writeWhole(outlet: Outlet, answer: Answer, envelope: Envelope | undefined): void {
-  const body = wholeOf(answer);
-  writeBody(outlet, 200, answer.headers, envelope ? envelopedAnswer(envelope, body.json()) : body.bytes());
+export function writeUnary(outlet: Outlet, { headers, body }: UnaryAnswer, envelope: Envelope | undefined): void {
+  writeBody(outlet, 200, headers, envelope ? envelopedAnswer(envelope, body.json()) : body.bytes());
 }
 
 /** The values of these fields are made here of letters, digits and signs, each for one answer only. */
@@ -100,7 +88,7 @@ const streamHeaders = {
 /** Fills silence from the call's beginning on: most of it comes before the first frame. */
 export async function writeStream(
   outlet: Outlet,
-  answering: MaybePromise<Answer>,
+  answering: MaybePromise<StreamAnswer>,
   keepAliveMs: number,
   gone: Signal,
 ): Promise<void> {
@@ -123,7 +111,7 @@ export async function writeStream(
   };
   let silence = setTimeout(breakSilence, keepAliveMs);
   try {
-    const answer = streamOf(await answering);
+    const answer = await answering;
     await forEach(answer.frames, (batch) => {
       if (gone.aborted) throw stopPulling;
       open(answer.headers);
@@ -151,11 +139,11 @@ function joinHead(res: HttpAnswer & { readonly _header?: unknown }): void {
 /** Writes the bytes that a field of the stream's messages holds, one after another. */
 export async function writeBytes(
   { res, head }: Outlet,
-  answering: MaybePromise<Answer>,
+  answering: MaybePromise<StreamAnswer>,
   field: string,
   gone: Signal,
 ): Promise<void> {
-  const answer = streamOf(await answering);
+  const answer = await answering;
   const open = (contentType: unknown = "application/octet-stream") => {
     if (!res.headersSent) res.writeHead(200, { ...head, ...answer.headers, "content-type": String(contentType) });
   };
@@ -177,22 +165,6 @@ export async function writeBytes(
   }
 }
 
-function writeTrailers(res: HttpAnswer, { trailers }: Answer & { readonly kind: "stream" }): void {
+function writeTrailers(res: HttpAnswer, { trailers }: StreamAnswer): void {
   if (trailers) res.addTrailers(trailers());
-}
-
-/** Waits until a slow reader has caught up, or is gone. */
-export function drained(res: Pick<HttpAnswer, "once" | "off">, gone: Signal): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      res.off("drain", settle);
-      res.off("close", settle);
-      gone.removeEventListener("abort", settle);
-      resolve();
-    };
-    res.once("drain", settle);
-    res.once("close", settle);
-    gone.addEventListener("abort", settle, { once: true });
-    if (gone.aborted) settle();
-  });
 }

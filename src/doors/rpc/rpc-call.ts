@@ -50,7 +50,7 @@ export function* longRequest(
 
 function* binaryMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Message> {
   yield* checkBinary(input, bytes);
-  return yield* orNoMessage(readBinary(input, bytes), () => noMessage);
+  return yield* orNoMessage(readBinary(input, bytes), () => unreadableMessage);
 }
 
 function* jsonMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Message> {
@@ -68,7 +68,7 @@ function* orNoMessage(reading: CooperativeTask<Message>, words: (error: unknown)
 }
 
 /** What is said of a body that cannot be read as one. */
-export const noMessage = "it is no message of this RPC";
+export const unreadableMessage = "it is no message of this RPC";
 
 /** A call that may fail. */
 export interface RpcCall {

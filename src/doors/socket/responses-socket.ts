@@ -8,27 +8,25 @@
 import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { WebSocket } from "ws";
-import type { Arrival, Peer, Way } from "../../call/call.ts";
+import type { Arrival, Peer } from "../../call/call.ts";
 import { answerUnderWay, asRefusal, requestTimeout, socketTooOld } from "../../call/refusals.ts";
 import type { Late } from "../../http1/deadlines.ts";
-import { CallerAbort, type Signal } from "../../runtime/caller-abort.ts";
-import { forEach, stopPulling } from "../../runtime/push-stream.ts";
-import type { Wire } from "../../wire/wire.ts";
+import { CallerAbort } from "../../runtime/caller-abort.ts";
 import type { BodyLimits } from "../body/body.ts";
 import type { BodyBudget } from "../body/body-budget.ts";
-import { drained, streamOf } from "../rest/answers.ts";
 import { socketProblem } from "../rest/problems.ts";
+import { type Door, serve } from "../serve.ts";
 import { ClientWatch } from "./client-watch.ts";
 import { ConnectionMemory } from "./connection-memory.ts";
 import { ComingMessage } from "./incoming-message.ts";
-import { isReceipt, socketRequest } from "./socket-request.ts";
+import { sendText } from "./send-text.ts";
+import { SocketExchange } from "./socket-exchange.ts";
+import { isReceipt } from "./socket-request.ts";
 
-export interface ResponsesSocketOptions {
-  readonly way: Way;
+export interface ResponsesSocketOptions extends Door {
   /** The RPC that answers with a stream of events. */
   readonly method: DescMethod;
   readonly body: BodyLimits;
-  readonly bodies: BodyBudget;
   /** The room for what connections remember. */
   readonly memories: BodyBudget;
   readonly idleMs: number;
@@ -47,7 +45,7 @@ export interface SocketClient {
 /** The codes that a connection is closed by (RFC 6455, 7.4.1). */
 const codes = { normal: 1000, goingAway: 1001, notText: 1003, policy: 1008, later: 1013 } as const;
 /** How long a connection lasts, as at OpenAI. */
-const mostMs = 3_600_000;
+const maxAgeMs = 3_600_000;
 /** How many messages out of turn a client may send while it is answered. */
 const mostOutOfTurn = 32;
 /** How long a client that is told to leave may take to hear it. */
@@ -65,12 +63,10 @@ export class ResponsesSocket implements Late {
   /** The same for all calls of the connection: who asks whose they are knows it from the first. */
   readonly #headers = {};
   /** Of the call that is answered. */
-  #gone: CallerAbort | undefined;
+  #running: CallerAbort | undefined;
   #idleUntil: number;
   #outOfTurn = 0;
   #isClosing = false;
-  /** The request that comes next. A stream lasts for hours, and does not keep it. */
-  #message: Buffer | undefined;
 
   constructor(ws: WebSocket, socket: Socket, client: SocketClient, options: ResponsesSocketOptions) {
     this.#ws = ws;
@@ -90,11 +86,11 @@ export class ResponsesSocket implements Late {
 
   /** Whether nothing runs on it and nothing of a request has come. */
   get isIdle(): boolean {
-    return this.#gone === undefined && !this.#coming.isComing;
+    return this.#running === undefined && !this.#coming.isComing;
   }
 
   get deadline(): number {
-    const idleUntil = this.#gone ? Number.POSITIVE_INFINITY : this.#idleUntil;
+    const idleUntil = this.#running ? Number.POSITIVE_INFINITY : this.#idleUntil;
     return this.#coming.isComing ? this.#coming.until : idleUntil;
   }
 
@@ -106,7 +102,7 @@ export class ResponsesSocket implements Late {
   /** Ends it when its answer has ended, or at once. */
   close(): void {
     this.#isClosing = true;
-    if (!this.#gone) this.#end(codes.goingAway, "the gateway is stopped");
+    if (!this.#running) this.#end(codes.goingAway, "the gateway is stopped");
   }
 
   /** Ends it, whatever runs. */
@@ -128,16 +124,13 @@ export class ResponsesSocket implements Late {
     if (this.#ws.readyState !== this.#ws.OPEN || this.#isClosing) return;
     if (isBinary) this.#end(codes.notText, "requests are text");
     else if (isReceipt(data)) return;
-    else if (this.#gone) this.#answerOutOfTurn();
-    else {
-      this.#message = data;
-      void this.#answer();
-    }
+    else if (this.#running) this.#answerOutOfTurn();
+    else this.#begin(data);
   };
 
   #answerOutOfTurn(): void {
     if (++this.#outOfTurn > mostOutOfTurn) return void this.#end(codes.policy, "one request at a time");
-    this.#tell(socketProblem(answerUnderWay(), this.#options.newRequestId()));
+    sendText(this.#ws, socketProblem(answerUnderWay(), this.#options.newRequestId()));
     this.#holdUp();
   }
 
@@ -151,7 +144,7 @@ export class ResponsesSocket implements Late {
   readonly #onPong = (payload: Buffer): void => this.#coming.control(payload.length);
 
   readonly #leave = (): void => {
-    this.#gone?.abort();
+    this.#running?.abort();
   };
 
   readonly #onClose = (): void => {
@@ -161,60 +154,29 @@ export class ResponsesSocket implements Late {
     this.#watch.end();
   };
 
-  /** Answers a request. It never rejects. */
-  async #answer(): Promise<void> {
-    const gone = new CallerAbort();
-    this.#gone = gone;
-    this.#watch.begin();
-    const { method, newRequestId, way } = this.#options;
+  /** Begins a call. Only its exchange keeps the message, and only until it is read: the answer may last for hours. */
+  #begin(message: Buffer): void {
+    const abort = new CallerAbort();
+    this.#running = abort;
+    const { method, newRequestId } = this.#options;
     const { header, peer } = this.#client;
-    const arrival = { id: newRequestId(), method, header, sameHeaders: this.#headers, peer, signal: gone };
-    try {
-      const { frames } = await this.#begin(arrival, gone);
-      await forEach(frames, (batch) => this.#send(batch, gone));
-    } catch (error) {
-      if (!gone.aborted) {
-        way.broke?.(arrival, error);
-        this.#tell(socketProblem(asRefusal(error), arrival.id));
-      }
-    }
+    const arrival = { id: newRequestId(), method, header, sameHeaders: this.#headers, peer, signal: abort };
+    const connection = { ws: this.#ws, socket: this.#socket, remembered: this.#memory };
+    void this.#answer(new SocketExchange(arrival, abort, message, connection));
+  }
+
+  /** Answers a request. It never rejects. */
+  async #answer(exchange: SocketExchange): Promise<void> {
+    this.#watch.begin();
+    if (performance.now() - this.#openedAt > maxAgeMs) {
+      this.#isClosing = true;
+      exchange.refuse(socketTooOld());
+    } else await serve(this.#options, exchange);
     this.#watch.end();
-    this.#gone = undefined;
+    this.#running = undefined;
     this.#outOfTurn = 0;
     this.#idleUntil = performance.now() + this.#options.idleMs;
     if (this.#isClosing) this.#end(codes.goingAway, "the gateway is stopped");
-  }
-
-  async #begin(arrival: Arrival, signal: Signal): Promise<ReturnType<typeof streamOf>> {
-    const { way, bodies, method } = this.#options;
-    const data = this.#message as Buffer;
-    this.#message = undefined;
-    if (performance.now() - this.#openedAt > mostMs) {
-      this.#isClosing = true;
-      throw socketTooOld();
-    }
-    const { caller } = await way.admit(arrival);
-    const share = bodies.open(caller.accountId);
-    try {
-      const request = await socketRequest(method, data, share).catch((error: unknown): never => {
-        way.abandon(arrival, caller, error);
-        throw error;
-      });
-      const remembered = this.#memory;
-      return streamOf(await way.handle({ ...arrival, caller, request, body: share, remembered, signal }));
-    } finally {
-      share.release();
-    }
-  }
-
-  #send(batch: readonly Wire[], gone: Signal): Promise<void> | undefined {
-    if (gone.aborted || this.#ws.readyState !== this.#ws.OPEN) throw stopPulling;
-    for (const event of batch) this.#tell(event.bytes());
-    return this.#socket.writableNeedDrain ? drained(this.#socket, gone) : undefined;
-  }
-
-  #tell(text: Buffer): void {
-    if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(text, { binary: false });
   }
 
   /** Reads no more of a client until it has read what waits for it. */
@@ -237,7 +199,7 @@ export class ResponsesSocket implements Late {
       this.cut();
       return;
     }
-    this.#tell(socketProblem(asRefusal(refusal), this.#options.newRequestId()));
+    sendText(this.#ws, socketProblem(asRefusal(refusal), this.#options.newRequestId()));
     this.#end(code, "");
     this.#coming.whole();
     this.#socket.removeAllListeners("data").resume();
