@@ -7,7 +7,8 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Listener, type ListenOptions, listen } from "../../src/doors/listener/listen.ts";
-import { createStalledReaders, unacknowledgedBytes } from "../../src/doors/listener/stalled-readers.ts";
+import { createStalledReaders } from "../../src/doors/listener/stalled-readers.ts";
+import { unacknowledgedBytes } from "../../src/doors/listener/unacknowledged-bytes.ts";
 import { bufferedBytes } from "../support/buffered-bytes.ts";
 import { eventually } from "../support/eventually.ts";
 
