@@ -13,7 +13,7 @@ import type { PlainRequest } from "../http1/server/request.ts";
 import { catchError } from "../runtime/maybe-promise.ts";
 import { discard, type HttpRequest } from "./body/body.ts";
 import { pathOf, plainPath } from "./request-path.ts";
-import { type Outlet, setHead, writeProblem } from "./rest/answers.ts";
+import { type Outlet, setHead, writeRefusal } from "./rest/answers.ts";
 import type { Cors } from "./rest/cors.ts";
 import type { RestDoor } from "./rest/rest.ts";
 import type { Found, Routes } from "./rest/routes.ts";
@@ -90,7 +90,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     else if (assets.serves(came)) showAsset(req, { res, id, family: Family.OPENAI }, assets, came).catch(failed);
     else if (path === "/healthz") tell(req, { res, id, family: Family.OPENAI }, 200, { status: "ok" });
     else if (path === "/readyz") {
-      const standing = readiness.standing();
+      const standing = readiness.status();
       tell(req, { res, id, family: Family.OPENAI }, standing.status === "ok" ? 200 : 503, standing);
     } else if (match.kind === "method")
       refuse(req, { res, id, family: familyNear() }, methodNotAllowed(httpMethod, match.allowed));
@@ -129,5 +129,5 @@ function tell(req: IncomingMessage, outlet: NodeOutlet, status: number, json: ob
 
 function refuse(req: IncomingMessage, outlet: Outlet, refusal: Error): void {
   discard(req);
-  writeProblem(outlet, refusal);
+  writeRefusal(outlet, refusal);
 }

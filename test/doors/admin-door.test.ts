@@ -21,7 +21,7 @@ import { createInflate } from "../../src/doors/body/inflate.ts";
 import { createDispatch } from "../../src/doors/dispatch.ts";
 import { type Listener, listen } from "../../src/doors/listener/listen.ts";
 import { createCors } from "../../src/doors/rest/cors.ts";
-import { problem, problemFrame } from "../../src/doors/rest/problems.ts";
+import { refusalAnswer, refusalFrame } from "../../src/doors/rest/refusal-answers.ts";
 import { createRestDoor } from "../../src/doors/rest/rest.ts";
 import { compileRoutes } from "../../src/doors/rest/routes.ts";
 import { createReadiness } from "../../src/doors/rpc/health.ts";
@@ -452,7 +452,7 @@ describe("a refusal for money, rate or permission is told", () => {
 
   test.each(rows)("as each family knows it: %s", (_, refusal, status, code, ofOpenai, ofAnthropic) => {
     expect([refusal.status, refusal.code]).toEqual([status, code]);
-    const body = (family: Family) => JSON.parse(problem(family, refusal, "req_1").body.toString());
+    const body = (family: Family) => JSON.parse(refusalAnswer(family, refusal, "req_1").body.toString());
     const [type, word, param] = ofOpenai;
     const openai = { message: refusal.message, type, param, code: word };
     expect(body(Family.OPENAI)).toEqual({ error: openai });
@@ -461,7 +461,7 @@ describe("a refusal for money, rate or permission is told", () => {
       ...{ type: "error", error: { type: ofAnthropic, message: refusal.message }, request_id: "req_1" },
     });
     expect(body(Family.ADMIN)).toMatchObject({ statusCode: status, message: refusal.message, data: null });
-    expect(JSON.parse(problemFrame(Family.ADMIN, refusal, "req_1", 0).toString())).toEqual(body(Family.ADMIN));
+    expect(JSON.parse(refusalFrame(Family.ADMIN, refusal, "req_1", 0).toString())).toEqual(body(Family.ADMIN));
     // Clients repeat a 409 by themselves, and it would not help.
     const isPermanent = status === 402 || status === 409;
     expect(refusal.headers["x-should-retry"]).toBe(isPermanent ? "false" : undefined);

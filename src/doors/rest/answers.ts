@@ -18,7 +18,7 @@ import { drained } from "../drained.ts";
 import type { StreamAnswer, UnaryAnswer } from "../serve.ts";
 import { type Envelope, envelopedAnswer } from "./envelope.ts";
 import { framesOf } from "./frames.ts";
-import { problem, problemFrame } from "./problems.ts";
+import { refusalAnswer, refusalFrame } from "./refusal-answers.ts";
 
 /** Where an answer goes. */
 export interface Outlet {
@@ -33,14 +33,14 @@ export interface Outlet {
 }
 
 /** Writes an error, or ends the stream that has begun: with the family's error frame, and never with its end. */
-export function writeProblem(outlet: Outlet, error: unknown): void {
+export function writeRefusal(outlet: Outlet, error: unknown): void {
   const { res, id, family, sent = 0 } = outlet;
   const refusal = asRefusal(error);
   if (res.headersSent) {
-    res.end(framesOf(family).error(problemFrame(family, refusal, id, sent)));
+    res.end(framesOf(family).error(refusalFrame(family, refusal, id, sent)));
     return;
   }
-  const { status, headers, body } = problem(family, refusal, id);
+  const { status, headers, body } = refusalAnswer(family, refusal, id);
   writeBody(outlet, status, headers, body);
 }
 
@@ -97,7 +97,7 @@ export async function writeStream(
   const open = (headers: AnswerHeaders = {}) => {
     if (res.headersSent) return;
     res.writeHead(200, { ...head, ...headers, ...streamHeaders });
-    joinHead(res);
+    flattenHead(res);
   };
   let wroteAt = performance.now();
   // Looks when silence may have lasted for long: a timer that is set anew by each frame would cost more than that.
@@ -132,7 +132,7 @@ export async function writeStream(
  * Node keeps the head of an answer for as long as that lasts, as a tree of some fifty pieces that take three times its memory,
  * until somebody looks into it: so somebody does.
  */
-function joinHead(res: HttpAnswer & { readonly _header?: unknown }): void {
+function flattenHead(res: HttpAnswer & { readonly _header?: unknown }): void {
   if (typeof res._header === "string") res._header.charCodeAt(0);
 }
 

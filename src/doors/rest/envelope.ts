@@ -13,7 +13,7 @@ export interface Envelope {
   /** The answer's field that stands as `data`. */
   readonly dataField: string;
   /** What is said of a call that succeeds. */
-  readonly done: string;
+  readonly message: string;
 }
 
 const ownKeys = ["statusCode", "message", "data"];
@@ -31,12 +31,12 @@ export function envelopeOf(method: DescMethod): Envelope | undefined {
   if (done === "") throw new Error(`${method} does not say in \`done\` what it has done`);
   const taken = keys.find((key) => key !== dataField && ownKeys.includes(key));
   if (taken !== undefined) throw new Error(`${method} answers with a field "${taken}", which the envelope has too`);
-  return { dataField, done };
+  return { dataField, message: done };
 }
 
-export function envelopedAnswer({ dataField, done }: Envelope, answer: JsonObject): Buffer {
+export function envelopedAnswer({ dataField, message }: Envelope, answer: JsonObject): Buffer {
   const { [dataField]: data = null, ...others } = answer;
-  return Buffer.from(JSON.stringify({ statusCode: 200, message: done, data, ...others }));
+  return Buffer.from(JSON.stringify({ statusCode: 200, message, data, ...others }));
 }
 
 export function envelopedRefusal({ reason, status, message, param }: Refusal): Buffer {

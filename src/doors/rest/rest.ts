@@ -21,7 +21,7 @@ import {
   serve,
   type UnaryAnswer,
 } from "../serve.ts";
-import { type Outlet, writeBytes, writeProblem, writeStream, writeUnary } from "./answers.ts";
+import { type Outlet, writeBytes, writeRefusal, writeStream, writeUnary } from "./answers.ts";
 import { firstMethod, readRequest } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 
@@ -98,7 +98,7 @@ class RestExchange implements Exchange {
   }
 
   refuse(error: unknown): void {
-    writeProblem(this.#outlet, error);
+    writeRefusal(this.#outlet, error);
   }
 
   discard(): void {

@@ -15,7 +15,7 @@ import {
 import type { OpenService } from "./rpc.ts";
 
 /** What calls are written to. */
-export interface Written {
+export interface WriteHealth {
   /** Says what keeps writes from arriving, and for how long; undefined while they arrive. */
   trouble(): string | undefined;
   /** Calls this whenever there is trouble, or is none any more. Returns what ends that. */
@@ -23,14 +23,14 @@ export interface Written {
 }
 
 /** As `/readyz` tells it. */
-export type Standing =
+export type ReadinessStatus =
   | { readonly status: "ok" | "starting" | "draining" }
   | { readonly status: "storage_unavailable"; readonly message: string };
 
 export interface Readiness {
   isReady(): boolean;
   isDraining(): boolean;
-  standing(): Standing;
+  status(): ReadinessStatus;
   /** Calls this whenever it may have become ready, or no longer be. Returns what ends that. */
   onChange(listener: () => void): () => void;
   /** Says that all of the start is done. */
@@ -42,15 +42,15 @@ export interface Readiness {
 }
 
 /** For what writes nothing. */
-const arrives: Written = { trouble: () => undefined, onChange: () => () => {} };
+const arrives: WriteHealth = { trouble: () => undefined, onChange: () => () => {} };
 
 /** `isPreparing`: it is not ready until it is told that it is prepared. */
-export function createReadiness({ trouble, onChange }: Written = arrives, isPreparing = false): Readiness {
+export function createReadiness({ trouble, onChange }: WriteHealth = arrives, isPreparing = false): Readiness {
   const draining = new AbortController();
   const { signal } = draining;
   const prepared = new AbortController();
   if (!isPreparing) prepared.abort();
-  const standing = (): Standing => {
+  const standing = (): ReadinessStatus => {
     if (signal.aborted) return { status: "draining" };
     if (!prepared.signal.aborted) return { status: "starting" };
     const message = trouble();
@@ -59,7 +59,7 @@ export function createReadiness({ trouble, onChange }: Written = arrives, isPrep
   return {
     isReady: () => standing().status === "ok",
     isDraining: () => signal.aborted,
-    standing,
+    status: standing,
     onChange(listener) {
       const once = [signal, prepared.signal];
       for (const moment of once) moment.addEventListener("abort", listener, { once: true });

@@ -24,7 +24,7 @@ export class ClientWatch {
   }
 
   /** Notes that something has come. */
-  heard(): void {
+  received(): void {
     this.#unanswered = 0;
   }
 

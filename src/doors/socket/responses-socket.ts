@@ -14,11 +14,11 @@ import type { Late } from "../../http1/deadlines.ts";
 import { CallerAbort } from "../../runtime/caller-abort.ts";
 import type { BodyLimits } from "../body/body.ts";
 import type { BodyBudget } from "../body/body-budget.ts";
-import { socketProblem } from "../rest/problems.ts";
+import { refusalMessage } from "../rest/refusal-answers.ts";
 import { type Door, serve } from "../serve.ts";
 import { ClientWatch } from "./client-watch.ts";
 import { ConnectionMemory } from "./connection-memory.ts";
-import { ComingMessage } from "./incoming-message.ts";
+import { PartialMessage } from "./partial-message.ts";
 import { sendText } from "./send-text.ts";
 import { SocketExchange } from "./socket-exchange.ts";
 import { isReceipt } from "./socket-request.ts";
@@ -56,7 +56,7 @@ export class ResponsesSocket implements Late {
   readonly #socket: Socket;
   readonly #client: SocketClient;
   readonly #options: ResponsesSocketOptions;
-  readonly #coming: ComingMessage;
+  readonly #coming: PartialMessage;
   readonly #memory: ConnectionMemory;
   readonly #watch: ClientWatch;
   readonly #openedAt = performance.now();
@@ -73,7 +73,7 @@ export class ResponsesSocket implements Late {
     this.#socket = socket;
     this.#client = client;
     this.#options = options;
-    this.#coming = new ComingMessage(options.bodies, client.accountId, options.body.timeoutMs);
+    this.#coming = new PartialMessage(options.bodies, client.accountId, options.body.timeoutMs);
     this.#memory = new ConnectionMemory(options.memories, client.accountId);
     this.#watch = new ClientWatch(ws, options.pingMs);
     this.#idleUntil = performance.now() + options.idleMs;
@@ -86,16 +86,16 @@ export class ResponsesSocket implements Late {
 
   /** Whether nothing runs on it and nothing of a request has come. */
   get isIdle(): boolean {
-    return this.#running === undefined && !this.#coming.isComing;
+    return this.#running === undefined && !this.#coming.isArriving;
   }
 
   get deadline(): number {
     const idleUntil = this.#running ? Number.POSITIVE_INFINITY : this.#idleUntil;
-    return this.#coming.isComing ? this.#coming.until : idleUntil;
+    return this.#coming.isArriving ? this.#coming.until : idleUntil;
   }
 
   late(): void {
-    if (this.#coming.isComing) this.#refuse(codes.policy, requestTimeout());
+    if (this.#coming.isArriving) this.#refuse(codes.policy, requestTimeout());
     else this.#end(codes.normal, "idle");
   }
 
@@ -111,7 +111,7 @@ export class ResponsesSocket implements Late {
   }
 
   readonly #onBytes = (bytes: Buffer): void => {
-    this.#watch.heard();
+    this.#watch.received();
     try {
       this.#coming.add(bytes.length);
     } catch (refusal) {
@@ -130,7 +130,7 @@ export class ResponsesSocket implements Late {
 
   #answerOutOfTurn(): void {
     if (++this.#outOfTurn > mostOutOfTurn) return void this.#end(codes.policy, "one request at a time");
-    sendText(this.#ws, socketProblem(answerUnderWay(), this.#options.newRequestId()));
+    sendText(this.#ws, refusalMessage(answerUnderWay(), this.#options.newRequestId()));
     this.#holdUp();
   }
 
@@ -199,7 +199,7 @@ export class ResponsesSocket implements Late {
       this.cut();
       return;
     }
-    sendText(this.#ws, socketProblem(asRefusal(refusal), this.#options.newRequestId()));
+    sendText(this.#ws, refusalMessage(asRefusal(refusal), this.#options.newRequestId()));
     this.#end(code, "");
     this.#coming.whole();
     this.#socket.removeAllListeners("data").resume();

@@ -14,7 +14,7 @@ import { andThen } from "../../runtime/maybe-promise.ts";
 import { headerText } from "../body/body.ts";
 import { endRaw } from "../listener/raw-answers.ts";
 import { pathOf, plainPath } from "../request-path.ts";
-import { problem } from "../rest/problems.ts";
+import { refusalAnswer } from "../rest/refusal-answers.ts";
 import { type DoorArrival, orRefuse } from "../serve.ts";
 import { ResponsesSocket, type ResponsesSocketOptions, type SocketClient } from "./responses-socket.ts";
 import { asksForResponsesSocket, handshakeFault } from "./websocket.ts";
@@ -119,7 +119,7 @@ function createHandshakes(options: ResponsesSocketsOptions) {
 
 /** Answers a handshake by HTTP, and ends the connection. */
 function refuse(socket: Socket, id: string, error: unknown): void {
-  const { status, headers, body } = problem(Family.RESPONSES, asRefusal(error), id);
+  const { status, headers, body } = refusalAnswer(Family.RESPONSES, asRefusal(error), id);
   endRaw(socket, status, { ...headers, ...rawHeaders(id, body) }, body);
 }
 

@@ -9,7 +9,7 @@ import { forEach, stopPulling } from "../../runtime/push-stream.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { BodyShare } from "../body/body-budget.ts";
 import { drained } from "../drained.ts";
-import { socketProblem } from "../rest/problems.ts";
+import { refusalMessage } from "../rest/refusal-answers.ts";
 import type { DoorArrival, Exchange, ReadCall, StreamAnswer } from "../serve.ts";
 import { sendText } from "./send-text.ts";
 import { socketRequest } from "./socket-request.ts";
@@ -65,6 +65,6 @@ export class SocketExchange implements Exchange {
   }
 
   refuse(error: unknown): void {
-    sendText(this.#connection.ws, socketProblem(asRefusal(error), this.arrival.id));
+    sendText(this.#connection.ws, refusalMessage(asRefusal(error), this.arrival.id));
   }
 }

@@ -7,7 +7,7 @@ import type { BodyBudget, BodyShare } from "../body/body-budget.ts";
 /** What is around the payload of a client's control frame. */
 const controlHead = 6;
 
-export class ComingMessage {
+export class PartialMessage {
   readonly #room: BodyBudget;
   readonly #accountId: string;
   readonly #timeoutMs: number;
@@ -21,7 +21,7 @@ export class ComingMessage {
     this.#timeoutMs = timeoutMs;
   }
 
-  get isComing(): boolean {
+  get isArriving(): boolean {
     return this.#share !== undefined;
   }
 

@@ -9,18 +9,18 @@ import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { Reason, type Refusal } from "../../call/refusals.ts";
 import { envelopedRefusal } from "./envelope.ts";
 
-export interface Problem {
+export interface RefusalAnswer {
   readonly status: number;
   readonly body: Buffer;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Writes a refusal as an answer of its own. */
-export function problem(family: Family, refusal: Refusal, id: string): Problem {
+export function refusalAnswer(family: Family, refusal: Refusal, id: string): RefusalAnswer {
   // Anthropic's clients know an overloaded service by a status of the vendor's own.
   const status = family === Family.ANTHROPIC && refusal.status === 503 ? 529 : refusal.status;
   const { headers } = refusal;
-  const words = upstreamWords(family, refusal);
+  const words = upstreamBody(family, refusal);
   if (words) return { status, headers, body: words };
   return { status, headers, body: bodyOf(family, refusal, id) };
 }
@@ -31,9 +31,9 @@ function bodyOf(family: Family, refusal: Refusal, id: string): Buffer {
 }
 
 /** Writes the payload of the frame that ends a broken stream, after so many messages. */
-export function problemFrame(family: Family, refusal: Refusal, id: string, sent: number): Buffer {
+export function refusalFrame(family: Family, refusal: Refusal, id: string, sent: number): Buffer {
   if (family === Family.RESPONSES) return responsesEvent(refusal, sent);
-  const words = upstreamWords(family, refusal);
+  const words = upstreamBody(family, refusal);
   if (words) return words;
   if (family !== Family.OPENAI) return bodyOf(family, refusal, id);
   // The code is never null: clients read the status from it.
@@ -42,8 +42,8 @@ export function problemFrame(family: Family, refusal: Refusal, id: string, sent:
 }
 
 /** Writes a refusal as a message of a WebSocket: what its answer would be, with its status and headers. */
-export function socketProblem(refusal: Refusal, id: string): Buffer {
-  const { status, headers, body } = problem(Family.RESPONSES, refusal, id);
+export function refusalMessage(refusal: Refusal, id: string): Buffer {
+  const { status, headers, body } = refusalAnswer(Family.RESPONSES, refusal, id);
   const { error = errorOf(refusal) } = readObject(body);
   return Buffer.from(JSON.stringify({ type: "error", status, error, headers: { ...headers, "x-request-id": id } }));
 }
@@ -57,7 +57,7 @@ function readObject(body: Buffer): { readonly error?: unknown } {
   }
 }
 
-function upstreamWords(family: Family, { upstream }: Refusal): Buffer | undefined {
+function upstreamBody(family: Family, { upstream }: Refusal): Buffer | undefined {
   const spoken = family === Family.RESPONSES ? Family.OPENAI : family;
   return upstream?.family === spoken ? upstream.body : undefined;
 }
