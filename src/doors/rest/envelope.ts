@@ -1,7 +1,7 @@
 /**
- * The envelope of key management: `{"statusCode","message","data"}` around answers and refusals alike.
+ * The envelope of key management: `{"statusCode","message","data"}` around answers and refusals.
  *
- * An answer's fields but the one that stands as `data` stand beside it, and so do a refusal's code and parameter.
+ * One field of an answer becomes `data`. Its other fields are put beside that, and so are the code and parameter of a refusal.
  */
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { access, Family } from "../../../gen/modelgateway/v1/access_pb.ts";
@@ -10,15 +10,15 @@ import type { Refusal } from "../../call/refusals.ts";
 import type { JsonObject } from "../../wire/json.ts";
 
 export interface Envelope {
-  /** The answer's field that stands as `data`. */
+  /** The field of the answer that becomes `data`. */
   readonly dataField: string;
-  /** What is said of a call that succeeds. */
+  /** The message of a call that succeeds. */
   readonly message: string;
 }
 
 const ownKeys = ["statusCode", "message", "data"];
 
-/** Returns the envelope of an RPC's answers, or undefined where they stand alone. Throws where the RPC lacks a part. */
+/** Returns the envelope of an RPC's answers, or undefined where they have none. Throws if the RPC lacks an option for it. */
 export function envelopeOf(method: DescMethod): Envelope | undefined {
   const { family, dataField, done, bodyField } = getOption(method, access);
   if (family !== Family.ADMIN) return undefined;

@@ -1,18 +1,18 @@
 /**
- * The bytes of a WebSocket's message that has not come whole: counted in the room for bodies before anybody holds them, and in
- * time. What follows a message in the same piece of the connection's bytes is counted with the next piece.
+ * Counts the bytes of a WebSocket message that has not arrived completely: in the room for bodies, before they are held, and with a
+ * deadline. Bytes that follow a message in the same chunk are counted with the next chunk.
  */
 import type { BodyBudget, BodyShare } from "../body/body-budget.ts";
 
-/** What is around the payload of a client's control frame. */
-const controlHead = 6;
+/** The bytes around the payload of a client's control frame. */
+const controlHeadBytes = 6;
 
 export class PartialMessage {
   readonly #room: BodyBudget;
   readonly #accountId: string;
   readonly #timeoutMs: number;
   #share: BodyShare | undefined;
-  /** Until when it has to be whole, by `performance.now()`. */
+  /** When it has to be complete, by `performance.now()`. */
   until = Number.POSITIVE_INFINITY;
 
   constructor(room: BodyBudget, accountId: string, timeoutMs: number) {
@@ -25,7 +25,7 @@ export class PartialMessage {
     return this.#share !== undefined;
   }
 
-  /** Counts bytes that come. Throws a Refusal where there is no room for them. */
+  /** Counts bytes that have arrived. Throws a Refusal where there is no room for them. */
   add(bytes: number): void {
     if (!this.#share) {
       this.#share = this.#room.open(this.#accountId);
@@ -34,14 +34,14 @@ export class PartialMessage {
     this.#share.add(bytes);
   }
 
-  /** Gives the bytes of a control frame back: what it says has been read. */
+  /** Gives back the bytes of a control frame, which has been read. `payload`: its length. */
   control(payload: number): void {
-    this.#share?.remove(payload + controlHead);
-    if (this.#share?.bytes === 0) this.whole();
+    this.#share?.remove(payload + controlHeadBytes);
+    if (this.#share?.bytes === 0) this.complete();
   }
 
-  /** Gives the bytes of a message back: who takes it counts it. */
-  whole(): void {
+  /** Gives back the bytes of a complete message. Its exchange counts them again. */
+  complete(): void {
     this.#share?.release();
     this.#share = undefined;
     this.until = Number.POSITIVE_INFINITY;

@@ -1,9 +1,9 @@
 /**
- * A WebSocket on which responses are asked for: `response.create` with a request in each message, answered by the events of its
- * stream, one a message. Each is a call of its own: admitted, reserved, charged and told of as one that is posted.
+ * A WebSocket for responses: each message is a `response.create` with a request, answered by the events of its stream, one a message.
+ * Each is a call of its own, admitted, charged and observed like one over HTTP.
  *
- * One is answered at a time. Whichever way the client leaves, the call that runs is left as any stream is. What comes is counted
- * before it is held, and refused as bodies are; a client that no longer reads is not read from, and cut in time.
+ * One call runs at a time. However the client leaves, the running call is aborted like any stream. Incoming bytes are counted before
+ * they are held, and refused like bodies. A client that stops reading is not read from, and cut in time.
  */
 import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -27,28 +27,29 @@ export interface ResponsesSocketOptions extends Door {
   /** The RPC that answers with a stream of events. */
   readonly method: DescMethod;
   readonly body: BodyLimits;
-  /** The room for what connections remember. */
+  /** The room for the memories of all connections. */
   readonly memories: BodyBudget;
+  /** How long a connection may be without a call, in milliseconds. */
   readonly idleMs: number;
-  /** Silence after which a client is asked whether it is there, while it is answered. */
+  /** The time between pings while a client is answered, in milliseconds. */
   readonly pingMs: number;
   readonly newRequestId: () => string;
 }
 
-/** Whose connection it is: what the handshake said. */
+/** SocketClient is the client of a connection, as its handshake introduced it. */
 export interface SocketClient {
   readonly accountId: string;
   readonly header: Arrival["header"];
   readonly peer: Peer;
 }
 
-/** The codes that a connection is closed by (RFC 6455, 7.4.1). */
+/** The codes of close frames (RFC 6455, 7.4.1). */
 const codes = { normal: 1000, goingAway: 1001, notText: 1003, policy: 1008, later: 1013 } as const;
-/** How long a connection lasts, as at OpenAI. */
+/** How long a connection takes requests, as at OpenAI. */
 const maxAgeMs = 3_600_000;
-/** How many messages out of turn a client may send while it is answered. */
-const mostOutOfTurn = 32;
-/** How long a client that is told to leave may take to hear it. */
+/** The most messages that a client may send while it is answered. */
+const maxOutOfTurn = 32;
+/** How long a refused client may take to read why, in milliseconds. */
 const lingerMs = 1_000;
 
 export class ResponsesSocket implements Late {
@@ -56,13 +57,13 @@ export class ResponsesSocket implements Late {
   readonly #socket: Socket;
   readonly #client: SocketClient;
   readonly #options: ResponsesSocketOptions;
-  readonly #coming: PartialMessage;
+  readonly #partial: PartialMessage;
   readonly #memory: ConnectionMemory;
   readonly #watch: ClientWatch;
   readonly #openedAt = performance.now();
-  /** The same for all calls of the connection: who asks whose they are knows it from the first. */
+  /** The same object for all calls of the connection, so that authentication recognises their headers. */
   readonly #headers = {};
-  /** Of the call that is answered. */
+  /** Aborts the call that is answered; undefined while none is. */
   #running: CallerAbort | undefined;
   #idleUntil: number;
   #outOfTurn = 0;
@@ -73,39 +74,39 @@ export class ResponsesSocket implements Late {
     this.#socket = socket;
     this.#client = client;
     this.#options = options;
-    this.#coming = new PartialMessage(options.bodies, client.accountId, options.body.timeoutMs);
+    this.#partial = new PartialMessage(options.bodies, client.accountId, options.body.timeoutMs);
     this.#memory = new ConnectionMemory(options.memories, client.accountId);
     this.#watch = new ClientWatch(ws, options.pingMs);
     this.#idleUntil = performance.now() + options.idleMs;
     ws.on("message", this.#onMessage).on("ping", this.#onPing).on("pong", this.#onPong).on("error", ignore);
     ws.on("close", this.#onClose);
-    // Before the reader of frames: what there is no room for is not held.
+    // Before the parser of `ws`, so that bytes without room are not held.
     socket.prependListener("data", this.#onBytes);
-    for (const event of ["end", "finish", "close"]) socket.once(event, this.#leave);
+    for (const event of ["end", "finish", "close"]) socket.once(event, this.#abortCall);
   }
 
-  /** Whether nothing runs on it and nothing of a request has come. */
+  /** Whether no call runs and no part of a request has arrived. */
   get isIdle(): boolean {
-    return this.#running === undefined && !this.#coming.isArriving;
+    return this.#running === undefined && !this.#partial.isArriving;
   }
 
   get deadline(): number {
     const idleUntil = this.#running ? Number.POSITIVE_INFINITY : this.#idleUntil;
-    return this.#coming.isArriving ? this.#coming.until : idleUntil;
+    return this.#partial.isArriving ? this.#partial.until : idleUntil;
   }
 
   late(): void {
-    if (this.#coming.isArriving) this.#refuse(codes.policy, requestTimeout());
+    if (this.#partial.isArriving) this.#refuse(codes.policy, requestTimeout());
     else this.#end(codes.normal, "idle");
   }
 
-  /** Ends it when its answer has ended, or at once. */
+  /** Closes the connection after the answer that runs, or at once. */
   close(): void {
     this.#isClosing = true;
     if (!this.#running) this.#end(codes.goingAway, "the gateway is stopped");
   }
 
-  /** Ends it, whatever runs. */
+  /** Closes the connection, whatever runs. */
   cut(): void {
     this.#ws.terminate();
   }
@@ -113,43 +114,43 @@ export class ResponsesSocket implements Late {
   readonly #onBytes = (bytes: Buffer): void => {
     this.#watch.received();
     try {
-      this.#coming.add(bytes.length);
+      this.#partial.add(bytes.length);
     } catch (refusal) {
       this.#refuse(codes.later, refusal);
     }
   };
 
   readonly #onMessage = (data: Buffer, isBinary: boolean): void => {
-    this.#coming.whole();
+    this.#partial.complete();
     if (this.#ws.readyState !== this.#ws.OPEN || this.#isClosing) return;
     if (isBinary) this.#end(codes.notText, "requests are text");
     else if (isReceipt(data)) return;
-    else if (this.#running) this.#answerOutOfTurn();
+    else if (this.#running) this.#refuseOutOfTurn();
     else this.#begin(data);
   };
 
-  #answerOutOfTurn(): void {
-    if (++this.#outOfTurn > mostOutOfTurn) return void this.#end(codes.policy, "one request at a time");
+  #refuseOutOfTurn(): void {
+    if (++this.#outOfTurn > maxOutOfTurn) return void this.#end(codes.policy, "one request at a time");
     sendText(this.#ws, refusalMessage(answerUnderWay(), this.#options.newRequestId()));
-    this.#holdUp();
+    this.#pauseUntilRead();
   }
 
-  /** What a client does not read it is not sent without end. */
+  /** Answers a ping, but does not queue answers without end for a client that reads none. */
   readonly #onPing = (payload: Buffer): void => {
-    this.#coming.control(payload.length);
+    this.#partial.control(payload.length);
     if (this.#ws.readyState === this.#ws.OPEN) this.#ws.pong(payload);
-    this.#holdUp();
+    this.#pauseUntilRead();
   };
 
-  readonly #onPong = (payload: Buffer): void => this.#coming.control(payload.length);
+  readonly #onPong = (payload: Buffer): void => this.#partial.control(payload.length);
 
-  readonly #leave = (): void => {
+  readonly #abortCall = (): void => {
     this.#running?.abort();
   };
 
   readonly #onClose = (): void => {
-    this.#leave();
-    this.#coming.whole();
+    this.#abortCall();
+    this.#partial.complete();
     this.#memory.end();
     this.#watch.end();
   };
@@ -179,34 +180,34 @@ export class ResponsesSocket implements Late {
     if (this.#isClosing) this.#end(codes.goingAway, "the gateway is stopped");
   }
 
-  /** Reads no more of a client until it has read what waits for it. */
-  #holdUp(): void {
+  /** Reads nothing from a client until it has read what waits for it. */
+  #pauseUntilRead(): void {
     if (!this.#socket.writableNeedDrain || this.#ws.isPaused) return;
     this.#ws.pause();
     this.#socket.once("drain", () => this.#ws.resume());
   }
 
-  #end(code: number, why: string): void {
+  #end(code: number, reason: string): void {
     this.#isClosing = true;
-    this.#leave();
-    this.#ws.close(code, why);
+    this.#abortCall();
+    this.#ws.close(code, reason);
   }
 
-  /** Tells why, reads no more, and ends. */
+  /** Sends a refusal, stops reading, and closes the connection. */
   #refuse(code: number, refusal: unknown): void {
-    // One that has been told to end, and goes on sending, is not waited for.
+    // A client that goes on sending after the close frame is not waited for.
     if (this.#ws.readyState !== this.#ws.OPEN) {
       this.cut();
       return;
     }
     sendText(this.#ws, refusalMessage(asRefusal(refusal), this.#options.newRequestId()));
     this.#end(code, "");
-    this.#coming.whole();
+    this.#partial.complete();
     this.#socket.removeAllListeners("data").resume();
     const cut = setTimeout(() => this.cut(), lingerMs);
     this.#socket.once("close", () => clearTimeout(cut));
   }
 }
 
-/** The connection closes by itself, by the code of what was wrong. */
+/** `ws` closes the connection itself, with the code of the error. */
 function ignore(): void {}
