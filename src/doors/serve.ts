@@ -2,7 +2,7 @@
  * The one choreography of all doors: admit → read → handle → write, with every way out of it.
  *
  * The credential is admitted on the headers alone, before the body is read. Whatever fails on the way is refused once, here: what
- * still comes of the request is discarded, and a caller that has left is told nothing. A door brings an `Exchange`: how it reads a
+ * still comes of the request is discarded, and nothing is written for a caller that has left. A door brings an `Exchange`: how it reads a
  * request, writes an answer, and writes a refusal.
  */
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -37,7 +37,7 @@ export interface ReadCall {
 export type UnaryAnswer = Extract<Answer, { readonly kind: "whole" }>;
 export type StreamAnswer = Extract<Answer, { readonly kind: "stream" }>;
 
-/** Refuser is the part of an exchange that tells its caller what went wrong. */
+/** Refuser is the part of an exchange that refuses it. */
 export interface Refuser {
   readonly arrival: DoorArrival;
   /** Reports whether the caller has left, so that a refusal has no reader. */
@@ -61,7 +61,7 @@ export interface Exchange extends Refuser {
 /**
  * Serves one call. What it throws, now or later, is a fault in writing the refusal.
  *
- * Every step may be synchronous: a REST call whose body came with its head allocates no promise here.
+ * Every step may be synchronous: a REST call whose body arrived with its head allocates no promise here.
  */
 export function serve(door: Door, exchange: Exchange): MaybePromise<void> {
   return orRefuse(door.way, exchange, () =>
@@ -69,7 +69,7 @@ export function serve(door: Door, exchange: Exchange): MaybePromise<void> {
   );
 }
 
-/** Does work of an exchange, and tells its caller what that fails by. */
+/** Does the work of an exchange, and refuses it with whatever the work fails by. */
 export function orRefuse(way: Way, refuser: Refuser, work: () => MaybePromise<void>): MaybePromise<void> {
   return catchError(work, (error) => {
     refuser.discard?.();

@@ -120,7 +120,7 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
   const known = new WeakMap<Socket, OpenConnection>();
   const serveHttp1 = createServeHttp1(parts, options);
   http1.on("connection", (socket: Socket) => {
-    // Whoever needs the client's address later asks now: once the client has cut the connection, nobody knows it.
+    // A client that has already cut the connection has no address, which limits and logs need.
     if (socket.remoteAddress === undefined) return void socket.destroy();
     const connection = connections.add(socket);
     known.set(socket, connection);

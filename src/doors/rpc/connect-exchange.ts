@@ -65,7 +65,7 @@ export class ConnectExchange implements Exchange {
   #longRequest: Wire | undefined;
   /** Why the body was refused before connect-node read it. */
   #refused: Refusal | undefined;
-  /** What the caller is told instead of what connect-node made of its message. */
+  /** The error that replaces what connect-node made of an unreadable message. */
   #instead: ConnectError | undefined;
 
   constructor(door: Door, call: ConnectCall) {
@@ -148,7 +148,7 @@ export class ConnectExchange implements Exchange {
     this.#unfollow();
   }
 
-  /** connect-node itself writes nothing for a caller that has left, and has to be told in any case. */
+  /** Always false: connect-node itself writes nothing for a caller that has left, but waits for its callbacks to settle. */
   hasLeft(): boolean {
     return false;
   }

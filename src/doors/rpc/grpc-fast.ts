@@ -166,12 +166,12 @@ class GrpcExchange implements Exchange {
   }
 }
 
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 function abortAfter(ms: number | undefined, abort: AbortController): NodeJS.Timeout | undefined {
   if (ms === undefined) return undefined;
   const onDeadline = () => abort.abort(new ConnectError("the operation timed out", Code.DeadlineExceeded));
-  return setTimeout(onDeadline, Math.min(ms, longestTimerMs));
+  return setTimeout(onDeadline, Math.min(ms, maxTimerMs));
 }
 
 /** An envelope begins with a byte of flags and the length of its message, in four bytes. */

@@ -74,7 +74,7 @@ export function createResponsesSockets(options: ResponsesSocketsOptions): Upgrad
   };
 }
 
-/** What the admission of a handshake has told. */
+/** AdmittedHandshake is a handshake whose credential has been admitted. */
 interface AdmittedHandshake {
   readonly client: SocketClient;
   /** The headers of the answer. */
