@@ -50,8 +50,9 @@ export class ConnectExchange implements Exchange {
   readonly #door: Door;
   readonly #call: ConnectCall;
   readonly #admitted = new Deferred<void>();
-  readonly #read = new Deferred<ReadCall>();
   readonly #answered = new Deferred<Answer>();
+  /** What `serve` waits for while connect-node reads the message. Unset otherwise: a stream may last for hours, without its request. */
+  #reading: Deferred<ReadCall> | undefined;
   #context: HandlerContext | undefined;
   #arrival: DoorArrival | undefined;
   /** Stops following the context's signal, which fires when connect-node is done, too. */
@@ -59,8 +60,6 @@ export class ConnectExchange implements Exchange {
   /** Set once the caller is admitted, as `#headers` are. */
   #share: BodyShare | undefined;
   #headers: AnswerHeaders = {};
-  /** Whether the implementation was called: connect-node has read the message. */
-  #hasMessage = false;
   /** A long request. It was read before connect-node reads an empty message in its place. */
   #longRequest: Wire | undefined;
   /** Why the body was refused before connect-node read it. */
@@ -97,8 +96,8 @@ export class ConnectExchange implements Exchange {
     };
     const plain = rpcBody(body, takePacking(request.header), reading);
     const response = await handler({ ...request, body: plain });
-    if (!this.#share || this.#hasMessage) return response;
-    this.#read.reject(this.#refused ?? malformedBody(unreadableMessage));
+    if (!this.#reading) return response;
+    this.#reading.reject(this.#refused ?? malformedBody(unreadableMessage));
     if (!isUnreadable(this.#context?.signal.reason)) return response;
     this.#instead = new ConnectError(unreadableMessage, Code.InvalidArgument);
     return handler({ ...request, body: nothing() });
@@ -130,12 +129,14 @@ export class ConnectExchange implements Exchange {
   /** Brings the message that connect-node has read, as the implementation. Returns the answer to it. */
   async answer(message: MessageShape<DescMessage>): Promise<Answer> {
     const { method } = this.#call;
-    const share = this.#share as BodyShare;
-    this.#hasMessage = true;
+    const reading = this.#reading;
+    const longRequest = this.#longRequest;
+    this.#reading = this.#longRequest = undefined;
     try {
-      this.#read.resolve({ method, request: this.#longRequest ?? requestOfMessage(method, message, share) });
+      const request = longRequest ?? requestOfMessage(method, message, this.#share as BodyShare);
+      reading?.resolve({ method, request });
     } catch (error) {
-      this.#read.reject(error);
+      reading?.reject(error);
     }
     const answer = await this.#answered;
     setAll(this.#context?.responseHeader, answer.headers);
@@ -158,8 +159,9 @@ export class ConnectExchange implements Exchange {
     this.#headers = headers;
     // Set before the message is read: every answer has them, and every error.
     setAll(this.#context?.responseHeader, headers);
+    this.#reading = new Deferred();
     this.#admitted.resolve();
-    return this.#read;
+    return this.#reading;
   }
 
   writeUnary(answer: UnaryAnswer): Promise<void> {

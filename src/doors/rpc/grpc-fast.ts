@@ -61,7 +61,7 @@ export function createGrpcDoor(options: GrpcOptions): GrpcDoor {
     try {
       await serve(options, exchange);
     } finally {
-      exchange.end();
+      exchange.close();
     }
   };
 }
@@ -160,8 +160,8 @@ class GrpcExchange implements Exchange {
     discard(this.#req, this.#limits.timeoutMs);
   }
 
-  /** Forgets the deadline. */
-  end(): void {
+  /** Stops the timer of the deadline. */
+  close(): void {
     clearTimeout(this.#timer);
   }
 }
