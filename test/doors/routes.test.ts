@@ -273,7 +273,7 @@ describe("an annotation", () => {
 
   test("names the data of key management's envelope, which bytes do not have", () => {
     const routes = routesOf("Managed");
-    const envelope = { dataField: "things", done: "Listed." };
+    const envelope = { dataField: "things", message: "Listed." };
     expect(routes.find("POST", "/api/v1/things")).toMatchObject({ kind: "found", route: { envelope } });
     const [table] = routes.all.filter(({ stream }) => stream);
     expect(table).toMatchObject({ bodyField: "csv", httpMethod: "GET" });
