@@ -1,5 +1,5 @@
 /** Waits for slow readers: of an answer over HTTP, or of a bare connection. */
-import type { HttpAnswer } from "../http1/server/answer.ts";
+import type { HttpAnswer } from "../http1/server/index.ts";
 import type { Signal } from "../runtime/caller-abort.ts";
 
 /** Resolves when what was written has been taken, or when the connection closes or the signal fires. */

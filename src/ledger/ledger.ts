@@ -54,10 +54,10 @@ export interface Ledger {
 
 /** How long a hold outlives its process, and how often its deadline is moved on. */
 export const holdMs = 90_000;
-const sweepMs = 20_000;
+export const sweepMs = 20_000;
 
 /** How long closing waits for calls to be settled, which were all broken off before. */
-const closeMs = 10_000;
+export const closeMs = 10_000;
 
 export function createLedger({ store, clock, onError }: LedgerOptions): Ledger {
   const node = newId("nod", clock());

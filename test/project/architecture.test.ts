@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { filesAFolder, importCircles, longFunctionsIn, sourcesIn } from "../../tools/figures.ts";
+import { tableWith } from "../support/pages.ts";
 
 const root = join(import.meta.dirname, "../..");
 const src = join(root, "src");
@@ -65,9 +66,9 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   composition: [
     ...["doors", "services", "pipeline", "providers", "embedded", "targets", "telemetry", "ledger", "limits", "tokens"],
-    ...["storage (types)", "config", "call", "runtime"],
+    ...["storage (types)", "config", "http1/client/index.ts", "wire/check/index.ts", "call", "runtime"],
   ],
-  doors: ["http1", "call", "wire", "runtime"],
+  doors: ["http1/server/index.ts", "call", "wire", "runtime"],
   services: [...["pipeline", "families", "limits", "storage", "targets (types)", "call", "wire", "runtime"]],
   pipeline: [
     ...["families", "providers/contract.ts (types)", "providers/errors/fault.ts", "providers/usage"],
@@ -78,7 +79,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["providers/usage", "providers/profile/instructions.ts", "providers/profile/reasoning-seal.ts"],
     ...["providers/profile/sealed-signature.ts", "call", "wire", "runtime"],
   ],
-  providers: ["http1", "config", "call", "wire", "runtime"],
+  providers: ["http1/client/index.ts", "config", "call", "wire", "runtime"],
   embedded: ["providers/contract.ts", "providers/upstream/timeouts.ts", "tokens", "call", "wire", "runtime"],
   targets: ["ledger/price-of.ts", "config (types)", "call"],
   ledger: [
@@ -166,6 +167,17 @@ describe("imports", () => {
     ).toEqual([]);
   });
 
+  test("lead into each half of http1 by its index alone, and not from one half to the other", () => {
+    const half = (path: string) => /^http1\/(?:server|client)\//.exec(path)?.[0];
+    expect(
+      faults(({ path }, { target }) => {
+        const to = half(target);
+        if (to === undefined || to === half(path)) return false;
+        return path.startsWith("http1/") || target !== `${to}index.ts`;
+      }),
+    ).toEqual([]);
+  });
+
   test("make no circle, types included", () => {
     expect(importCircles(sourcesIn("src"))).toEqual([]);
   });
@@ -230,7 +242,6 @@ const longFunctions: Readonly<Record<string, string>> = {
   "src/storage/journal/apply.ts createPost": "not split yet",
   "src/embedded/speech/turns.ts createTurns": "not split yet",
   "src/pipeline/complete/complete.ts createComplete": "not split yet",
-  "src/services/operator/operator-money.ts operatorMoney": "not split yet",
 };
 
 describe("functions", () => {
@@ -286,6 +297,21 @@ describe("the dashboard", () => {
     const wild = texts.filter(({ text }) => /dangerouslySetInnerHTML|\.innerHTML|document\.write|\beval\(/.test(text));
     expect(wild.map(({ path }) => path)).toEqual([]);
   });
+});
+
+test("the arrows in docs/architecture.md are those that this test holds", () => {
+  const table = tableWith("docs/architecture.md", "part", "may import").map(([part = "", open = ""]) => [
+    part.replaceAll("`", ""),
+    // A cell is `folder` or `folder` *types*, with commas between; a dash where there is none.
+    open === "–"
+      ? []
+      : open
+          .split(", ")
+          .map((one) =>
+            one.replace(/^`([^`]+)`( \*types\*)?$/, (_, path, types) => `${path}${types ? " (types)" : ""}`),
+          ),
+  ]);
+  expect(Object.fromEntries(table)).toEqual(arrows);
 });
 
 describe("the tree in docs/architecture.md", () => {

@@ -1,15 +1,9 @@
 /** A ledger that remembers what calls have reserved, by their ids: a test says which call it speaks of, and has nothing in hand. */
 
-import type { Wish } from "../../src/ledger/ledger.ts";
-import {
-  createLedger as create,
-  type Ledger,
-  type LedgerOptions,
-  type Reserved,
-  type Settlement,
-} from "../../src/ledger/ledger.ts";
+import type { Ledger, LedgerOptions, Reserved, Settlement, Wish } from "../../src/ledger/ledger.ts";
 import { andThen, type MaybePromise } from "../../src/runtime/maybe-promise.ts";
 import type { Held } from "../../src/storage/money/ledger.ts";
+import { accelerators } from "./accelerators.ts";
 
 export interface LedgerByIds extends Omit<Ledger, "hold" | "free" | "settle"> {
   /** What calls have that have it in hand. */
@@ -20,7 +14,7 @@ export interface LedgerByIds extends Omit<Ledger, "hold" | "free" | "settle"> {
 }
 
 export function createLedger(options: LedgerOptions): LedgerByIds {
-  const ledger = create(options);
+  const ledger = accelerators.createLedger(options);
   const reserved = new Map<string, Reserved>();
   return {
     ...ledger,

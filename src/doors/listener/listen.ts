@@ -10,10 +10,9 @@
  */
 import type { RequestListener, Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { createDeadlines, type Deadlines } from "../../http1/deadlines.ts";
-import { createKeepAlive } from "../../http1/server/answer.ts";
-import { ServedConnection } from "../../http1/server/connection.ts";
-import type { ServeOptions } from "../../http1/server/options.ts";
+import type { ServeOptions } from "../../http1/server/index.ts";
+import { createKeepAlive, ServedConnection, takeConnectionListener } from "../../http1/server/index.ts";
+import { createDeadlines, type Deadlines } from "../../runtime/deadlines.ts";
 import type { Upgrades } from "../socket/responses-sockets.ts";
 import { type ConnectionCounts, type Connections, createConnections, type OpenConnection } from "./connections.ts";
 import type { Http2FloodOptions } from "./http2-floods.ts";
@@ -30,7 +29,7 @@ export interface ListenOptions {
   readonly port: number;
   readonly handle: RequestListener;
   /** Serves plain requests (`http1/`) without Node's own server. Returns undefined for a request that Node's server is to serve. */
-  readonly handlePlain?: ServeOptions["serve"];
+  readonly handlePlain?: ServeOptions["serve"] | undefined;
   /** Upgrades connections to another protocol; undefined where none is served. */
   readonly upgrades?: Upgrades | undefined;
   /** Writes the body of an answer to what never became a request: bad syntax, headers too large or too slow. */
@@ -137,9 +136,7 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
 
 /** Returns what serves a connection of HTTP/1.1: `http1/` as long as its requests are plain, where that is on, and Node otherwise. */
 function createServeHttp1({ http1, answerOn, plain, deadlines, idleMs }: Parts, { handlePlain }: ListenOptions) {
-  const [serveByNode] = http1.listeners("connection") as ((socket: Socket) => void)[];
-  http1.removeAllListeners("connection");
-  const handOver = (socket: Socket) => serveByNode?.call(http1, socket);
+  const handOver = takeConnectionListener(http1);
   const serveOptions = handlePlain && {
     serve: handlePlain,
     idleMs,

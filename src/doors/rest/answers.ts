@@ -8,9 +8,8 @@ import type { ServerResponse } from "node:http";
 import type { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { AnswerHeaders } from "../../call/call.ts";
 import { asRefusal } from "../../call/refusals.ts";
-import { FieldLines } from "../../http1/field-lines.ts";
-import type { Fields } from "../../http1/fields.ts";
-import { type HttpAnswer, PlainAnswer } from "../../http1/server/answer.ts";
+import type { Fields } from "../../http1/server/index.ts";
+import { FieldLines, flattenHead, type HttpAnswer, PlainAnswer } from "../../http1/server/index.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { forEach, stopPulling } from "../../runtime/push-stream.ts";
@@ -126,14 +125,6 @@ export async function writeStream(
   } finally {
     clearTimeout(silence);
   }
-}
-
-/**
- * Flattens the head of an answer. Node keeps it while the answer lasts, as a rope of some fifty pieces with three times its memory,
- * until a character is read.
- */
-function flattenHead(res: HttpAnswer & { readonly _header?: unknown }): void {
-  if (typeof res._header === "string") res._header.charCodeAt(0);
 }
 
 /** Writes the bytes in a field of the stream's messages, one after another. */

@@ -5,7 +5,7 @@
  */
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Admission, Peer, Way } from "../../call/call.ts";
-import type { HttpAnswer } from "../../http1/server/answer.ts";
+import type { HttpAnswer } from "../../http1/server/index.ts";
 import { CallerAbort } from "../../runtime/caller-abort.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";

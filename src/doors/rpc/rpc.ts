@@ -1,8 +1,9 @@
 /**
  * The RPC door: Connect, gRPC and gRPC-Web → one call → messages.
  *
- * Every RPC of every service is implemented by the same two functions. What most gRPC clients send is served by `grpc-fast.ts`, and
- * all else by connect-node. Compressed requests are decompressed here, where their bytes are counted: connect-node reads them plain.
+ * Every RPC of every service is implemented by the same two functions. connect-node serves them all, but for what most gRPC clients
+ * send: that is for `grpc-fast.ts`, where it is chosen. Compressed requests are decompressed here, where their bytes are counted, and
+ * connect-node reads them plain.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type DescMessage, type DescService, getOption, type MessageShape } from "@bufbuild/protobuf";
@@ -28,7 +29,7 @@ import { discard } from "../body/body.ts";
 import type { Inflate } from "../body/inflate.ts";
 import type { Door, StreamAnswer, UnaryAnswer } from "../serve.ts";
 import { ConnectExchange, exchangeIn, exchangeKey } from "./connect-exchange.ts";
-import { createGrpcDoor, isGrpc } from "./grpc-fast.ts";
+import { type createGrpcDoor, isGrpc } from "./grpc-fast.ts";
 import { asConnectError } from "./rpc-call.ts";
 
 /** OpenService is served beside the gateway's own services and without a key: health, reflection. */
@@ -47,6 +48,8 @@ export interface RpcOptions extends Door {
   readonly peerOf: (req: IncomingMessage) => Peer;
   /** Ends the endless streams of open services. Calls are left to finish. */
   readonly draining: AbortSignal;
+  /** Makes the door for plain gRPC. Where it is unset, connect-node serves that, too. */
+  readonly createGrpcDoor?: typeof createGrpcDoor | undefined;
 }
 
 export interface RpcDoor {
@@ -61,14 +64,14 @@ const compressions = [compressionGzip, compressionBrotli];
 
 export function createRpcDoor(options: RpcOptions): RpcDoor {
   const { services, bodyTimeoutMs, inflate, peerOf } = options;
-  const grpc = createGrpcDoor({ ...options, compressions });
+  const grpc = options.createGrpcDoor?.({ ...options, compressions });
   const methods = methodsOf(services, options.maxBytes);
   const handlers = createHandlers(options);
   return {
     serves: (path) => handlers.has(path),
     async handle(req, res, id, path) {
       const own = methods.get(path);
-      if (own && isGrpc(req)) return grpc(req, res, { ...own, id, peer: peerOf(req) });
+      if (grpc && own && isGrpc(req)) return grpc(req, res, { ...own, id, peer: peerOf(req) });
       if (req.method !== "POST") res.setHeader("allow", "POST");
       res.once("finish", () => discard(req));
       const handler = handlers.get(path);

@@ -10,8 +10,8 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { WebSocket } from "ws";
 import type { Arrival, Peer } from "../../call/call.ts";
 import { answerUnderWay, asRefusal, requestTimeout, socketTooOld } from "../../call/refusals.ts";
-import type { Late } from "../../http1/deadlines.ts";
 import { CallerAbort } from "../../runtime/caller-abort.ts";
+import type { Timed } from "../../runtime/deadlines.ts";
 import type { BodyLimits } from "../body/body.ts";
 import type { BodyBudget } from "../body/body-budget.ts";
 import { refusalMessage } from "../rest/refusal-answers.ts";
@@ -52,7 +52,7 @@ const maxOutOfTurn = 32;
 /** How long a refused client may take to read why, in milliseconds. */
 const lingerMs = 1_000;
 
-export class ResponsesSocket implements Late {
+export class ResponsesSocket implements Timed {
   readonly #ws: WebSocket;
   readonly #socket: Socket;
   readonly #client: SocketClient;
@@ -95,7 +95,7 @@ export class ResponsesSocket implements Late {
     return this.#partial.isArriving ? this.#partial.until : idleUntil;
   }
 
-  late(): void {
+  onDeadline(): void {
     if (this.#partial.isArriving) this.#refuse(codes.policy, requestTimeout());
     else this.#end(codes.normal, "idle");
   }
