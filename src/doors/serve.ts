@@ -6,7 +6,7 @@
  * request, writes an answer, and writes a refusal.
  */
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { Admission, Answer, Arrival, Caller, Remembered, Way } from "../call/call.ts";
+import type { Admission, Answer, Arrival, Caller, Gateway, Remembered } from "../call/call.ts";
 import { internal } from "../call/refusals.ts";
 import type { Signal } from "../runtime/caller-abort.ts";
 import { andThen, catchError, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
@@ -15,7 +15,7 @@ import type { BodyBudget, BodyShare } from "./body/body-budget.ts";
 
 /** Door is what every exchange of a door needs of the gateway. */
 export interface Door {
-  readonly way: Way;
+  readonly way: Gateway;
   /** The room that the bodies of all calls share. */
   readonly bodies: BodyBudget;
 }
@@ -70,7 +70,7 @@ export function serve(door: Door, exchange: Exchange): MaybePromise<void> {
 }
 
 /** Does the work of an exchange, and refuses it with whatever the work fails by. */
-export function orRefuse(way: Way, refuser: Refuser, work: () => MaybePromise<void>): MaybePromise<void> {
+export function orRefuse(way: Gateway, refuser: Refuser, work: () => MaybePromise<void>): MaybePromise<void> {
   return catchError(work, (error) => {
     refuser.discard?.();
     if (refuser.hasLeft()) return;
@@ -95,7 +95,7 @@ function serveAdmitted({ way, bodies }: Door, exchange: Exchange, admission: Adm
 
 /** Has the call answered, and gives back the bytes of its body as soon as it is: a stream no longer needs them. */
 function handle(
-  way: Way,
+  way: Gateway,
   { arrival }: Exchange,
   { method, request, remembered }: ReadCall,
   caller: Caller,

@@ -2,7 +2,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { BodyRoom } from "../../call/call.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
-import { nextTurn } from "../../runtime/cooperative.ts";
+import { nextSlice } from "../../runtime/cooperative.ts";
 import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { type JsonObject, longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
@@ -75,7 +75,7 @@ function callOf(req: HttpRequest, { route, variables }: RouteMatch, body: Buffer
  */
 function prepared(request: Wire, length: number): MaybePromise<Wire> {
   const reading = length < longJson ? request : andThen(request.prepared(), () => request.written());
-  return isPromise(reading) ? reading.then(() => nextTurn()).then(() => request) : request;
+  return isPromise(reading) ? reading.then(() => nextSlice()).then(() => request) : request;
 }
 
 function queryOf({ url = "" }: HttpRequest): Buffer {

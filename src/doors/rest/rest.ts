@@ -4,7 +4,7 @@
  * It translates and decides nothing: from the admission on, a call goes the same way as one over gRPC (`serve.ts`).
  */
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
-import type { Admission, Peer, Way } from "../../call/call.ts";
+import type { Admission, Gateway, Peer } from "../../call/call.ts";
 import type { HttpAnswer } from "../../http1/server/index.ts";
 import { CallerAbort } from "../../runtime/caller-abort.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
@@ -26,7 +26,7 @@ import { firstMethod, readRequest } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 
 export interface RestOptions extends Door {
-  readonly way: Way;
+  readonly way: Gateway;
   readonly body: BodyLimits;
   readonly bodies: BodyBudget;
   readonly inflate: Inflate;

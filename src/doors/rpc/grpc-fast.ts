@@ -12,7 +12,7 @@ import { type Compression, compressedFlag, compressionNegotiate } from "@connect
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import type { Admission, AnswerHeaders, Peer } from "../../call/call.ts";
 import { cancelled, malformedBody } from "../../call/refusals.ts";
-import { runInTurns } from "../../runtime/cooperative.ts";
+import { runInSlices } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { binaryOptions, longJson } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -118,7 +118,7 @@ class GrpcExchange implements Exchange {
       const message = messageIn(body);
       const isLong = message.length >= longJson;
       const request = isLong
-        ? await runInTurns(longRequest(method, message, true, share))
+        ? await runInSlices(longRequest(method, message, true, share))
         : requestOfMessage(method, parsed(method.input, message), share);
       return { method, request };
     } catch (error) {
