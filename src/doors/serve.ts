@@ -1,9 +1,9 @@
 /**
  * The one choreography of all doors: admit → read → handle → write, with every way out of it.
  *
- * The credential is admitted on the headers alone, before the body is read. Whatever fails on the way is refused once, here: what
- * still comes of the request is discarded, and nothing is written for a caller that has left. A door brings an `Exchange`: how it reads a
- * request, writes an answer, and writes a refusal.
+ * The credential is admitted on the headers alone, before the body is read. Whatever fails on the way is refused once, here:
+ * what still comes of the request is discarded, and nothing is written for a caller that has left. A door brings an `Exchange`:
+ * how it reads a request, writes an answer, and writes a refusal.
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Admission, Answer, Arrival, Caller, Gateway, Remembered } from "../call/call.ts";
@@ -15,7 +15,7 @@ import type { BodyBudget, BodyShare } from "./body/body-budget.ts";
 
 /** Door is what every exchange of a door needs of the gateway. */
 export interface Door {
-  readonly way: Gateway;
+  readonly gateway: Gateway;
   /** The room that the bodies of all calls share. */
   readonly bodies: BodyBudget;
 }
@@ -64,30 +64,30 @@ export interface Exchange extends Refuser {
  * Every step may be synchronous: a REST call whose body arrived with its head allocates no promise here.
  */
 export function serve(door: Door, exchange: Exchange): MaybePromise<void> {
-  return orRefuse(door.way, exchange, () =>
-    andThen(door.way.admit(exchange.arrival), (admission) => serveAdmitted(door, exchange, admission)),
+  return orRefuse(door.gateway, exchange, () =>
+    andThen(door.gateway.admit(exchange.arrival), (admission) => serveAdmitted(door, exchange, admission)),
   );
 }
 
 /** Does the work of an exchange, and refuses it with whatever the work fails by. */
-export function orRefuse(way: Gateway, refuser: Refuser, work: () => MaybePromise<void>): MaybePromise<void> {
+export function orRefuse(gateway: Gateway, refuser: Refuser, work: () => MaybePromise<void>): MaybePromise<void> {
   return catchError(work, (error) => {
     refuser.discard?.();
     if (refuser.hasLeft()) return;
-    way.broke?.(refuser.arrival, error);
+    gateway.broke?.(refuser.arrival, error);
     refuser.refuse(error);
   });
 }
 
-function serveAdmitted({ way, bodies }: Door, exchange: Exchange, admission: Admission): MaybePromise<void> {
+function serveAdmitted({ gateway, bodies }: Door, exchange: Exchange, admission: Admission): MaybePromise<void> {
   const { caller } = admission;
   const share = bodies.open(caller.accountId);
   return thenOrCatch(
     () => exchange.read(admission, share),
-    (call) => write(exchange, call, handle(way, exchange, call, caller, share)),
+    (call) => write(exchange, call, handle(gateway, exchange, call, caller, share)),
     (error): never => {
       share.release();
-      way.abandon(exchange.arrival, caller, error);
+      gateway.abandon(exchange.arrival, caller, error);
       throw error;
     },
   );
@@ -95,7 +95,7 @@ function serveAdmitted({ way, bodies }: Door, exchange: Exchange, admission: Adm
 
 /** Has the call answered, and gives back the bytes of its body as soon as it is: a stream no longer needs them. */
 function handle(
-  way: Gateway,
+  gateway: Gateway,
   { arrival }: Exchange,
   { method, request, remembered }: ReadCall,
   caller: Caller,
@@ -103,7 +103,7 @@ function handle(
 ): MaybePromise<Answer> {
   const { id, header, peer, signal } = arrival;
   return thenOrCatch(
-    () => way.handle({ id, method, header, peer, caller, request, body: share, remembered, signal }),
+    () => gateway.handle({ id, method, header, peer, caller, request, body: share, remembered, signal }),
     (answer) => {
       share.release();
       checkKind(method, answer);

@@ -126,9 +126,9 @@ beforeAll(async () => {
   const inflate = createInflate();
   const doors = createDispatch({
     routes: compileRoutes(services),
-    rest: createRestDoor({ way, body: limits, bodies, inflate, keepAliveMs: 5_000, peerOf: () => here }),
+    rest: createRestDoor({ gateway: way, body: limits, bodies, inflate, keepAliveMs: 5_000, peerOf: () => here }),
     rpc: createRpcDoor({
-      ...{ way, services, open: [], maxBytes: limits.maxBytes, bodyTimeoutMs: limits.timeoutMs },
+      ...{ gateway: way, services, open: [], maxBytes: limits.maxBytes, bodyTimeoutMs: limits.timeoutMs },
       ...{ bodies, inflate, draining: readiness.draining, peerOf: () => here },
     }),
     readiness,

@@ -121,8 +121,8 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
 }
 
 /**
- * Discards what still arrives of a body that is not needed: a client may read its refusal only after it has sent everything, and the
- * connection serves the next request only after that. After `timeoutMs` the connection is cut.
+ * Discards what still arrives of a body that is not needed: a client may read its refusal only after it has sent everything,
+ * and the connection serves the next request only after that. After `timeoutMs` the connection is cut.
  */
 export function discard(req: HttpRequest, timeoutMs = 60_000): void {
   if ("body" in req) {
@@ -149,8 +149,9 @@ const emptyObject = Buffer.from("{}");
 /**
  * Makes a request of a body. Throws a Refusal if its type is neither JSON nor a form, or if it becomes too large.
  *
- * Clients forget the header: `curl -d '{…}'` declares a form, and an SDK in a browser may declare text. So where the type is missing,
- * text or form, an opening brace means JSON. An empty body is the empty object: then the refusal names the missing fields.
+ * Clients forget the header: `curl -d '{…}'` declares a form, and an SDK in a browser may declare text. So where the type is
+ * missing, text or form, an opening brace means JSON. An empty body is the empty object: then the refusal names the missing
+ * fields.
  */
 export function requestOf(desc: DescMessage, contentType = "", body: Buffer, room: BodyRoom): Wire {
   if (body.length === 0) return Wire.ofBytes(desc, emptyObject);
@@ -165,7 +166,10 @@ export function requestOf(desc: DescMessage, contentType = "", body: Buffer, roo
   return isJson ? Wire.ofBytes(desc, json) : ofForm(desc, readForm(desc, formIn(body)), room);
 }
 
-/** The largest form, in bytes. A byte of a form may cost more than one of JSON, and forms are read in one turn. People type them. */
+/**
+ * The largest form, in bytes. A byte of a form may cost more than one of JSON, and forms are read in one turn. People type
+ * them.
+ */
 const maxFormBytes = 262_144;
 
 /** Returns the body. Throws a Refusal if it is larger than a form may be. */

@@ -1,8 +1,8 @@
 /**
  * Reads one text of a form by the type of its field.
  *
- * A text that does not fit the type is returned unchanged, for the codec to refuse by its path. Many encoders write null as the empty
- * text, so it leaves out every field that is not a text itself.
+ * A text that does not fit the type is returned unchanged, for the codec to refuse by its path. Many encoders write null as the
+ * empty text, so it leaves out every field that is not a text itself.
  */
 import { WireFault } from "../../wire/fault.ts";
 import { type JsonObject, type JsonValue, jsonType, parseJson } from "../../wire/json.ts";
@@ -47,8 +47,8 @@ export function splitNames(text: string): readonly string[] {
 }
 
 /**
- * Reads a list that is written as one text of JSON. Returns undefined where the text is none. Where an item may be a text, the whole
- * may be one, too: then it is a list only if every item fits and all are of one kind.
+ * Reads a list that is written as one text of JSON. Returns undefined where the text is none. Where an item may be a text, the
+ * whole may be one, too: then it is a list only if every item fits and all are of one kind.
  */
 export function readList(text: string | undefined, { value }: FieldPlan): JsonValue[] | undefined {
   const read = holdsText(value) ? parsedOrText : parsed;

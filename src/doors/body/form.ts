@@ -1,11 +1,11 @@
 /**
  * Form bodies → the JSON that a client would have sent instead.
  *
- * A form has texts only, so the plan of the message decides what each means: `max_tokens=5` becomes a number, `input=007` stays a
- * text, `stream=True` is true. Content for a model stays a text even if it looks like a list; lists are repeated fields and brackets.
- * An empty `model` is left out, and `models` may be a list with commas. A text that does not fit its field's type stays a text, and
- * so does every unknown field. The codec then reads the result as any JSON, and refuses it with the same paths. Refused here are only
- * broken forms, and a repeated field that is no list.
+ * A form has texts only, so the plan of the message decides what each means: `max_tokens=5` becomes a number, `input=007` stays
+ * a text, `stream=True` is true. Content for a model stays a text even if it looks like a list; lists are repeated fields and
+ * brackets. An empty `model` is left out, and `models` may be a list with commas. A text that does not fit its field's type
+ * stays a text, and so does every unknown field. The codec then reads the result as any JSON, and refuses it with the same
+ * paths. Refused here are only broken forms, and a repeated field that is no list.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { asRefusal } from "../../call/refusals.ts";

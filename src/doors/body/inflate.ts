@@ -1,11 +1,11 @@
 /**
- * Decompresses bodies within the bounds of plain ones. Each piece is counted as it comes out, and decompression stops if the result
- * is too large, has no room, or is so much longer than its source that it must be a bomb. Data that is broken, cut off, or followed by
- * more is refused.
+ * Decompresses bodies within the bounds of plain ones. Each piece is counted as it comes out, and decompression stops if the
+ * result is too large, has no room, or is so much longer than its source that it must be a bomb. Data that is broken, cut off,
+ * or followed by more is refused.
  *
- * zlib works outside the event loop, piece by piece. Of results that become long, only one at a time goes on, and it keeps its lock
- * until it has been read. So many at once take their memory and one processor in turn, and leave other calls time between them. Short
- * results take no lock.
+ * zlib works outside the event loop, piece by piece. Of results that become long, only one at a time goes on, and it keeps its
+ * lock until it has been read. So many at once take their memory and one processor in turn, and leave other calls time between
+ * them. Short results take no lock.
  */
 import { once } from "node:events";
 import { cancelled, compressedTooWell, malformedBody, requestTooLarge } from "../../call/refusals.ts";
@@ -75,8 +75,8 @@ function isOfZlib(error: unknown): boolean {
 }
 
 /**
- * Releases the lock of what was inflated after it has been read, and after other calls have had as much time as the reading took. It
- * began at `readAt`, by `performance.now()`.
+ * Releases the lock of what was inflated after it has been read, and after other calls have had as much time as the reading
+ * took. It began at `readAt`, by `performance.now()`.
  */
 export function doneSince({ done }: Pick<Inflated, "done">, readAt: number): void {
   setImmediate(() => setTimeout(done, performance.now() - readAt));

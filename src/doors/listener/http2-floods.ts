@@ -26,7 +26,10 @@ export interface Http2FloodOptions {
   readonly penaltyMs?: number;
 }
 
-/** The budget of a session beside its streams: what it may send at once, and how much is added each second. A window update has 13 bytes. */
+/**
+ * The budget of a session beside its streams: what it may send at once, and how much is added each second. A window update has
+ * 13 bytes.
+ */
 const burstBytes = 262_144;
 const bytesPerSecond = 65_536;
 /** The allowance for the head of a stream and the frames around its body. In bytes. */

@@ -134,7 +134,10 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
   return known;
 }
 
-/** Returns what serves a connection of HTTP/1.1: `http1/` as long as its requests are plain, where that is on, and Node otherwise. */
+/**
+ * Returns what serves a connection of HTTP/1.1: `http1/` as long as its requests are plain, where that is on, and Node
+ * otherwise.
+ */
 function createServeHttp1({ http1, answerOn, plain, deadlines, idleMs }: Parts, { handlePlain }: ListenOptions) {
   const handOver = takeConnectionListener(http1);
   const serveOptions = handlePlain && {

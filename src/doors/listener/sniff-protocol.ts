@@ -3,15 +3,18 @@ import type { Socket } from "node:net";
 
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-/** The method of the preface, which no request has (RFC 9113, section 11). Node's HTTP/1.1 parser would wait for the rest of a preface. */
+/**
+ * The method of the preface, which no request has (RFC 9113, section 11). Node's HTTP/1.1 parser would wait for the rest of a
+ * preface.
+ */
 const reserved = Buffer.from("PRI ");
 
 /** FirstBytes is what a connection begins with. */
 export type FirstBytes = "http2" | "broken preface" | "other";
 
 /**
- * Reads a connection until its first bytes are the preface or cannot be, puts them back, and calls `decide`, once. A connection that
- * stays undecided for `timeoutMs` is cut.
+ * Reads a connection until its first bytes are the preface or cannot be, puts them back, and calls `decide`, once. A connection
+ * that stays undecided for `timeoutMs` is cut.
  */
 export function sniff(socket: Socket, timeoutMs: number, decide: (found: FirstBytes) => void): void {
   let seen: Buffer = Buffer.alloc(0);

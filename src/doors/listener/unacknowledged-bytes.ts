@@ -2,7 +2,10 @@
 import { createReadStream } from "node:fs";
 import type { Socket } from "node:net";
 
-/** UnacknowledgedBytes is keyed by the local and remote port of a connection (`portsOf`). Connections without such bytes are absent. */
+/**
+ * UnacknowledgedBytes is keyed by the local and remote port of a connection (`portsOf`). Connections without such bytes are
+ * absent.
+ */
 export type UnacknowledgedBytes = ReadonlyMap<string, number>;
 
 /** Returns the key of a connection. Two peers with the same port at different addresses share one. */

@@ -2,8 +2,8 @@
  * Refusals on the public wire, in the form of the caller's family.
  *
  * OpenAI: `{"error":{"message","type","param","code"}}`, always with all four keys. Anthropic:
- * `{"type":"error","error":{"type","message"},"request_id"}`. Key management: its envelope. An upstream's own error body of the same
- * family is passed on unchanged.
+ * `{"type":"error","error":{"type","message"},"request_id"}`. Key management: its envelope. An upstream's own error body of the
+ * same family is passed on unchanged.
  */
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { Reason, type Refusal } from "../../call/refusals.ts";

@@ -4,13 +4,13 @@
  * It translates and decides nothing: from the admission on, a call goes the same way as one over gRPC (`serve.ts`).
  */
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
-import type { Admission, Gateway, Peer } from "../../call/call.ts";
+import type { Admission, Peer } from "../../call/call.ts";
 import type { HttpAnswer } from "../../http1/server/index.ts";
 import { CallerAbort } from "../../runtime/caller-abort.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type BodyLimits, discard, type HttpRequest, headerText } from "../body/body.ts";
-import type { BodyBudget, BodyShare } from "../body/body-budget.ts";
+import type { BodyShare } from "../body/body-budget.ts";
 import type { Inflate } from "../body/inflate.ts";
 import {
   type Door,
@@ -26,9 +26,7 @@ import { firstMethod, readRequest } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 
 export interface RestOptions extends Door {
-  readonly way: Gateway;
   readonly body: BodyLimits;
-  readonly bodies: BodyBudget;
   readonly inflate: Inflate;
   /** Silence on a stream after which a keep-alive is sent, in milliseconds. */
   readonly keepAliveMs: number;

@@ -42,8 +42,9 @@ export interface Routes {
   /** Finds the route of a request. HEAD is served where GET is: the server leaves out its body. */
   find(httpMethod: string, path: string): Match;
   /**
-   * Returns the family of a path at which nothing is served: that of the longest route that it continues, or else of the routes that
-   * begin like it. A request with `anthropic-version` (`versioned`) is Anthropic's where the route may be of either family.
+   * Returns the family of a path at which nothing is served: that of the longest route that it continues, or else of the routes
+   * that begin like it. A request with `anthropic-version` (`versioned`) is Anthropic's where the route may be of either
+   * family.
    */
   familyNear(path: string, versioned?: boolean): Family;
 }

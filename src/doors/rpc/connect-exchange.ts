@@ -51,7 +51,10 @@ export class ConnectExchange implements Exchange {
   readonly #call: ConnectCall;
   readonly #admitted = new Deferred<void>();
   readonly #answered = new Deferred<Answer>();
-  /** What `serve` waits for while connect-node reads the message. Unset otherwise: a stream may last for hours, without its request. */
+  /**
+   * What `serve` waits for while connect-node reads the message. Unset otherwise: a stream may last for hours, without its
+   * request.
+   */
   #reading: Deferred<ReadCall> | undefined;
   #context: HandlerContext | undefined;
   #arrival: DoorArrival | undefined;

@@ -1,8 +1,8 @@
 /**
  * Prepares the body of an RPC for connect-node: counts its bytes, decompresses it, and reads long messages itself.
  *
- * Connect compresses the whole body of a unary call. All other bodies are messages in envelopes, each with a flag for compression. A
- * body that is too large or has no room fails with the ConnectError for its caller.
+ * Connect compresses the whole body of a unary call. All other bodies are messages in envelopes, each with a flag for
+ * compression. A body that is too large or has no room fails with the ConnectError for its caller.
  */
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import { asRefusal, Refusal, requestTooLarge } from "../../call/refusals.ts";

@@ -1,9 +1,9 @@
 /**
  * The RPC door: Connect, gRPC and gRPC-Web → one call → messages.
  *
- * Every RPC of every service is implemented by the same two functions. connect-node serves them all, but for what most gRPC clients
- * send: that is for `grpc-fast.ts`, where it is chosen. Compressed requests are decompressed here, where their bytes are counted, and
- * connect-node reads them plain.
+ * Every RPC of every service is implemented by the same two functions. connect-node serves them all, but for what most gRPC
+ * clients send: that is for `grpc-fast.ts`, where it is chosen. Compressed requests are decompressed here, where their bytes
+ * are counted, and connect-node reads them plain.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type DescMessage, type DescService, getOption, type MessageShape } from "@bufbuild/protobuf";
@@ -79,8 +79,8 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       const exchange = own && new ConnectExchange(options, { ...own, id, peer: peerOf(req), inflate });
       const values = createContextValues().set(exchangeKey, exchange);
       const request = universalRequestFromNodeRequest(req, res, undefined, values);
-      // The iteration that connect-node begins would destroy the request when it is left early, as of a body over the limit is: what
-      // still comes could not be read any more, and the connection would hang.
+      // The iteration that connect-node begins would destroy the request when it is left early, as of a body over the limit is:
+      // what still comes could not be read any more, and the connection would hang.
       const body = req.iterator({ destroyOnReturn: false });
       // A bidirectional stream, as reflection is, has no end of its body to wait for.
       const ends = handler.method.methodKind !== "bidi_streaming";

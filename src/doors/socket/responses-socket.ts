@@ -1,9 +1,9 @@
 /**
- * A WebSocket for responses: each message is a `response.create` with a request, answered by the events of its stream, one a message.
- * Each is a call of its own, admitted, charged and observed like one over HTTP.
+ * A WebSocket for responses: each message is a `response.create` with a request, answered by the events of its stream, one a
+ * message. Each is a call of its own, admitted, charged and observed like one over HTTP.
  *
- * One call runs at a time. However the client leaves, the running call is aborted like any stream. Incoming bytes are counted before
- * they are held, and refused like bodies. A client that stops reading is not read from, and cut in time.
+ * One call runs at a time. However the client leaves, the running call is aborted like any stream. Incoming bytes are counted
+ * before they are held, and refused like bodies. A client that stops reading is not read from, and cut in time.
  */
 import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";

@@ -46,7 +46,7 @@ const notOfCalls: ReadonlySet<string> = new Set(["idempotency-key", "content-typ
 const closeTimeout = 5_000;
 
 export function createResponsesSockets(options: ResponsesSocketsOptions): Upgrades {
-  const { way, method, peerOf, newRequestId, isDraining } = options;
+  const { gateway, method, peerOf, newRequestId, isDraining } = options;
   const handshakes = createHandshakes(options);
   return {
     wants: (req) => asksForResponsesSocket(req, plainPath(pathOf(req.url ?? ""))),
@@ -57,10 +57,10 @@ export function createResponsesSockets(options: ResponsesSocketsOptions): Upgrad
       const header = (name: string) => (notOfCalls.has(name) ? undefined : headerText(req, name));
       const arrival: DoorArrival = { id, method, header, peer: peerOf(req), signal: abort };
       const refuser = { arrival, hasLeft: () => abort.aborted, refuse: (error: unknown) => refuse(socket, id, error) };
-      void orRefuse(way, refuser, () => {
+      void orRefuse(gateway, refuser, () => {
         const fault = isDraining() ? responsesSocketNotServed() : handshakeFault(req);
         if (fault) throw fault;
-        return andThen(way.admit(arrival), ({ caller, headers }) => {
+        return andThen(gateway.admit(arrival), ({ caller, headers }) => {
           if (abort.aborted) return;
           const client = { accountId: caller.accountId, peer: arrival.peer, header };
           const upgraded = handshakes.upgrade(req, socket, head, {

@@ -1,6 +1,7 @@
 /**
- * Handshakes for responses over a WebSocket. Where that is not served they get a 426: agents try a WebSocket first, and only upon
- * that status go on by HTTP at once. Every other `Upgrade` is ignored, as RFC 9110, 7.8 allows, and the request answered without it.
+ * Handshakes for responses over a WebSocket. Where that is not served they get a 426: agents try a WebSocket first, and only
+ * upon that status go on by HTTP at once. Every other `Upgrade` is ignored, as RFC 9110, 7.8 allows, and the request answered
+ * without it.
  *
  * `Origin` is not checked: a page in a browser can send neither a key nor `x-gateway-key` with a handshake, and the cookie that it
  * does send is not enough to call a model.
