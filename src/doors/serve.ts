@@ -2,8 +2,8 @@
  * The one choreography of all doors: admit → read → handle → write, with every way out of it.
  *
  * The credential is admitted on the headers alone, before the body is read. Whatever fails on the way is refused once, here:
- * what still comes of the request is discarded, and nothing is written for a caller that has left. A door brings an `Exchange`:
- * how it reads a request, writes an answer, and writes a refusal.
+ * what still comes of the request is discarded, and nothing is written for a client that has disconnected. A door brings an
+ * `Exchange`: how it reads a request, writes an answer, and writes a refusal.
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Admission, Answer, Arrival, Caller, Gateway, Remembered } from "../call/call.ts";
@@ -20,7 +20,7 @@ export interface Door {
   readonly bodies: BodyBudget;
 }
 
-/** DoorArrival is a call before its body is read. Its signal fires when the caller leaves or its deadline passes. */
+/** DoorArrival is a call before its body is read. Its signal fires when the client disconnects or its deadline passes. */
 export interface DoorArrival extends Arrival {
   readonly signal: Signal;
 }
@@ -40,8 +40,8 @@ export type StreamAnswer = Extract<Answer, { readonly kind: "stream" }>;
 /** Refuser is the part of an exchange that refuses it. */
 export interface Refuser {
   readonly arrival: DoorArrival;
-  /** Reports whether the caller has left, so that a refusal has no reader. */
-  hasLeft(): boolean;
+  /** Reports whether the client has disconnected, so that a refusal has no reader. */
+  hasDisconnected(): boolean;
   /** Writes a refusal, or ends the stream that has begun with one. */
   refuse(error: unknown): void;
   /** Discards what still comes of the request. Unset where nothing can come, or the protocol's library does it. */
@@ -73,7 +73,7 @@ export function serve(door: Door, exchange: Exchange): MaybePromise<void> {
 export function orRefuse(gateway: Gateway, refuser: Refuser, work: () => MaybePromise<void>): MaybePromise<void> {
   return catchError(work, (error) => {
     refuser.discard?.();
-    if (refuser.hasLeft()) return;
+    if (refuser.hasDisconnected()) return;
     gateway.broke?.(refuser.arrival, error);
     refuser.refuse(error);
   });
@@ -127,6 +127,6 @@ function write(exchange: Exchange, call: ReadCall, answering: MaybePromise<Answe
     return exchange.writeStream(answering as MaybePromise<StreamAnswer>, call.request);
   }
   return andThen(answering as MaybePromise<UnaryAnswer>, (answer) => {
-    if (!exchange.hasLeft()) return exchange.writeUnary(answer);
+    if (!exchange.hasDisconnected()) return exchange.writeUnary(answer);
   });
 }

@@ -40,7 +40,7 @@ export function headerText({ headers }: HttpRequest, name: string): string | und
 
 /**
  * Reads the body, once: it is not kept. Its bytes are counted in `share` as they arrive. Throws a Refusal, now or later: too large,
- * too slow, no room for it, or the caller left.
+ * too slow, no room for it, or the client disconnected.
  */
 export function readBody(req: HttpRequest, limits: BodyLimits, share: BodyShare): MaybePromise<Buffer> {
   const length = Number(req.headers["content-length"] ?? 0);
@@ -90,12 +90,12 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
     const chunks: Buffer[] = [];
     let bytes = 0;
     const timer = setTimeout(() => stop(requestTimeout()), limits.timeoutMs);
-    const leave = () => {
+    const stopListening = () => {
       clearTimeout(timer);
       req.off("data", onData).off("end", onEnd).off("error", onGone).off("close", onGone);
     };
     const stop = (refusal: unknown) => {
-      leave();
+      stopListening();
       chunks.length = 0;
       reject(refusal);
     };
@@ -111,7 +111,7 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
       if (bytes >= longJson) readInTurns(req, chunk.length, () => req.resume());
     };
     const onEnd = () => {
-      leave();
+      stopListening();
       if (bytes < longJson) resolve(runNow(join(chunks)));
       else runInSlices(join(chunks)).then(resolve, reject);
     };

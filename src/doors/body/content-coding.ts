@@ -26,7 +26,7 @@ export interface Decoding {
   readonly maxBytes: number;
   /** Counts the body: after each step, as what it has become. */
   readonly share: BodyShare;
-  /** Fires when the caller leaves. */
+  /** Fires when the client disconnects. */
   readonly signal: Signal;
 }
 

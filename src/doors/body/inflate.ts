@@ -24,7 +24,7 @@ export interface Inflating {
   /** The most bytes of the result. */
   readonly maxBytes: number;
   readonly share: BodyShare;
-  /** Fires when the caller leaves. */
+  /** Fires when the client disconnects. */
   readonly signal: Signal;
 }
 

@@ -19,7 +19,7 @@ export interface RequestReading {
   readonly limits: BodyLimits;
   readonly share: BodyShare;
   readonly inflate: Inflate;
-  /** Fires when the caller leaves. */
+  /** Fires when the client disconnects. */
   readonly signal: Signal;
 }
 

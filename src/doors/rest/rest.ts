@@ -74,7 +74,7 @@ class RestExchange implements Exchange {
     });
   }
 
-  hasLeft(): boolean {
+  hasDisconnected(): boolean {
     return this.#abort.aborted;
   }
 

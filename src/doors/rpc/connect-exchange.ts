@@ -152,8 +152,8 @@ export class ConnectExchange implements Exchange {
     this.#unfollow();
   }
 
-  /** Always false: connect-node itself writes nothing for a caller that has left, but waits for its callbacks to settle. */
-  hasLeft(): boolean {
+  /** Always false: connect-node itself writes nothing for a client that has disconnected, but waits for its callbacks to settle. */
+  hasDisconnected(): boolean {
     return false;
   }
 

@@ -104,7 +104,7 @@ class GrpcExchange implements Exchange {
   }
 
   /** A caller whose deadline has passed still reads the status. */
-  hasLeft(): boolean {
+  hasDisconnected(): boolean {
     const { aborted, reason } = this.#outlet.signal;
     return aborted && !(reason instanceof ConnectError);
   }

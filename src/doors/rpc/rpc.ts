@@ -89,7 +89,7 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       const response = await responding.finally(() => clearTimeout(late));
       // connect-node's promise never settles where an answer ends well.
       await universalResponseToNodeResponse(response, res).catch((error) => {
-        if (ConnectError.from(error).code !== Code.Aborted) throw error; // Aborted: the caller left.
+        if (ConnectError.from(error).code !== Code.Aborted) throw error; // Aborted: the client disconnected.
       });
     },
   };

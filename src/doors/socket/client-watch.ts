@@ -1,6 +1,6 @@
 /**
  * Pings the client of a WebSocket while it is answered, when it has to read anyway and its library answers pings. A client that
- * answers none of several in a row, and sends nothing else, has left.
+ * answers none of several in a row, and sends nothing else, has disconnected.
  */
 import type { WebSocket } from "ws";
 

@@ -56,7 +56,11 @@ export function createResponsesSockets(options: ResponsesSocketsOptions): Upgrad
       socket.on("error", () => socket.destroy()).once("close", () => abort.abort());
       const header = (name: string) => (notOfCalls.has(name) ? undefined : headerText(req, name));
       const arrival: DoorArrival = { id, method, header, peer: peerOf(req), signal: abort };
-      const refuser = { arrival, hasLeft: () => abort.aborted, refuse: (error: unknown) => refuse(socket, id, error) };
+      const refuser = {
+        arrival,
+        hasDisconnected: () => abort.aborted,
+        refuse: (error: unknown) => refuse(socket, id, error),
+      };
       void orRefuse(gateway, refuser, () => {
         const fault = isDraining() ? responsesSocketNotServed() : handshakeFault(req);
         if (fault) throw fault;

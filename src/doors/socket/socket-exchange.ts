@@ -36,7 +36,7 @@ export class SocketExchange implements Exchange {
     this.#connection = connection;
   }
 
-  hasLeft(): boolean {
+  hasDisconnected(): boolean {
     return this.#abort.aborted;
   }
 
