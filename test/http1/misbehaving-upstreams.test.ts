@@ -4,7 +4,6 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
-import { eventually } from "../support/eventually.ts";
 import {
   type ClientRequest,
   type CreateClient,
@@ -12,10 +11,11 @@ import {
   type Outcome,
   ownClient,
   undiciClient,
-} from "../support/http-clients.ts";
-import { another, type MisbehavingServer, startMisbehavingServer } from "../support/misbehaving-server.ts";
-import type { Row } from "../support/misbehaviour.ts";
-import { rows } from "../support/misbehaviours.ts";
+} from "../support/clients/http-clients.ts";
+import { eventually } from "../support/eventually.ts";
+import { another, type MisbehavingServer, startMisbehavingServer } from "../support/upstreams/misbehaving-server.ts";
+import type { Row } from "../support/upstreams/misbehaviour.ts";
+import { rows } from "../support/upstreams/misbehaviours.ts";
 
 // Most rows are quick; the others wait for time-outs.
 vi.setConfig({ maxConcurrency: 24 });

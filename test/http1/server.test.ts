@@ -14,7 +14,7 @@ import { type Listener, type ListenOptions, listen } from "../../src/doors/liste
 import { readFields } from "../../src/http1/fields.ts";
 import type { PlainAnswer } from "../../src/http1/server/answer.ts";
 import { type PlainRequest, plainRequest, readHead } from "../../src/http1/server/request.ts";
-import { connectClient, startServedPort } from "../support/served-port.ts";
+import { connectClient, startServedPort } from "../support/clients/served-port.ts";
 import { unboundedBody } from "../support/unbounded-body.ts";
 
 const undo: (() => unknown)[] = [];
