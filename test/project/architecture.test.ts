@@ -216,7 +216,6 @@ const longFunctions: Readonly<Record<string, string>> = {
   "src/storage/engines/sqlite/migrations/0003-money.ts up": "a table is said once",
   "src/embedded/speech/studio.ts createStudio": "not split yet",
   "src/ledger/group-commit.ts createTurns": "not split yet",
-  "src/http1/client/pool.ts createConnectionPool": "not split yet",
   "src/storage/money/ledger.ts ledgerStore": "not split yet",
   "src/storage/keys.ts keyStore": "not split yet",
   "src/services/people/registration.ts registrationRpcs": "not split yet",
