@@ -1,76 +1,81 @@
 /**
- * The leases of this process: credit that is reserved in the database already, for calls that are to come. A call takes its
- * hold from there without a look at the database.
+ * The leases of this process: credit that the database has reserved for calls to come. A call takes its hold from a lease
+ * without asking the database.
  *
- * Where credit is ample, so that a small part of it covers many calls; where it is not, nothing is leased and every call asks
- * the database for exactly what it needs.
+ * Credit is leased where it is ample, so that a small part of it covers many calls. Where it is not, nothing is leased, and
+ * every call asks the database for exactly what it needs.
  */
-import type { Taken } from "../storage/money/ledger.ts";
-import type { Standing } from "./credit.ts";
+import type { Taken } from "../storage/journal/contract.ts";
+import type { CreditLink } from "./credit.ts";
 
-export interface Lease {
+export interface Lease extends CreditLink {
   readonly id: string;
-  /** What is noted of a call that takes from it. */
+  /** What the journal says of a call that draws on it. */
   readonly taken: Taken;
   readonly accountId: string;
   /** Empty for the lease of a whole account. */
   readonly keyId: string;
   /** What its row has. */
   amount: number;
-  /** What calls have taken of that since it was last written. */
+  /** What calls have taken of that since the last flush. */
   used: number;
-  /** Whether any has since it was last looked at. */
+  /** Says whether any call has drawn on it since it was last looked at for being idle. */
   wasUsed: boolean;
-  /** Whether any has taken or given back since it was last written. */
+  /** Says whether any call has taken or given back since the last flush. */
   isChanged: boolean;
-  /** What is told to be left where its credit is from, as far as that is known: kept by `credit.ts`. */
-  ofAccount: Standing | undefined;
-  ofKey: Standing | undefined;
 }
 
-/** Whose credit a call takes: its key's, if that has a limit of its own, or its account's. */
+/** Payer is whose credit a call takes: its key's, if that has a limit of its own, or else its account's. */
 export interface Payer {
   readonly accountId: string;
   readonly keyId: string;
   readonly isLimited: boolean;
-  /** At which version of what is stored its key was read, and not revoked; unset where that is not known. */
+  /** The version of the database at which the key was read, and was not revoked; unset where that is not known. */
   readonly asOf?: number | undefined;
 }
 
+/** Reports whether the payer's key has a limit of its own, or may have been given one since it was read. */
+export function mayBeLimited({ isLimited, asOf }: Payer, version: number): boolean {
+  return isLimited || asOf !== version;
+}
+
 export interface Leases {
-  /** Returns the lease that covers so much, and notes that it is used; undefined also where the payer may take from none. */
+  /** Takes an amount from the payer's lease. Returns undefined where it has less, or the payer may not draw on it. */
   draw(payer: Payer, amount: number): Lease | undefined;
-  /** Adds what was reserved for a key that may take from it, and returns the lease. */
+  /** Adds what was reserved to the payer's lease, and returns it. The payer's key may draw on it. */
   grow(payer: Payer, amount: number): Lease;
-  /** Takes more of a lease where the amount is above 0, and else gives back. */
+  /** Takes an amount from a lease, or gives it back where it is below 0. */
   use(lease: Lease, amount: number): void;
-  /** Notes that the rows have what was used. */
-  written(): void;
-  /** Returns those that are chosen, to be given back. */
+  /** Says that the rows of all leases are less what was used. */
+  flushed(): void;
+  /** Returns the leases that are chosen, to be released. */
   chosen(isChosen: (lease: Lease) => boolean): Lease[];
   drop(lease: Lease): void;
-  /** Names the lease that the payer's calls take from, made or not. */
-  namesOf(payer: Payer): Pick<Lease, "id" | "accountId" | "keyId">;
+  /** Names the lease that the payer's calls draw on, made or not. */
+  namesOf(payer: Payer): LeaseNames;
   count(): number;
 }
 
-/** Which part of what is left may be leased at once, and for how many calls like the one that asks. */
-const share = 32;
-const [fewest, most] = [16, 1024];
-/** So much of what is left counts at most: no sum comes near what cannot be counted exactly. */
-const largest = 1e13;
+type LeaseNames = Pick<Lease, "id" | "accountId" | "keyId">;
 
-/** Returns how much is leased where a call wants so much of what is left; 0 where that is not ample. */
-export function leaseFor(wanted: number, left: number): number {
-  const part = Math.floor(Math.min(left, largest) / share);
-  return wanted > 0 && part >= wanted * fewest ? Math.min(part, wanted * most) : 0;
+/** One part in so many of what is left may be leased at once. */
+const share = 32;
+/** For how many calls like the one that asks. */
+const [minCalls, maxCalls] = [16, 1024];
+/** So much of what is left counts at most: no sum comes near what cannot be counted exactly. */
+const maxLeft = 1e13;
+
+/** Returns how much to lease for a call that asks for `amount` of what is left; 0 where that is not ample. */
+export function leaseFor(amount: number, left: number): number {
+  const part = Math.floor(Math.min(left, maxLeft) / share);
+  return amount > 0 && part >= amount * minCalls ? Math.min(part, amount * maxCalls) : 0;
 }
 
 export interface LeasesOptions {
   readonly node: string;
-  /** Another number whenever anything was written. */
+  /** Returns another number whenever anything was written. */
   readonly version: () => number;
-  /** Looks up whether calls of a key may take from a lease: asked where anything was written since the key was read. */
+  /** Asks the database whether calls of a key may draw on a lease, where anything was written since the key was read. */
   readonly mayLease: (payer: Payer) => boolean;
 }
 
@@ -78,12 +83,10 @@ export function createLeases({ node, version, mayLease }: LeasesOptions): Leases
   const leases = new Map<string, Lease>();
   let changed: Lease[] = [];
   const isAllowed = (payer: Payer) => payer.asOf === version() || mayLease(payer);
-  const scopeOf = ({ accountId, keyId, isLimited }: Payer) => (isLimited ? keyId : accountId);
-  const namesOf = (payer: Payer) => {
+  const namesOf = (payer: Payer): LeaseNames => {
     const { accountId, keyId, isLimited } = payer;
     return { id: `${node} ${scopeOf(payer)}`, accountId, keyId: isLimited ? keyId : "" };
   };
-  const idleOf = (lease: Lease) => lease.amount - lease.used;
   const use = (lease: Lease, amount: number) => {
     lease.used += amount;
     lease.wasUsed = true;
@@ -102,14 +105,14 @@ export function createLeases({ node, version, mayLease }: LeasesOptions): Leases
       const scope = scopeOf(payer);
       let lease = leases.get(scope);
       if (!lease) {
-        lease = madeFor(namesOf(payer));
+        lease = newLease(namesOf(payer));
         leases.set(scope, lease);
       }
       lease.amount += amount;
       return lease;
     },
     use,
-    written() {
+    flushed() {
       for (const lease of changed) {
         lease.amount -= lease.used;
         lease.used = 0;
@@ -124,8 +127,16 @@ export function createLeases({ node, version, mayLease }: LeasesOptions): Leases
   };
 }
 
-function madeFor({ id, accountId, keyId }: Pick<Lease, "id" | "accountId" | "keyId">): Lease {
+function scopeOf({ accountId, keyId, isLimited }: Payer): string {
+  return isLimited ? keyId : accountId;
+}
+
+function idleOf(lease: Lease): number {
+  return lease.amount - lease.used;
+}
+
+function newLease({ id, accountId, keyId }: LeaseNames): Lease {
   const taken = { leaseId: id, isOfKey: keyId !== "" };
-  const standings = { ofAccount: undefined, ofKey: undefined };
-  return { id, taken, accountId, keyId, amount: 0, used: 0, wasUsed: true, isChanged: false, ...standings };
+  const links = { ofAccount: undefined, ofKey: undefined };
+  return { id, taken, accountId, keyId, amount: 0, used: 0, wasUsed: true, isChanged: false, ...links };
 }

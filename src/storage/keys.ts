@@ -6,8 +6,8 @@
  * is revoked keeps its row, for its usage and charges, and is found only where it is said.
  */
 import { type Compilable, type Insertable, type Selectable, sql, type Updateable } from "kysely";
-import type { Database, Engine } from "./engines/sqlite/database.ts";
-import { dueSums, partOf } from "./journal/pending-totals.ts";
+import type { Database, Engine } from "./engines/engine.ts";
+import { createPendingTotals, partOf } from "./journal/pending-totals.ts";
 import { ledgerStatements } from "./money/ledger-statements.ts";
 import type { ApiKeyTable } from "./schema.ts";
 
@@ -18,7 +18,7 @@ export type NewKey = Omit<Insertable<ApiKeyTable>, LaterColumn>;
 type LaterColumn = "revoked_at" | "spent" | "held" | "disabled" | "last_used_at" | `previous_${string}`;
 
 /** A key with what its account lends it. */
-export interface KeyStanding extends ApiKey {
+export interface KeyWithAccount extends ApiKey {
   readonly account_name: string;
   readonly account_balance: number;
   readonly account_held: number;
@@ -53,9 +53,9 @@ export interface KeyStore {
    * Finds the key whose secret has this hash, revoked or not; also that before its last rotation, while it is valid. Its sums
    * lack what the ledger has not written yet.
    */
-  findBySecretHash(secretHash: string, now: number): KeyStanding | undefined;
+  findBySecretHash(secretHash: string, now: number): KeyWithAccount | undefined;
   /** Finds a key, revoked or not, with its account. */
-  findStanding(id: string): KeyStanding | undefined;
+  findWithAccount(id: string): KeyWithAccount | undefined;
   find(accountId: string, id: string): ApiKey | undefined;
   /** Lists keys, revoked ones too, oldest first: an account's, or all. */
   list(accountId?: string): ApiKey[];
@@ -84,12 +84,12 @@ export function keyStore(db: Database, engine: Engine): KeyStore {
   // Two searches, each by its index; the second is made only where the first finds nothing. SQLite plans a join anew at
   // every call, for ten times what it takes to run, if its terms hold parameters themselves: here subqueries do. Nobody's
   // calls are written up for it: neither for who guesses keys, nor for each of a million that calls now and then.
-  const bySecretHash = engine.books.prepare<[hash: string, hash: string, now: number], KeyStanding>(
+  const bySecretHash = engine.books.prepare<[hash: string, hash: string, now: number], KeyWithAccount>(
     `${withAccount} WHERE k.secret_hash = (SELECT ?)
      UNION ALL ${withAccount} WHERE k.previous_hash = (SELECT ?) AND k.previous_expires_at > (SELECT ?) LIMIT 1`,
   );
-  const standing = engine.prepare<[id: string], KeyStanding>(`${withAccount} WHERE k.id = (SELECT ?)`);
-  const due = dueSums(engine.books, ledgerStatements(engine.books));
+  const standing = engine.prepare<[id: string], KeyWithAccount>(`${withAccount} WHERE k.id = (SELECT ?)`);
+  const due = createPendingTotals(engine.books, ledgerStatements(engine.books));
 
   /** Adds what is due: for one key it is found sooner than for all (`api_keys_now`). */
   function whole<K extends ApiKey>(key: K | undefined): K | undefined {
@@ -137,7 +137,7 @@ export function keyStore(db: Database, engine: Engine): KeyStore {
   return {
     insert: (key, maxPerAccount = defaultMaxKeys) => insert.run(...insertParams(key, maxPerAccount)) === 1,
     findBySecretHash: (secretHash, now) => bySecretHash.get(secretHash, secretHash, now),
-    findStanding: (id) => whole(standing.get(id)),
+    findWithAccount: (id) => whole(standing.get(id)),
     find,
     list: (accountId) =>
       engine.all(

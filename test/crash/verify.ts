@@ -6,7 +6,8 @@
  * caught on its way to the client: all of it had come from the upstream. What broke off anywhere else costs nothing.
  */
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
-import { createLedger, holdMs } from "../../src/ledger/ledger.ts";
+import { holdMs } from "../../src/ledger/contract.ts";
+import { createLedger } from "../../src/ledger/ledger.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import type { ClientCall } from "./load.ts";
 import type { Stage } from "./stage.ts";

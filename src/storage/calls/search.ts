@@ -7,8 +7,8 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { timeOfId } from "../../runtime/ids.ts";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
-import type { Request } from "./requests.ts";
+import type { CallRow } from "../columns.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import {
   answered,
   type IdSpan,
@@ -33,7 +33,7 @@ export type Search = (
   before: string | undefined,
   limit: number,
   asker?: Asker,
-) => Promise<Request[]>;
+) => Promise<CallRow[]>;
 
 /** Whoever asks, as an AbortSignal says. */
 export interface Asker {
@@ -97,7 +97,7 @@ export function createSearch(db: Database, engine: Engine): Search {
   }
 
   return async (filter, before, limit, asker) => {
-    const found: Request[] = [];
+    const found: CallRow[] = [];
     const { least, below: ends } = spanOf(filter, before);
     let below = ends;
     let hour = Number.POSITIVE_INFINITY;

@@ -5,7 +5,7 @@
  * statements, so that several processes may share the database.
  */
 import { type Insertable, type Selectable, sql } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { UserTable } from "../schema-people.ts";
 
 export type User = Selectable<UserTable>;
