@@ -102,11 +102,15 @@ export async function setStage({ folder, cache, wanted }: StageInit): Promise<St
   return { targets, upstreams, notes };
 }
 
-/** Starts a gateway with an account and a key of its own. */
-export async function gatewayTarget(folder: string, upstreams: UpstreamPorts) {
+/** Starts a gateway with an account and a key of its own, and these variables in its environment. */
+export async function gatewayTarget(
+  folder: string,
+  upstreams: UpstreamPorts,
+  env: Readonly<Record<string, string>> = {},
+) {
   const port = await freePort();
   const key = await makeKey(folder);
-  const program = await startGateway({ folder, port, upstreams });
+  const program = await startGateway({ folder, port, upstreams, env });
   return { ports: { whole: port, stub: port }, headers: () => ({ authorization: `Bearer ${key}` }), program };
 }
 

@@ -30,6 +30,8 @@ export interface GatewayInit {
   readonly moreModels?: number;
   /** Options of Node, as for a profile. */
   readonly nodeOptions?: readonly string[];
+  /** More variables of its environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** In millionths of the unit: more than all calls of a run cost, and still counted exactly. */
@@ -43,7 +45,7 @@ export async function startGateway(init: GatewayInit): Promise<Program> {
   writeFileSync(config, configuration(init));
   const command = [process.execPath, ...nodeOptions, main, "serve", "--config", config] as const;
   // Two gateways cannot have the same port for metrics.
-  const env = { METRICS_PORT: String(await freePort()) };
+  const env = { METRICS_PORT: String(await freePort()), ...init.env };
   return start({ command, core: targetCore, port, log: join(folder, "gateway.log"), env });
 }
 

@@ -40,7 +40,7 @@ export function createDoors(
   readiness: Readiness,
 ): Dispatch {
   const { config, storage, log, clock } = parts;
-  const { ledger, limit, bodies } = shared;
+  const { accelerators, ledger, limit, bodies } = shared;
   const { tiers, operatorKey } = config;
   const onError = (err: unknown) =>
     log.error({ err }, "the audit log, or when a session was used, could not be written");
@@ -70,7 +70,7 @@ export function createDoors(
   const methods = descriptors.flatMap((service) => service.methods);
   const audited = { storage: { auditEvents, accounts: storage.accounts, users: storage.users } };
   const handle = withGuesses(
-    audit(withFreeStorage(createHandle(services), methods, storage.free), methods, {
+    audit(withFreeStorage(createHandle(services, undefined, accelerators.quickCheck), methods, storage.free), methods, {
       ...audited,
       newId,
       clock,
@@ -110,6 +110,7 @@ export function createDoors(
       inflate,
       peerOf,
       draining: readiness.draining,
+      createGrpcDoor: accelerators.createGrpcDoor,
     }),
     readiness,
     addresses,

@@ -69,19 +69,22 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const parts: Parts = { clock: readClock, exactClock, random: Math.random, ...given };
   const { config, storage, log, clock } = parts;
   const shared = createShared(parts);
-  const { catalog, providers, ledger, drains, background, hurry, onError } = shared;
+  const { accelerators, catalog, providers, ledger, drains, background, hurry, onError } = shared;
   const readiness = createReadiness(storage.writable, given.isPreparing);
   let listener: Listener | undefined;
   const open = () => listener?.counts() ?? nothingOpen;
   const seeing = await createSeeing(parts, shared, open);
   const doors = createDoors(parts, shared, seeing.observers, readiness);
+  const handlePlain = accelerators.servesPlainPosts ? doors.handlePlain : undefined;
   const rejectionBody = (status: number) => problem(Family.OPENAI, rejectionOf(status), "").body;
   const { host, port, idleMs, stalledReaderMs: stalledMs, maxConnections } = config;
   const bounds = { idleMs, stalledMs, maxConnections };
-  const listening = await listen({ host, port, ...bounds, ...doors, rejectionBody }).catch(async (error: unknown) => {
-    await seeing.close();
-    throw error;
-  });
+  const listening = await listen({ host, port, ...bounds, ...doors, handlePlain, rejectionBody }).catch(
+    async (error: unknown) => {
+      await seeing.close();
+      throw error;
+    },
+  );
   listener = listening;
   const waitAgain = storage.waitBriefly();
   const endLog = logTrouble(parts);

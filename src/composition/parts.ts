@@ -3,7 +3,6 @@ import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import { type BodyBudget, createBodyBudget } from "../doors/body/body-budget.ts";
 import type { Ledger } from "../ledger/contract.ts";
-import { createLedger } from "../ledger/ledger.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
 import { createLimit, type Limit } from "../pipeline/admit/limit.ts";
 import { createDrains, type Drains } from "../pipeline/attempt/drain.ts";
@@ -20,6 +19,7 @@ import type { Storage } from "../storage/storage.ts";
 import { createModelTable, type ModelTable, type Target } from "../targets/catalog.ts";
 import { createTargets, type Targets } from "../targets/targets.ts";
 import { counter } from "../tokens/counter.ts";
+import { type Accelerators, chooseAccelerators } from "./accelerators.ts";
 import { createProviders, withEmbedded } from "./providers.ts";
 
 /** What the gateway is given. */
@@ -37,6 +37,7 @@ export interface Parts {
 
 /** What several steps of a call share. */
 export interface Shared {
+  readonly accelerators: Accelerators;
   readonly catalog: ModelTable;
   /** Has these models of upstreams served in the place of the configuration's. */
   readonly serveModels: (models: Config["models"]) => void;
@@ -68,10 +69,11 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
   const onError = (error: unknown) => log.error({ err: error }, "usage could not be written");
   const onUncounted = (error: unknown) =>
     log.error({ err: error }, "what a call used could not be counted, and is guessed");
+  const accelerators = chooseAccelerators(config.accelerators);
   const hurry = new CallerAbort();
   const health = createHealth(clock);
   const queues = createQueues(config.upstreams);
-  const providers = [...createProviders(config.upstreams, clock)];
+  const providers = [...createProviders(config.upstreams, clock, accelerators)];
   // Who waits for a place is no attempt yet.
   const watched = (name: string, provider: Provider) => queues.before(name, health.watch(name, provider));
   const catalog = createModelTable(withEmbedded(config), {
@@ -79,6 +81,7 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
     regional: new Set(config.upstreams.filter(({ regional }) => regional).map(({ name }) => name)),
   });
   return {
+    accelerators,
     catalog,
     serveModels: (models) => catalog.replace(withEmbedded({ ...config, models })),
     // What is counted here is no attempt at an upstream.
@@ -86,7 +89,7 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
     health,
     queues,
     targets: createTargets({ ...config.breaker, retryShare: config.retries.share, clock, onResting: restLog(log) }),
-    ledger: createLedger({ store: storage.ledger, clock: exactClock, onError }),
+    ledger: accelerators.createLedger({ store: storage.ledger, clock: exactClock, onError }),
     counting: createCounting({ counter, hurry, onError: onUncounted }),
     drains: createDrains(config.disconnectDrainMs),
     background: new Background({

@@ -11,13 +11,18 @@ import { createOpenAiProvider } from "../providers/openai/dialect.ts";
 import { createProfile } from "../providers/profile/profile.ts";
 import { inRotation } from "../providers/upstream/rotation.ts";
 import { defaultTimeouts, type Timeouts } from "../providers/upstream/timeouts.ts";
+import type { Accelerators } from "./accelerators.ts";
 
-const kinds: Readonly<
-  Record<UpstreamConfig["kind"], (config: UpstreamConfig, apiKey: string | undefined) => Provider>
-> = {
-  anthropic: (config, apiKey) => createAnthropicProvider({ ...optionsOf(config), apiKey }),
-  openai: (config, apiKey) =>
-    createOpenAiProvider({ ...optionsOf(config), apiKey, profile: createProfile(config.profile ?? {}) }),
+/** What of the accelerators providers are made with. */
+type Faster = Pick<Accelerators, "createClient" | "createAlikeReader">;
+
+type CreateProvider = (config: UpstreamConfig, apiKey: string | undefined, faster: Faster) => Provider;
+
+const kinds: Readonly<Record<UpstreamConfig["kind"], CreateProvider>> = {
+  anthropic: (config, apiKey, { createClient }) =>
+    createAnthropicProvider({ ...optionsOf(config), createClient, apiKey }),
+  openai: (config, apiKey, faster) =>
+    createOpenAiProvider({ ...optionsOf(config), ...faster, apiKey, profile: createProfile(config.profile ?? {}) }),
 };
 
 function optionsOf({ base_url, credential, headers, query, timeouts }: UpstreamConfig) {
@@ -69,11 +74,13 @@ function embedded(model: Pick<ModelConfig, "id" | "kind" | "context_window" | "m
 export function createProviders(
   upstreams: readonly UpstreamConfig[],
   clock: () => number,
+  { createClient, createAlikeReader }: Faster,
 ): ReadonlyMap<string, Provider> {
   const providers = new Map<string, Provider>([[embeddedUpstream, createEmbeddedProvider({ clock })]]);
   for (const upstream of upstreams) {
     const [first = upstream.api_key, ...others] = upstream.api_keys ?? [];
-    const byKey = (apiKey: string | undefined) => kinds[upstream.kind](upstream, apiKey);
+    const byKey = (apiKey: string | undefined) =>
+      kinds[upstream.kind](upstream, apiKey, { createClient, createAlikeReader });
     providers.set(upstream.name, inRotation([byKey(first), ...others.map(byKey)], clock));
   }
   return providers;

@@ -73,6 +73,7 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     port,
     dataDir: settings.dataDir ?? written.data_dir ?? "./data",
     logLevel: settings.logLevel ?? written.log_level ?? "info",
+    accelerators: settings.accelerators,
     maxBodyBytes,
     bodiesInFlight: bodiesInFlightOf(written.bodies_in_flight, maxBodyBytes),
     bodyTimeoutMs: (written.body_timeout_seconds ?? 60) * 1000,

@@ -5,6 +5,7 @@
 import type { Environment, Fault } from "./document.ts";
 import { logLevels } from "./schema.ts";
 import type { UpstreamConfig, VendorConfig } from "./schema-models.ts";
+import { type AcceleratorName, acceleratorNames } from "./shape.ts";
 import { credentialSchema, headerNameSchema, urlSchema } from "./values.ts";
 import { atAddress, withVendor } from "./vendors.ts";
 
@@ -14,6 +15,7 @@ export interface EnvironmentSettings {
   readonly dataDir: string | undefined;
   readonly logLevel: string | undefined;
   readonly metricsPort: number | "off" | undefined;
+  readonly accelerators: ReadonlySet<AcceleratorName>;
   readonly telemetry: { readonly endpoint: string; readonly headers: Readonly<Record<string, string>> } | undefined;
 }
 
@@ -33,8 +35,22 @@ export function settingsOf(environment: Environment, faults: Fault[]): Environme
     dataDir: DATA_DIR || undefined,
     logLevel: LOG_LEVEL || undefined,
     metricsPort: METRICS_PORT === "off" ? "off" : METRICS_PORT ? Number(METRICS_PORT) : undefined,
+    accelerators: acceleratorsOf(environment.ACCELERATORS, faults),
     telemetry: telemetryOf(environment, faults),
   };
+}
+
+/** Reads `ACCELERATORS`: all where it is not set, none for `off`, else the ones of a list with commas. */
+function acceleratorsOf(text: string | undefined, faults: Fault[]): ReadonlySet<AcceleratorName> {
+  if (!text?.trim()) return new Set(acceleratorNames);
+  if (text.trim() === "off") return new Set();
+  const names = text.split(",").map((name) => name.trim());
+  const known = names.filter((name) => (acceleratorNames as readonly string[]).includes(name)) as AcceleratorName[];
+  if (known.length < names.length) {
+    const message = `ACCELERATORS: expected off, or names of ${acceleratorNames.join(", ")}, with commas between them`;
+    faults.push({ file: "environment", message });
+  }
+  return new Set(known);
 }
 
 function isPort(text: string): boolean {

@@ -4,11 +4,25 @@ import type { Tier } from "../call/tiers.ts";
 import type { CataloguePrices } from "./currency.ts";
 import type { ModelConfig, PriceConfig, UpstreamConfig } from "./schema-models.ts";
 
+/** The accelerators by name: faster implementations of a contract, without each of which the gateway works as well. */
+export const acceleratorNames = [
+  "http1-server",
+  "http1-client",
+  "known-heads",
+  "grpc",
+  "quick-check",
+  "leases",
+  "delta-template",
+] as const;
+
+export type AcceleratorName = (typeof acceleratorNames)[number];
+
 export interface Config {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
   readonly logLevel: string;
+  readonly accelerators: ReadonlySet<AcceleratorName>;
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs: number;
   /** The most bytes of requests' bodies that are held at a time, in all and of one account. */

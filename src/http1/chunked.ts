@@ -21,7 +21,7 @@ const notInTrailers: ReadonlySet<string> = new Set(["content-length", "transfer-
 /** What stands next. */
 type State = "size" | "data" | "dataEnd" | "trailers" | "over";
 
-export class ChunkedReader {
+export class ChunkedDecoder {
   #state: State = "size";
   /** How much of the chunk has not come yet. */
   #left = 0;
@@ -35,7 +35,7 @@ export class ChunkedReader {
     this.#steps = steps;
   }
 
-  get isOver(): boolean {
+  get isComplete(): boolean {
     return this.#state === "over";
   }
 
@@ -43,7 +43,7 @@ export class ChunkedReader {
    * Takes bytes, and puts what they hold of the body into a list, without a copy. Returns how many it took: all of them, but
    * for those behind the end. Throws RangeError for what are no chunks.
    */
-  push(bytes: Buffer, pieces: Buffer[]): number {
+  decode(bytes: Buffer, pieces: Buffer[]): number {
     let at = 0;
     while (at < bytes.length && this.#state !== "over") {
       if (this.#state === "data") {
@@ -118,7 +118,7 @@ export class ChunkedReader {
 const lastChunk = "0\r\n";
 
 /** Writes bytes, which are some, as a chunk, behind text that goes before it. */
-export function chunkAfter(text: string, bytes: Buffer): Buffer {
+export function encodeChunk(text: string, bytes: Buffer): Buffer {
   const start = `${text}${bytes.length.toString(16)}\r\n`;
   const end = start.length + bytes.length;
   const chunk = Buffer.allocUnsafe(end + 2);
@@ -130,6 +130,6 @@ export function chunkAfter(text: string, bytes: Buffer): Buffer {
 }
 
 /** Writes the end of a body in chunks, with the fields that follow it. */
-export function endOfChunks(trailers: string): string {
+export function encodeLastChunk(trailers: string): string {
   return `${lastChunk}${trailers}\r\n`;
 }

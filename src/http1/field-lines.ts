@@ -2,7 +2,7 @@
  * The fields of answers as lines. Most say what they said in the answer before: such a line is taken as it was written, and
  * its value is not looked through again.
  */
-import { checkValue, type Fields } from "./fields.ts";
+import { checkFieldValue, type Fields } from "./fields.ts";
 
 interface KnownLine {
   /** Up to the value: the end of the line before, the name, a colon and a space. */
@@ -48,7 +48,7 @@ export class FieldLines {
       known.changes = 0;
       return text + known.line;
     }
-    checkValue(name, value);
+    checkFieldValue(name, value);
     if (known.value === undefined || ++known.changes === changesLet) keep(known, value);
     return text + known.start + value;
   }

@@ -13,7 +13,7 @@ export type Fields = Record<string, string>;
  * Makes a place for fields as they are read. What every object has is no field; and without a prototype it is a dictionary
  * from the start, whatever names come in whatever order: code that has seen others is not compiled anew for it.
  */
-export function noFields<V = string>(): Record<string, V> {
+export function emptyFields<V = string>(): Record<string, V> {
   return Object.create(null) as Record<string, V>;
 }
 
@@ -100,7 +100,7 @@ function valueIn(head: string, from: number, to: number): string {
 }
 
 /** Whether this is what is read of a value, as it stands: no space around it, and no characters that none may have. */
-export function isValue(text: string): boolean {
+export function isFieldValue(text: string): boolean {
   const isAround = isSpace(text.charCodeAt(0)) || isSpace(text.charCodeAt(text.length - 1));
   return text !== "" && !isAround && !notInValue.test(text);
 }
@@ -114,14 +114,14 @@ export function writeFields(fields: Readonly<Fields>): string {
   let text = "";
   for (const name in fields) {
     const value = fields[name] as string;
-    checkValue(name, value);
+    checkFieldValue(name, value);
     text += `${name}: ${value}${lineEnd}`;
   }
   return text;
 }
 
 /** Throws TypeError for a value with characters that none has. */
-export function checkValue(name: string, value: string): void {
+export function checkFieldValue(name: string, value: string): void {
   if (notInValue.test(value)) throw new TypeError(`the field ${name} has characters that none may have`);
 }
 
@@ -135,6 +135,6 @@ export function statusLine(status: number): string {
 }
 
 /** Returns a length as it is written in a head; undefined for what is none, or none that is counted exactly. */
-export function lengthIn(value: string): number | undefined {
+export function parseLength(value: string): number | undefined {
   return /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }

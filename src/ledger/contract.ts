@@ -5,9 +5,9 @@
  */
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import type { Slotted } from "../runtime/slot-set.ts";
-import type { Capture, Captured, Held, HoldInit } from "../storage/money/contract.ts";
+import type { Capture, Captured, Held, HoldInit, LedgerStore } from "../storage/money/contract.ts";
 import type { Credit } from "./credit.ts";
-import type { Lease, Payer } from "./leases.ts";
+import type { Lease, Payer } from "./leases/leases.ts";
 
 export type { Capture, Captured } from "../storage/money/contract.ts";
 
@@ -30,6 +30,18 @@ export type Short = Extract<Held, { kind: "short" }>;
 
 /** How long a hold outlives its process, in milliseconds. */
 export const holdMs = 90_000;
+/** How often the deadlines of holds are moved on. */
+export const sweepMs = 20_000;
+/** How long closing waits for calls to be captured, all of which were aborted before. */
+export const closeMs = 10_000;
+
+export interface LedgerOptions {
+  readonly store: LedgerStore;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Receives errors that no caller waits for. */
+  readonly onError: (error: unknown) => void;
+}
 
 export interface Ledger {
   /** Holds `max`, or what is available if that is at least `min`; never more than there is. */

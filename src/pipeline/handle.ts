@@ -5,7 +5,7 @@ import { internal } from "../call/refusals.ts";
 import { nextTurn } from "../runtime/cooperative.ts";
 import { planOf } from "../wire/plan.ts";
 import { withMeant } from "./check/foreign-bodies.ts";
-import { createValidate, validateLong } from "./check/validate.ts";
+import { createValidate, type QuickCheck, validateLong } from "./check/validate.ts";
 
 export interface ServedService {
   readonly service: DescService;
@@ -21,18 +21,25 @@ export function serve<S extends DescService>(service: S, implementation: Service
 }
 
 /** Returns what answers the calls of these services, or of some of their RPCs, once they are admitted. */
-export function createHandle(services: readonly ServedService[], only?: readonly DescMethod[]): Handler {
+export function createHandle(
+  services: readonly ServedService[],
+  only?: readonly DescMethod[],
+  quickCheck?: QuickCheck,
+): Handler {
   const handlers = new Map(services.flatMap(({ handlers }) => [...handlers]));
   const methods = only ?? [...handlers.keys()];
   // A message that the wire cannot carry stops the start, and not the first call that needs it.
   for (const { input, output } of methods) for (const desc of [input, output]) planOf(desc);
-  const validate = createValidate(methods.map(({ input }) => input));
+  const validate = createValidate(
+    methods.map(({ input }) => input),
+    quickCheck,
+  );
   return withMeant((call) => {
     const { method, request } = call;
     const handler = handlers.get(method);
     if (!handler) throw internal(new Error(`no handler for ${method}`));
     if (request.isLong)
-      return validateLong(request, validate)
+      return validateLong(request, validate, quickCheck)
         .then(() => nextTurn())
         .then(() => handler(call));
     validate(request);

@@ -12,6 +12,7 @@ import { loadConfig } from "../../src/config/config.ts";
 import { hashKeySecret, verifyPassword } from "../../src/runtime/secrets.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { bin, chatStatus, modelGateway, Running, root, run, systemNode, temporaryFolder } from "../support/command.ts";
+import { environment } from "../support/environment.ts";
 import { eventually } from "../support/eventually.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -128,7 +129,7 @@ test("is ready only when demo.json is there", async () => {
 
 test("is alive, takes calls and is not ready while its start is still being made", async () => {
   await withStorage(async (storage) => {
-    const config = { ...loadConfig(undefined, {}), port: 0, dataDir: folder.path, metrics: undefined };
+    const config = { ...loadConfig(undefined, environment), port: 0, dataDir: folder.path, metrics: undefined };
     const gateway = await startGateway({ config, storage, log: pino({ level: "silent" }), isPreparing: true });
     try {
       const standing = async (path: string) => {

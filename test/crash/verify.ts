@@ -7,7 +7,7 @@
  */
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { holdMs } from "../../src/ledger/contract.ts";
-import { createLedger } from "../../src/ledger/ledger.ts";
+import { createLeasedLedger } from "../../src/ledger/leases/leased-ledger.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import type { ClientCall } from "./load.ts";
 import type { Stage } from "./stage.ts";
@@ -45,7 +45,7 @@ export async function lapseAll({ storage, engine }: Stage): Promise<string[]> {
   const later = Date.now() + holdMs;
   const faults: string[] = [];
   const onError = (error: unknown) => void faults.push(String(error));
-  const ledger = createLedger({ store: storage.ledger, clock: () => later, onError });
+  const ledger = createLeasedLedger({ store: storage.ledger, clock: () => later, onError });
   await ledger.sweep();
   await ledger.close();
   return [...faults, ...heldFaults(engine)];

@@ -14,6 +14,7 @@ import { translateAlong } from "../../src/families/index.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
 import type { Translation } from "../../src/families/translation.ts";
 import type { Provider } from "../../src/providers/contract.ts";
+import { createAlikeReader } from "../../src/providers/openai/delta-template.ts";
 import { createOpenAiProvider } from "../../src/providers/openai/dialect.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
 import { encodedOf } from "../../src/wire/encoded.ts";
@@ -29,7 +30,7 @@ let provider: Provider;
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
-  provider = createOpenAiProvider({ baseUrl: upstream.baseUrl, apiKey: undefined });
+  provider = createOpenAiProvider({ baseUrl: upstream.baseUrl, apiKey: undefined, createAlikeReader });
 });
 afterAll(async () => {
   await provider.close();

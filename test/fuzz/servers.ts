@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { listen } from "../../src/doors/listener/listen.ts";
 import type { HttpAnswer } from "../../src/http1/server/answer.ts";
-import { ComingBody } from "../../src/http1/server/incoming-body.ts";
+import { IncomingBody } from "../../src/http1/server/incoming-body.ts";
 import type { PlainRequest } from "../../src/http1/server/request.ts";
 
 /** A request as its handler was told of it, all of it: method, target, fields, body. */
@@ -58,7 +58,7 @@ export async function startServers(): Promise<Servers> {
         tell(key, method, url, fields, whole);
         answer(url, res);
       };
-      if (body instanceof ComingBody) body.take(take, () => {});
+      if (body instanceof IncomingBody) body.take(take, () => {});
       else take(body);
     };
   };

@@ -12,6 +12,7 @@ import { type Config, loadConfig, type ModelConfig } from "../../src/config/conf
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage } from "../../src/storage/storage.ts";
+import { environment } from "../support/environment.ts";
 
 /** Answers a request of which nothing is read. */
 export type Reply = (res: ServerResponse) => void;
@@ -58,7 +59,15 @@ export async function openFuzzStage(overrides: Partial<Config> = {}): Promise<Fu
     { name: "anthropic", kind: "anthropic", base_url, api_key: "k" },
   ];
   const config: Config = {
-    ...{ ...loadConfig(undefined, {}), port: 0, dataDir, drainMs: 1000, upstreams, models, embeddedModels: false },
+    ...{
+      ...loadConfig(undefined, environment),
+      port: 0,
+      dataDir,
+      drainMs: 1000,
+      upstreams,
+      models,
+      embeddedModels: false,
+    },
     ...{ retries: { attempts: 1, share: 0 }, breaker: { failures: Number.MAX_SAFE_INTEGER, openMs: 1 } },
     ...{ metrics: undefined, operatorKey, ...overrides },
   };

@@ -9,6 +9,7 @@ import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage } from "../../src/storage/storage.ts";
 import { bin, Running, root, temporaryFolder } from "../support/command.ts";
+import { environment } from "../support/environment.ts";
 import { behaviours } from "./behaviours.ts";
 
 /** Keys by what their accounts are: each has an account of its own, unless its name ends with another number. */
@@ -77,7 +78,7 @@ export async function startGateway({ calm, wild, openFiles }: GatewayOptions): P
   const database = join(folder.path, "gateway.db");
   const keys = await makeKeys(database);
   // The inspector is opened only where a row asks for a collection, at a free port.
-  const env = { PATH: process.env.PATH, PORT: "0", DATA_DIR: folder.path, LOG_LEVEL: "error" };
+  const env = { PATH: process.env.PATH, ...environment, PORT: "0", DATA_DIR: folder.path, LOG_LEVEL: "error" };
   const limit = openFiles === undefined ? "" : `ulimit -n ${openFiles}; `;
   const command = [`${limit}exec "$@"`, "sh", process.execPath, "--inspect-port=0", bin, "serve", "--config", config];
   const running = new Running("sh", ["-c", ...command], env, { cwd: root });

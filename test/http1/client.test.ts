@@ -13,10 +13,13 @@ import { createServer as createSecureServer, getCACertificates, setDefaultCACert
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { ChunkedReader, chunkAfter, endOfChunks } from "../../src/http1/chunked.ts";
-import type { Connection } from "../../src/http1/client/connection.ts";
-import { type ConnectionPool, createConnectionPool } from "../../src/http1/client/pool.ts";
-import type { Replies } from "../../src/http1/client/reply-handler.ts";
+import { ChunkedDecoder, encodeChunk, encodeLastChunk } from "../../src/http1/chunked.ts";
+import {
+  createConnectionPool,
+  type ReplyHandler,
+  type SentRequest,
+  type UpstreamClient,
+} from "../../src/http1/client/index.ts";
 
 /** Makes certificates. */
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
@@ -34,21 +37,21 @@ describe("chunks", () => {
     const cuts = fc.array(fc.nat(400), { maxLength: 12 });
     fc.assert(
       fc.property(pieces, cuts, fc.boolean(), (written, places, hasTrailers) => {
-        const end = endOfChunks(hasTrailers ? "x-one: 1\r\nx-two: 2\r\n" : "");
+        const end = encodeLastChunk(hasTrailers ? "x-one: 1\r\nx-two: 2\r\n" : "");
         const all = Buffer.concat([
-          ...written.map((piece) => chunkAfter("", Buffer.from(piece))),
+          ...written.map((piece) => encodeChunk("", Buffer.from(piece))),
           Buffer.from(`${end}more`),
         ]);
-        const reader = new ChunkedReader();
+        const reader = new ChunkedDecoder();
         const read: Buffer[] = [];
         let taken = 0;
         const bounds = [...places.map((place) => place % all.length).sort((a, b) => a - b), all.length];
         let from = 0;
         for (const to of bounds) {
-          taken += reader.push(all.subarray(from, to), read);
+          taken += reader.decode(all.subarray(from, to), read);
           from = to;
         }
-        expect(reader.isOver).toBe(true);
+        expect(reader.isComplete).toBe(true);
         expect(taken).toBe(all.length - "more".length);
         expect(Buffer.concat(read)).toEqual(Buffer.concat(written.map((piece) => Buffer.from(piece))));
       }),
@@ -72,16 +75,16 @@ describe("chunks", () => {
     "\r\n",
     `0\r\n${"x".repeat(20_000)}`,
   ])("that are none are refused: %j", (text) => {
-    const reader = new ChunkedReader();
-    expect(() => reader.push(Buffer.from(text), [])).toThrow(RangeError);
+    const reader = new ChunkedDecoder();
+    expect(() => reader.decode(Buffer.from(text), [])).toThrow(RangeError);
   });
 
   test("may have extensions, and sizes in capitals", () => {
-    const reader = new ChunkedReader();
+    const reader = new ChunkedDecoder();
     const read: Buffer[] = [];
-    reader.push(Buffer.from('A;x=y;z;q="a \\" b"\r\n0123456789\r\n000\r\n\r\n'), read);
+    reader.decode(Buffer.from('A;x=y;z;q="a \\" b"\r\n0123456789\r\n000\r\n\r\n'), read);
     expect(String(Buffer.concat(read))).toBe("0123456789");
-    expect(reader.isOver).toBe(true);
+    expect(reader.isComplete).toBe(true);
   });
 });
 
@@ -117,20 +120,20 @@ async function upstream(script: (socket: Socket, count: number) => void, timeout
   return { pool, sockets };
 }
 
-function ask(pool: ConnectionPool, onSent: (connection: Connection) => void = () => {}): Promise<Told> {
+function ask(pool: UpstreamClient, onSent: (connection: SentRequest) => void = () => {}): Promise<Told> {
   return new Promise((resolve) => {
     const told: Told = { body: "" };
     const over = (end: Told["end"] & {}) => resolve({ ...told, end });
-    const replies: Replies = {
-      isOver: false,
-      sent: onSent,
-      head: (status, fields) => void Object.assign(told, { status, fields }),
-      body(pieces) {
+    const replies: ReplyHandler = {
+      isCancelled: false,
+      onSent: onSent,
+      onHead: (status, fields) => void Object.assign(told, { status, fields }),
+      onBody(pieces) {
         told.body += Buffer.concat(pieces).toString();
       },
-      ended: () => over("ended"),
-      failed: over,
-      late: over,
+      onEnd: () => over("ended"),
+      onError: over,
+      onTimeout: over,
     };
     pool.send({ method: "POST", path: "/x", fields: { "x-one": "1" }, body: Buffer.from("{}") }, replies);
   });
@@ -280,14 +283,14 @@ describe("a connection", () => {
     const { pool, sockets } = await upstream((socket) => void socket.write(ok));
     let told = 0;
     const count = () => void told++;
-    const others = { body: count, ended: count, failed: count, late: count };
-    let connection: Connection | undefined;
-    const replies: Replies = {
-      ...{ ...others, isOver: false },
-      sent(made) {
+    const others = { onBody: count, onEnd: count, onError: count, onTimeout: count };
+    let connection: SentRequest | undefined;
+    const replies: ReplyHandler = {
+      ...{ ...others, isCancelled: false },
+      onSent(made) {
         connection = made;
       },
-      head: () => connection?.abort(),
+      onHead: () => connection?.abort(),
     };
     pool.send({ method: "GET", path: "/x", fields: {} }, replies);
     await ask(pool);
@@ -298,8 +301,8 @@ describe("a connection", () => {
   test("that is made for a request which nobody waits for any more is kept for the next", async () => {
     const { pool, sockets } = await upstream((socket) => void socket.write(ok));
     let isOver = false;
-    const left = { isOver: false } as Replies;
-    Object.defineProperty(left, "isOver", { get: () => isOver });
+    const left = { isCancelled: false } as ReplyHandler;
+    Object.defineProperty(left, "isCancelled", { get: () => isOver });
     pool.send({ method: "GET", path: "/x", fields: {} }, left);
     // Sent at the end of this turn: the connection is made then, and the caller leaves before it is there.
     await new Promise(setImmediate);
@@ -401,7 +404,7 @@ describe("a connection", () => {
   test("is not taken for a request that nobody waits for any more", async () => {
     const { pool, sockets } = await upstream((socket) => void socket.write(ok));
     await ask(pool);
-    pool.send({ method: "GET", path: "/x", fields: {} }, { isOver: true } as Replies);
+    pool.send({ method: "GET", path: "/x", fields: {} }, { isCancelled: true } as ReplyHandler);
     await ask(pool);
     expect(sockets).toHaveLength(1);
   });
@@ -409,7 +412,9 @@ describe("a connection", () => {
   test("carries no path and no field that would end its line", async () => {
     const { pool } = await upstream((socket) => void socket.write(ok));
     const fields = { "x-one": "a\r\nx-two: b" };
-    expect(() => pool.send({ method: "GET", path: "/", fields }, {} as Replies)).toThrow(TypeError);
-    expect(() => pool.send({ method: "GET", path: "/ HTTP/1.1\r\n", fields: {} }, {} as Replies)).toThrow(TypeError);
+    expect(() => pool.send({ method: "GET", path: "/", fields }, {} as ReplyHandler)).toThrow(TypeError);
+    expect(() => pool.send({ method: "GET", path: "/ HTTP/1.1\r\n", fields: {} }, {} as ReplyHandler)).toThrow(
+      TypeError,
+    );
   });
 });

@@ -7,8 +7,8 @@ import type { Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, test } from "vitest";
-import { ComingBody } from "../../src/http1/server/incoming-body.ts";
-import { longestRequest } from "../../src/http1/server/request.ts";
+import { IncomingBody } from "../../src/http1/server/incoming-body.ts";
+import { maxBufferedRequest } from "../../src/http1/server/request.ts";
 import { type Asked, startServedPort } from "../support/served-port.ts";
 
 const undo: (() => unknown)[] = [];
@@ -22,7 +22,7 @@ const startPort = (handedOver?: (socket: Socket) => void, isServed?: boolean) =>
 
 const body = Buffer.from(Array.from({ length: 300_000 }, (_, i) => 32 + (i % 90)));
 const headOf = (length: number) => `POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n\r\n`;
-const coming = ({ request }: Asked) => request.body as ComingBody;
+const coming = ({ request }: Asked) => request.body as IncomingBody;
 const taken = (asked: Asked) => new Promise<Buffer | undefined>((resolve) => coming(asked).take(resolve, () => {}));
 
 function reply({ answer }: Asked, text: string): void {
@@ -62,7 +62,7 @@ describe("a long body", () => {
   });
 
   test("is copied as it comes, once somebody wants it: what its pieces stood in may be used again", () => {
-    const asked = new ComingBody(100_000, { isPaused: () => false, pause: () => {} } as unknown as Socket);
+    const asked = new IncomingBody(100_000, { isPaused: () => false, pause: () => {} } as unknown as Socket);
     const before = Buffer.alloc(20_000, "a");
     asked.add(before);
     expect(asked.isCopying).toBe(false);
@@ -84,7 +84,7 @@ describe("a long body", () => {
     const { client, next } = await startPort();
     const { socket } = client();
     // Its head says five digits either way.
-    const most = longestRequest - headOf(longestRequest).length;
+    const most = maxBufferedRequest - headOf(maxBufferedRequest).length;
     socket.write(headOf(most) + "x".repeat(most) + headOf(most + 1) + "y".repeat(most + 1));
     const short = await next();
     expect((short.request.body as Buffer).length).toBe(most);
@@ -102,7 +102,7 @@ describe("a long body", () => {
     const { socket: served } = asked.request;
     for (let i = 0; i < 100; i++) await new Promise(setImmediate);
     // One read, and what a socket reads ahead.
-    expect(served.bytesRead).toBeLessThanOrEqual(3 * longestRequest);
+    expect(served.bytesRead).toBeLessThanOrEqual(3 * maxBufferedRequest);
     expect((await taken(asked))?.equals(large)).toBe(true);
   });
 
@@ -153,7 +153,7 @@ describe("a long body", () => {
     const left = (connection?.deadline ?? 0) - before;
     expect([left >= 5_000, left < 10_000]).toEqual([true, true]);
     expect(refused.request.socket.writableLength).toBeGreaterThan(0);
-    connection?.late();
+    connection?.onDeadline();
     expect(refused.request.socket.destroyed).toBe(true);
     socket.resume();
     await once(socket, "close");
@@ -171,7 +171,10 @@ describe("a long body", () => {
       return process.memoryUsage().arrayBuffers;
     };
     const [pieces, pieceBytes] = [40, 1_000_000];
-    const asked = new ComingBody(pieces * pieceBytes, { isPaused: () => false, pause: () => {} } as unknown as Socket);
+    const asked = new IncomingBody(pieces * pieceBytes, {
+      isPaused: () => false,
+      pause: () => {},
+    } as unknown as Socket);
     let whole: Buffer | undefined;
     const before = await held();
     asked.take(

@@ -249,7 +249,7 @@ describe("a connection", () => {
     await until("hi");
     const left = (connection?.deadline ?? 0) - performance.now();
     expect([left > 65_000, left <= 66_000]).toEqual([true, true]);
-    connection?.late();
+    connection?.onDeadline();
     await once(socket, "close");
     expect(watched.size).toBe(0);
   });
@@ -264,7 +264,7 @@ describe("a connection", () => {
     const body = Buffer.alloc(20_000_000, "x");
     answer.writeHead(200, { "content-length": String(body.length) }).end(body);
     expect(connection?.deadline).toBeLessThan(Number.POSITIVE_INFINITY);
-    connection?.late();
+    connection?.onDeadline();
     let bytes = 0;
     socket.on("data", ({ length }: Buffer) => {
       bytes += length;
@@ -273,7 +273,7 @@ describe("a connection", () => {
     while (bytes < body.length) await once(socket, "data");
     // It counts again as soon as all has been read.
     while (connection?.deadline === Number.POSITIVE_INFINITY) await new Promise(setImmediate);
-    connection?.late();
+    connection?.onDeadline();
     await once(socket, "close");
   });
 

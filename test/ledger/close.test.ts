@@ -10,6 +10,7 @@ import { loadConfig } from "../../src/config/config.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
 import { openStorage } from "../../src/storage/storage.ts";
 import { temporaryFolder } from "../support/command.ts";
+import { environment } from "../support/environment.ts";
 import { hear } from "../support/hear.ts";
 import { paidModels } from "../support/paid-models.ts";
 import { openAccount, openBooks } from "../support/payer.ts";
@@ -27,7 +28,7 @@ test("a gateway that is asked to stop charges what it has no time to count", asy
   const path = join(folder.path, "gateway.db");
   const storage = await openStorage(path);
   // Time enough to read the answers that have come, and not to count them.
-  const config = { ...loadConfig(undefined, {}), ...paidModels(upstream.baseUrl), port: 0, drainMs: 2_000 };
+  const config = { ...loadConfig(undefined, environment), ...paidModels(upstream.baseUrl), port: 0, drainMs: 2_000 };
   const gateway = await startGateway({ config, storage, log: pino({ level: "silent" }) });
   const payer = openAccount({ storage }, { recharge: 1_000_000_000_000 });
   upstream.script = answerAtLength;

@@ -22,6 +22,7 @@ import {
 import { issueKey } from "../../src/services/keys/keys.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { modelGateway, temporaryFolder } from "../support/command.ts";
+import { environment } from "../support/environment.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let storage: Storage;
@@ -39,7 +40,7 @@ beforeAll(async () => {
   const old = await issue("old");
   revoked = old.secret;
   await storage.keys.revoke(old.key.id, Date.now());
-  const config = { ...loadConfig(undefined, {}), port: 0, dataDir: folder.path, drainMs: 2000 };
+  const config = { ...loadConfig(undefined, environment), port: 0, dataDir: folder.path, drainMs: 2000 };
   gateway = await startGateway({ config, storage, log: pino({ level: "silent" }) });
 });
 

@@ -16,6 +16,7 @@ import { type Gateway, startGateway } from "../../src/composition/gateway.ts";
 import { type Config, loadConfig } from "../../src/config/config.ts";
 import { open, seal } from "../../src/pipeline/replay/seal.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
+import { environment } from "../support/environment.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { hear } from "../support/hear.ts";
 import { answerAsAny, chat, type OneRequest, oneOfEach, responses, streamed } from "../support/one-of-each.ts";
@@ -65,7 +66,7 @@ beforeEach(() => {
 /** Another process of the gateway, over the same database. */
 async function startBeside(): Promise<Gateway> {
   const more = { port: 0, drainMs: 0, metrics: undefined, retries: { attempts: 1, share: 0 } };
-  const config: Config = { ...loadConfig(undefined, {}), ...served(), ...more };
+  const config: Config = { ...loadConfig(undefined, environment), ...served(), ...more };
   const { storage } = gateway;
   return startGateway({ config, storage, log: pino({ level: "silent" }), clock: () => now, random: () => 0 });
 }

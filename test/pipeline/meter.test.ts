@@ -14,6 +14,7 @@ import { createAnthropicProvider } from "../../src/providers/anthropic/dialect.t
 import type { Provider, Speak } from "../../src/providers/contract.ts";
 import { createOpenAiProvider } from "../../src/providers/openai/dialect.ts";
 import { Wire } from "../../src/wire/wire.ts";
+import { accelerators } from "../support/accelerators.ts";
 import { type RecordingMeter, recordingMeter, unbounded } from "../support/meter.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import {
@@ -41,7 +42,7 @@ const embedded = createEmbeddedProvider({ clock: () => 1_790_000_000_000 });
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
-  openai = createOpenAiProvider({ baseUrl: upstream.baseUrl, apiKey: undefined });
+  openai = createOpenAiProvider({ ...accelerators, baseUrl: upstream.baseUrl, apiKey: undefined });
   anthropic = createAnthropicProvider({ baseUrl: upstream.baseUrl, apiKey: undefined });
 });
 afterEach(() => {

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { Call } from "../../src/call/call.ts";
 import { type Operation, operations } from "../../src/call/operations.ts";
 import { Reason, Refusal } from "../../src/call/refusals.ts";
+import { chooseAccelerators } from "../../src/composition/accelerators.ts";
 import { createProviders } from "../../src/composition/providers.ts";
 import type { ModelConfig } from "../../src/config/config.ts";
 import { servedBy } from "../../src/config/schema-models.ts";
@@ -213,6 +214,7 @@ test("the configuration takes a model at an upstream where there is a way to ser
   const providers = createProviders(
     kinds.map((kind) => ({ name: kind, kind, base_url: "http://127.0.0.1:9/v1" })),
     () => 0,
+    chooseAccelerators(new Set()),
   );
   for (const kind of kinds) {
     const provider = providers.get(kind);

@@ -29,6 +29,7 @@ import { createCatalog } from "../../src/targets/catalog.ts";
 import { createTargets } from "../../src/targets/targets.ts";
 import { counter } from "../../src/tokens/counter.ts";
 import { Wire } from "../../src/wire/wire.ts";
+import { accelerators } from "../support/accelerators.ts";
 import { asJson, doorsOf, endpoints, eventsOf } from "../support/endpoints.ts";
 import { anthropicUpstreamAt, now, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { openLedger } from "../support/ledger.ts";
@@ -82,7 +83,7 @@ const upstreams: readonly Upstream[] = [
     name: "OpenAI's family",
     n: 2,
     providerAt(baseUrl) {
-      const provider = createOpenAiProvider({ baseUrl, apiKey: "k" });
+      const provider = createOpenAiProvider({ ...accelerators, baseUrl, apiKey: "k" });
       // As one that serves chat and no text completions.
       return { ...provider, speaks: { chat: provider.speaks.chat as NonNullable<typeof provider.speaks.chat> } };
     },

@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { expect, test } from "vitest";
-import { readBy, readFrom } from "../../src/http1/reading.ts";
+import { readIntoSharedMemory, sharedOnRead } from "../../src/http1/read-buffer.ts";
 import { inOneMoment, readClock } from "../../src/runtime/clock.ts";
 
 /** Goes on without a turn of the event loop until the machine's clock has. */
@@ -60,12 +60,12 @@ test("stands still where connections are read that were made, and that were take
   const { port } = server.address() as { port: number };
   const takenSocket = once(server, "connection") as Promise<[Socket]>;
   const made = new Promise<[number, number]>((resolve) => {
-    const socket = connect({ port, host: "127.0.0.1", onread: readBy(() => resolve(look())) });
+    const socket = connect({ port, host: "127.0.0.1", onread: sharedOnRead(() => resolve(look())) });
     socket.write("asked");
   });
   const [socket] = await takenSocket;
   const taken = new Promise<[number, number]>((resolve) => {
-    expect(readFrom(socket, () => resolve(look()))).toBeDefined();
+    expect(readIntoSharedMemory(socket, () => resolve(look()))).toBeDefined();
   });
   socket.resume();
   socket.write("answered");

@@ -15,6 +15,7 @@ import { type Config, loadConfig } from "../../src/config/config.ts";
 import { openStorage } from "../../src/storage/storage.ts";
 import { binaryOptions, type JsonObject } from "../../src/wire/json.ts";
 import { eventsOf } from "../support/endpoints.ts";
+import { environment } from "../support/environment.ts";
 import { eventually } from "../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { cost, paidModels } from "../support/paid-models.ts";
@@ -544,7 +545,12 @@ test("one that another process makes is told of here, and ended there", async ()
   await beginAnswer(exchange);
   await until(payer, body.id, "in_progress");
   const storage = await openStorage(gateway.databasePath);
-  const config = { ...loadConfig(undefined, {}), ...paidModels(upstream.baseUrl), port: 0, metrics: undefined };
+  const config = {
+    ...loadConfig(undefined, environment),
+    ...paidModels(upstream.baseUrl),
+    port: 0,
+    metrics: undefined,
+  };
   const other = await startGateway({ config, storage, log: pino({ level: "silent" }), clock: () => now });
   const there = { ...gateway, baseUrl: `http://127.0.0.1:${other.port}/v1` };
   expect((await get(payer, body.id, there)).body.status).toBe("in_progress");

@@ -15,6 +15,7 @@ import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/keys.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { binaryOptions, type JsonObject } from "../../src/wire/json.ts";
+import { environment } from "../support/environment.ts";
 import { upstreamAt } from "../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
@@ -29,7 +30,7 @@ let ada: string;
 let bob: string;
 
 async function start(): Promise<void> {
-  const config = { ...loadConfig(undefined, {}), port: 0, dataDir, drainMs: 2000, keepAliveMs: 100 };
+  const config = { ...loadConfig(undefined, environment), port: 0, dataDir, drainMs: 2000, keepAliveMs: 100 };
   const responses = { keepMs: 24 * hour, maxPerAccount: 5, maxBytes: 4096 };
   const served = { ...upstreamAt(upstream.baseUrl), embeddedModels: true };
   const models = (served.models ?? []).map((one) => ({ ...one, id: "scripted" }));

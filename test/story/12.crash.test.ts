@@ -14,6 +14,7 @@ import { startLoad } from "../crash/load.ts";
 import { type Stage, setStage } from "../crash/stage.ts";
 import { mostOutput } from "../crash/upstream.ts";
 import { heldFaults, reconcileFaults, verify } from "../crash/verify.ts";
+import { environment } from "../support/environment.ts";
 import { createLedger } from "../support/ledger-by-ids.ts";
 
 // Processes by the dozen take seconds to start, and more on a busy machine.
@@ -103,7 +104,7 @@ describe("a gateway", () => {
   }
 
   async function startHere(clock = Date.now) {
-    const config = { ...loadConfig(stage.config, {}), port: 0, drainMs: 100 };
+    const config = { ...loadConfig(stage.config, environment), port: 0, drainMs: 100 };
     const gateway = await startGateway({ config, storage: stage.storage, log: pino({ level: "silent" }), clock });
     return { gateway, rootUrl: `http://127.0.0.1:${gateway.port}` };
   }

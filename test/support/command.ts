@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { environment } from "./environment.ts";
 
 export const root = join(import.meta.dirname, "../..");
 export const bin = join(root, "bin/model-gateway.js");
@@ -59,7 +60,7 @@ export class Running {
     this.child = spawn(program, args, {
       cwd: root,
       // Several run at once: each has its metrics at a free port.
-      env: { PATH: systemPath, HOME: process.env.HOME, METRICS_PORT: "0", ...env } as NodeJS.ProcessEnv,
+      env: { PATH: systemPath, HOME: process.env.HOME, ...environment, METRICS_PORT: "0", ...env } as NodeJS.ProcessEnv,
       stdio: ["ignore", "pipe", "pipe"],
       ...options,
     });

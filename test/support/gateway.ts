@@ -14,6 +14,7 @@ import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { eventually } from "./eventually.ts";
 import { expectNothingLeft, remember } from "./left-behind.ts";
 import "./overhear.ts";
+import { environment } from "./environment.ts";
 
 export interface TestGateway {
   readonly rootUrl: string;
@@ -72,7 +73,14 @@ export async function startTestGateway(
   { postpaid = true, recharge = 300_000_000, grant = 0, ...init }: AccountInit = {},
 ): Promise<TestGateway> {
   const dataDir = await mkdtemp(join(tmpdir(), "gateway-test-"));
-  const config: Config = { ...loadConfig(undefined, {}), port: 0, dataDir, drainMs: 2000, ...once, ...overrides };
+  const config: Config = {
+    ...loadConfig(undefined, environment),
+    port: 0,
+    dataDir,
+    drainMs: 2000,
+    ...once,
+    ...overrides,
+  };
   const databasePath = join(dataDir, "gateway.db");
   const storage = await openStorage(databasePath);
   const accountId = newId("acc");

@@ -1,7 +1,6 @@
 /** The gateway's own HTTP/1.1 client and undici's, asked in the same way with the same settings. */
 import { Agent, type Dispatcher } from "undici";
-import { createConnectionPool } from "../../src/http1/client/pool.ts";
-import type { Replies } from "../../src/http1/client/reply-handler.ts";
+import { createConnectionPool, type ReplyHandler } from "../../src/http1/client/index.ts";
 
 export interface ClientRequest {
   readonly path: string;
@@ -40,18 +39,18 @@ export const ownClient: CreateClient = (origin, partMs) => {
         let text = "";
         const over = (end: Outcome["end"], error?: Error) =>
           resolve({ ...head, body: text, end, ...(error ? { error } : {}) });
-        const replies: Replies = {
-          isOver: false,
-          sent: () => {},
-          head(status, fields) {
+        const replies: ReplyHandler = {
+          isCancelled: false,
+          onSent: () => {},
+          onHead(status, fields) {
             head = { status, headers: { ...fields } };
           },
-          body(pieces) {
+          onBody(pieces) {
             for (const piece of pieces) text += piece.toString("latin1");
           },
-          ended: () => over("ended"),
-          failed: (error) => over("failed", error),
-          late: () => over("late"),
+          onEnd: () => over("ended"),
+          onError: (error) => over("failed", error),
+          onTimeout: () => over("late"),
         };
         pool.send({ method: body ? "POST" : "GET", path, fields: headers, body }, replies);
       }),

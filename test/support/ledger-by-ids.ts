@@ -1,9 +1,9 @@
 /** A ledger that remembers holds by the ids of their calls, so that a test names a call and keeps nothing of it. */
 
-import type { Capture, Hold, HoldRequest, Ledger } from "../../src/ledger/contract.ts";
-import { createLedger as create, type LedgerOptions } from "../../src/ledger/ledger.ts";
+import type { Capture, Hold, HoldRequest, Ledger, LedgerOptions } from "../../src/ledger/contract.ts";
 import { andThen, type MaybePromise } from "../../src/runtime/maybe-promise.ts";
 import type { Held } from "../../src/storage/money/contract.ts";
+import { accelerators } from "./accelerators.ts";
 
 export interface LedgerByIds extends Omit<Ledger, "hold" | "release" | "capture"> {
   /** The ledger that takes holds themselves. */
@@ -14,7 +14,7 @@ export interface LedgerByIds extends Omit<Ledger, "hold" | "release" | "capture"
 }
 
 export function createLedger(options: LedgerOptions): LedgerByIds {
-  const ledger = create(options);
+  const ledger = accelerators.createLedger(options);
   const holds = new Map<string, Hold>();
   return {
     ...ledger,

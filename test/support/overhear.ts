@@ -7,7 +7,7 @@
 import { subscribe } from "node:diagnostics_channel";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
-import type { ComingBody } from "../../src/http1/server/incoming-body.ts";
+import type { IncomingBody } from "../../src/http1/server/incoming-body.ts";
 import type { PlainRequest } from "../../src/http1/server/request.ts";
 import { remember, rememberTrace } from "./left-behind.ts";
 
@@ -67,7 +67,7 @@ function collect(stream: IncomingMessage | ServerHttp2Stream, most: number, hear
 }
 
 /** Tells once of its beginning. */
-function collectComing(body: ComingBody, heard: (body: string) => void): void {
+function collectComing(body: IncomingBody, heard: (body: string) => void): void {
   const pieces: Buffer[] = [];
   let bytes = 0;
   const { add } = body;

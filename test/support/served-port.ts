@@ -4,10 +4,10 @@
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import type { Late } from "../../src/http1/deadlines.ts";
 import { createKeepAlive, type PlainAnswer } from "../../src/http1/server/answer.ts";
 import { ServedConnection } from "../../src/http1/server/connection.ts";
 import type { PlainRequest } from "../../src/http1/server/request.ts";
+import type { Timed } from "../../src/runtime/deadlines.ts";
 
 export interface Asked {
   readonly request: PlainRequest;
@@ -20,7 +20,7 @@ export interface ServedPort {
   /** Resolves to the next request that nobody has had. */
   next(): Promise<Asked>;
   /** What the deadlines are asked to watch. */
-  readonly watched: ReadonlySet<Late>;
+  readonly watched: ReadonlySet<Timed>;
   readonly connections: readonly ServedConnection[];
 }
 
@@ -40,8 +40,8 @@ export async function startServedPort(
   isServed = true,
   prepare: (socket: Socket) => void = () => {},
 ): Promise<ServedPort> {
-  const watched = new Set<Late>();
-  const deadlines = { watch: (one: Late) => void watched.add(one), forget: (one: Late) => void watched.delete(one) };
+  const watched = new Set<Timed>();
+  const deadlines = { watch: (one: Timed) => void watched.add(one), forget: (one: Timed) => void watched.delete(one) };
   const connections: ServedConnection[] = [];
   const asked: Asked[] = [];
   let wake = () => {};

@@ -7,7 +7,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { type Answer, anyRoom, here, nobody } from "../../src/call/call.ts";
-import { holdForTick } from "../../src/http1/cork-until-immediate.ts";
+import { corkUntilTick } from "../../src/http1/cork-until-immediate.ts";
 import { observe } from "../../src/pipeline/observe.ts";
 import { CallerAbort } from "../../src/runtime/caller-abort.ts";
 import { Wire } from "../../src/wire/wire.ts";
@@ -55,7 +55,7 @@ async function ask(way: ReturnType<typeof observe>, id: string): Promise<void> {
   try {
     await way.handle({ ...arrival, caller: nobody, request, body: anyRoom, signal: new CallerAbort() });
   } finally {
-    holdForTick(socket);
+    corkUntilTick(socket);
     socket.write(id);
     handedOver.push(id);
   }

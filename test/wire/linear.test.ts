@@ -6,7 +6,7 @@ import { ok } from "node:assert";
 import { describe, test } from "vitest";
 import { multipartPairs } from "../../src/doors/body/multipart.ts";
 import { urlencodedPairs } from "../../src/doors/body/urlencoded.ts";
-import { ChunkedReader } from "../../src/http1/chunked.ts";
+import { ChunkedDecoder } from "../../src/http1/chunked.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
 import { readLong } from "../../src/wire/json.ts";
 import { readOutline } from "../../src/wire/scan/outline.ts";
@@ -172,8 +172,8 @@ const scanners: Readonly<Record<string, Scanner>> = {
       ["1", ""],
     ],
     scan: (bytes, steps) => {
-      const reader = new ChunkedReader(steps);
-      for (const chunk of cut(bytes, 100)) reader.push(chunk, []);
+      const reader = new ChunkedDecoder(steps);
+      for (const chunk of cut(bytes, 100)) reader.decode(chunk, []);
     },
   },
 };

@@ -14,11 +14,10 @@ import {
   requestTooLarge,
   unsupportedMediaType,
 } from "../../call/refusals.ts";
-import { readInTurns } from "../../http1/read-turns.ts";
-import { ComingBody } from "../../http1/server/incoming-body.ts";
-import type { PlainRequest } from "../../http1/server/request.ts";
+import { IncomingBody, type PlainRequest } from "../../http1/server/index.ts";
 import { runInTurns, runNow } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { readInTurns } from "../../runtime/read-turns.ts";
 import { type JsonObject, longJson } from "../../wire/json.ts";
 import { join } from "../../wire/long/join.ts";
 import { jsonLength } from "../../wire/scan/json-length.ts";
@@ -58,7 +57,7 @@ export function readBody(req: HttpRequest, limits: BodyLimits, share: BodyShare)
 
 function plainBody(req: PlainRequest, limits: BodyLimits, share: BodyShare): MaybePromise<Buffer> {
   const { body } = req;
-  if (body instanceof ComingBody) return comingBody(body, limits, share);
+  if (body instanceof IncomingBody) return comingBody(body, limits, share);
   if (!body) throw internal(new Error("a request's body was read twice"));
   // A stream keeps its request for hours.
   req.body = undefined;
@@ -66,7 +65,7 @@ function plainBody(req: PlainRequest, limits: BodyLimits, share: BodyShare): May
   return body;
 }
 
-function comingBody(body: ComingBody, limits: BodyLimits, share: BodyShare): Promise<Buffer> {
+function comingBody(body: IncomingBody, limits: BodyLimits, share: BodyShare): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(requestTimeout()), limits.timeoutMs);
     const tell = (bytes: Buffer | undefined) => {
@@ -127,7 +126,7 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
  */
 export function discard(req: HttpRequest, timeoutMs = 60_000): void {
   if ("body" in req) {
-    if (req.body instanceof ComingBody) req.body.drop(timeoutMs);
+    if (req.body instanceof IncomingBody) req.body.drop(timeoutMs);
     return;
   }
   const { socket } = req;

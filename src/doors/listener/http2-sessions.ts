@@ -6,7 +6,7 @@
  */
 import { constants, type Http2Server, type Http2Stream, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
-import type { Deadlines, Late } from "../../http1/deadlines.ts";
+import type { Deadlines, Timed } from "../../runtime/deadlines.ts";
 import { createHttp2Floods, type Http2FloodOptions, type Http2Floods } from "./http2-floods.ts";
 import type { Reader, StalledReaders } from "./stalled-readers.ts";
 
@@ -103,11 +103,11 @@ function watchSession(
 ): () => boolean {
   let open = 0;
   let idleUntil = performance.now() + idleMs;
-  const idle: Late = {
+  const idle: Timed = {
     get deadline() {
       return open > 0 ? Number.POSITIVE_INFINITY : idleUntil;
     },
-    late: () => goAway(session, socket),
+    onDeadline: () => goAway(session, socket),
   };
   /** What answers the client's own pings and settings tells nothing of its streams. In bytes. */
   let replies = 0;

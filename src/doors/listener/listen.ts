@@ -17,10 +17,8 @@ import {
 } from "node:http";
 import { createServer as createHttp2Server, type Http2Stream } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
-import { createDeadlines } from "../../http1/deadlines.ts";
-import { createKeepAlive } from "../../http1/server/answer.ts";
-import { ServedConnection } from "../../http1/server/connection.ts";
-import type { ServeOptions } from "../../http1/server/options.ts";
+import { createKeepAlive, ServedConnection, type ServeOptions } from "../../http1/server/index.ts";
+import { createDeadlines } from "../../runtime/deadlines.ts";
 import type { Upgraded, Upgrades } from "../socket/responses-sockets.ts";
 import { type ConnectionCounts, createConnections, type OpenConnection } from "./connections.ts";
 import type { Http2FloodOptions } from "./http2-floods.ts";
@@ -36,7 +34,7 @@ export interface ListenOptions {
   readonly port: number;
   readonly handle: RequestListener;
   /** Returns what answers a plain request (`http1/`), past Node's own server; undefined where that is to. */
-  readonly handlePlain?: ServeOptions["serve"];
+  readonly handlePlain?: ServeOptions["serve"] | undefined;
   /** Takes over the connections of requests that want another protocol; undefined where none are. */
   readonly upgrades?: Upgrades | undefined;
   /** Writes the body for a request that never became one: bad syntax, headers too large or too slow. */

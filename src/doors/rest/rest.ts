@@ -7,7 +7,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Admission, BodyRoom, Caller, Peer, Way } from "../../call/call.ts";
-import type { HttpAnswer } from "../../http1/server/answer.ts";
+import type { HttpAnswer } from "../../http1/server/index.ts";
 import { CallerAbort, type Signal } from "../../runtime/caller-abort.ts";
 import { nextTurn } from "../../runtime/cooperative.ts";
 import { andThen, catchError, isPromise, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";

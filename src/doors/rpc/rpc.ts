@@ -2,8 +2,8 @@
  * The RPC door: Connect, gRPC and gRPC-Web → one call → messages.
  *
  * Every RPC of every service goes the same way; there is no code per method. The credential is checked before the
- * body is read. A refusal becomes a ConnectError with an ErrorDetail. What most gRPC clients send is for `grpc-fast.ts`. What comes
- * compressed is decompressed here, where it is counted: connect-node reads it plain.
+ * body is read. A refusal becomes a ConnectError with an ErrorDetail. What most gRPC clients send is for `grpc-fast.ts`, where
+ * that is given. What comes compressed is decompressed here, where it is counted: connect-node reads it plain.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type DescMessage, type DescMethod, type DescService, getOption, type MessageShape } from "@bufbuild/protobuf";
@@ -39,7 +39,7 @@ import { discard } from "../body/body.ts";
 import type { BodyBudget, BodyShare } from "../body/body-budget.ts";
 import type { Inflate } from "../body/inflate.ts";
 import { streamOf, wholeOf } from "../rest/answers.ts";
-import { createGrpcDoor, type GrpcVisit, isGrpc } from "./grpc-fast.ts";
+import { type createGrpcDoor, type GrpcVisit, isGrpc } from "./grpc-fast.ts";
 import { rpcBody, takePacking } from "./rpc-body.ts";
 import { asConnectError, noMessage, type RpcCall, requestOfMessage } from "./rpc-call.ts";
 
@@ -61,6 +61,8 @@ export interface RpcOptions {
   readonly peerOf: (req: IncomingMessage) => Peer;
   /** Ends the open services' endless streams; calls are left to finish. */
   readonly draining: AbortSignal;
+  /** Makes the door for gRPC in its plainest form. Without one connect-node serves that, too. */
+  readonly createGrpcDoor?: typeof createGrpcDoor | undefined;
 }
 
 export interface RpcDoor {
@@ -87,7 +89,7 @@ const contextKey = createContextKey<HandlerContext | undefined>(undefined);
 export function createRpcDoor(options: RpcOptions): RpcDoor {
   const { way, services, open, maxBytes, bodyTimeoutMs, bodies, inflate, peerOf, draining } = options;
   const compressions = [compressionGzip, compressionBrotli];
-  const grpc = createGrpcDoor({ way, bodyTimeoutMs, bodies, compressions });
+  const grpc = options.createGrpcDoor?.({ way, bodyTimeoutMs, bodies, compressions });
   const visits = new Map<string, Pick<GrpcVisit, "method" | "maxBytes">>();
   const router = createConnectRouter({
     acceptCompression: compressions,
@@ -129,7 +131,7 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
     serves: (path) => handlers.has(path),
     async handle(req, res, id, path) {
       const visit = visits.get(path);
-      if (visit && isGrpc(req)) return grpc(req, res, { ...visit, id, peer: peerOf(req) });
+      if (grpc && visit && isGrpc(req)) return grpc(req, res, { ...visit, id, peer: peerOf(req) });
       if (req.method !== "POST") res.setHeader("allow", "POST");
       res.once("finish", () => discard(req));
       // connect-node's own promise does not settle once an answer has ended well.

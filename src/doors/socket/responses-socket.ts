@@ -10,8 +10,8 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { WebSocket } from "ws";
 import type { Arrival, Peer, Way } from "../../call/call.ts";
 import { answerUnderWay, asRefusal, requestTimeout, socketTooOld } from "../../call/refusals.ts";
-import type { Late } from "../../http1/deadlines.ts";
 import { CallerAbort, type Signal } from "../../runtime/caller-abort.ts";
+import type { Timed } from "../../runtime/deadlines.ts";
 import { forEach, stopPulling } from "../../runtime/push-stream.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { BodyLimits } from "../body/body.ts";
@@ -53,7 +53,7 @@ const mostOutOfTurn = 32;
 /** How long a client that is told to leave may take to hear it. */
 const lingerMs = 1_000;
 
-export class ResponsesSocket implements Late {
+export class ResponsesSocket implements Timed {
   readonly #ws: WebSocket;
   readonly #socket: Socket;
   readonly #client: SocketClient;
@@ -98,7 +98,7 @@ export class ResponsesSocket implements Late {
     return this.#coming.isComing ? this.#coming.until : idleUntil;
   }
 
-  late(): void {
+  onDeadline(): void {
     if (this.#coming.isComing) this.#refuse(codes.policy, requestTimeout());
     else this.#end(codes.normal, "idle");
   }

@@ -5,10 +5,10 @@
  * connection off. Its bytes are handed on as they come, all that one read of the socket has brought together.
  */
 import type { Socket } from "node:net";
-import { ChunkedReader } from "../chunked.ts";
-import { afterReads } from "../cork-until-immediate.ts";
-import type { Deadlines } from "../deadlines.ts";
-import { type Body, writeMessage } from "../write.ts";
+import type { Deadlines } from "../../runtime/deadlines.ts";
+import { ChunkedDecoder } from "../chunked.ts";
+import { type Body, writeMessage } from "../write-message.ts";
+import { ClosedError, type PhaseTimeouts, type ReplyHandler, type SentRequest } from "./contract.ts";
 import {
   announcesBody,
   checkInterim,
@@ -18,7 +18,6 @@ import {
   notUnderstood,
   usuallyKeptMs,
 } from "./reply.ts";
-import { ClosedError, type PartTimeouts, type Replies } from "./reply-handler.ts";
 import { ReplyHeads } from "./reply-heads.ts";
 import { reusableForMs } from "./reuse.ts";
 
@@ -31,7 +30,7 @@ export type Open = (onData: (bytes: Buffer) => void) => {
 
 export interface ConnectionOptions {
   readonly open: Open;
-  readonly timeouts: PartTimeouts;
+  readonly timeouts: PhaseTimeouts;
   readonly deadlines: Deadlines;
   /** Told when it can take a request again. */
   readonly onIdle: (connection: Connection) => void;
@@ -40,11 +39,11 @@ export interface ConnectionOptions {
 
 const empty = Buffer.alloc(0);
 
-export class Connection {
+export class Connection implements SentRequest {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #heads = new ReplyHeads();
-  #replies: Replies | undefined;
+  #replies: ReplyHandler | undefined;
   #isConnected = false;
   /** What is sent as soon as there is a connection. */
   #waiting: (() => void) | undefined;
@@ -67,7 +66,8 @@ export class Connection {
     const { socket, connected } = options.open(this.#onData);
     this.#socket = socket;
     this.#isEncrypted = connected === "secureConnect";
-    socket.once(connected, () => afterReads(this.#begin));
+    // A server that sends something before it is asked is found out: the socket is read once more first.
+    socket.once(connected, () => setImmediate(setImmediate, this.#begin));
     socket.once("end", () => this.#leave(new ClosedError("it closed the connection")));
     socket.on("error", (error) => this.#leave(error));
     socket.once("close", () => this.#leave(new ClosedError("the connection was closed")));
@@ -75,7 +75,7 @@ export class Connection {
   }
 
   /** Sends a request, whose head is text of one byte a character; once more only after it was told to be idle. */
-  send(head: string, body: Body | undefined, replies: Replies): void {
+  send(head: string, body: Body | undefined, replies: ReplyHandler): void {
     this.#replies = replies;
     this.#framing = undefined;
     this.#isEarly = false;
@@ -90,12 +90,12 @@ export class Connection {
     this.#waiting?.();
   };
 
-  #write(head: string, body: Body | undefined, replies: Replies): void {
+  #write(head: string, body: Body | undefined, replies: ReplyHandler): void {
     this.#waiting = undefined;
     // Its caller may have left while the connection was made, which is as good for another.
-    if (replies.isOver) return void this.#becomeIdle(performance.now(), this.#keptMs);
+    if (replies.isCancelled) return void this.#becomeIdle(performance.now(), this.#keptMs);
     this.#expect("firstByteMs");
-    replies.sent(this);
+    replies.onSent(this);
     writeMessage(this.#socket, head, body);
   }
 
@@ -130,16 +130,16 @@ export class Connection {
   }
 
   /** Has been told by the deadlines. */
-  late(): void {
+  onDeadline(): void {
     const replies = this.#replies;
     // Who does not read on keeps the server from telling more.
     if (replies && this.#framing !== undefined && this.isPaused) return void this.#expect("idleMs");
     this.abort();
     if (replies)
-      replies.late(this.#isConnected ? (this.#framing === undefined ? "firstByteMs" : "idleMs") : "connectMs");
+      replies.onTimeout(this.#isConnected ? (this.#framing === undefined ? "firstByteMs" : "idleMs") : "connectMs");
   }
 
-  #expect(part: keyof PartTimeouts, now = performance.now()): void {
+  #expect(part: keyof PhaseTimeouts, now = performance.now()): void {
     this.deadline = now + this.#options.timeouts[part];
   }
 
@@ -175,7 +175,7 @@ export class Connection {
     this.#isBodyInDoubt = hasNoBody(head.status) && announcesBody(head);
     this.#framing = framingOf(head, length);
     this.#expect("idleMs", now);
-    this.#replies?.head(head.status, head.fields);
+    this.#replies?.onHead(head.status, head.fields);
     return rest;
   }
 
@@ -189,25 +189,25 @@ export class Connection {
   #readBody(bytes: Buffer, now: number): void {
     this.#expect("idleMs", now);
     const framing = this.#framing as Framing;
-    if (framing === "close") return void this.#replies?.body([bytes]);
-    if (framing instanceof ChunkedReader) return void this.#readChunks(framing, bytes, now);
+    if (framing === "close") return void this.#replies?.onBody([bytes]);
+    if (framing instanceof ChunkedDecoder) return void this.#readChunks(framing, bytes, now);
     const isMore = bytes.length > framing;
     const piece = isMore ? bytes.subarray(0, framing) : bytes;
     this.#framing = framing - piece.length;
-    if (piece.length > 0) this.#replies?.body([piece]);
+    if (piece.length > 0) this.#replies?.onBody([piece]);
     if (this.#framing === 0) this.#finish(isMore, now);
   }
 
-  #readChunks(chunks: ChunkedReader, bytes: Buffer, now: number): void {
+  #readChunks(chunks: ChunkedDecoder, bytes: Buffer, now: number): void {
     const pieces: Buffer[] = [];
     let taken: number;
     try {
-      taken = chunks.push(bytes, pieces);
+      taken = chunks.decode(bytes, pieces);
     } finally {
       // What came before a fault is the caller's.
-      if (pieces.length > 0) this.#replies?.body(pieces);
+      if (pieces.length > 0) this.#replies?.onBody(pieces);
     }
-    if (chunks.isOver) this.#finish(taken < bytes.length, now);
+    if (chunks.isComplete) this.#finish(taken < bytes.length, now);
   }
 
   #finish(isMoreBehind: boolean, now: number): void {
@@ -218,7 +218,7 @@ export class Connection {
     if (replies && ms > 0) this.#becomeIdle(now, ms);
     else this.#letGo();
     this.#replies = undefined;
-    replies?.ended();
+    replies?.onEnd();
   }
 
   #becomeIdle(now: number, forMs: number): void {
@@ -235,8 +235,8 @@ export class Connection {
     this.#replies = undefined;
     this.#letGo();
     if (!replies) return;
-    if (this.#framing === "close" && error instanceof ClosedError) replies.ended();
-    else replies.failed(error);
+    if (this.#framing === "close" && error instanceof ClosedError) replies.onEnd();
+    else replies.onError(error);
   }
 
   /** At once, and not when the socket says so: nobody may be given it meanwhile. */

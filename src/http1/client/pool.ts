@@ -7,41 +7,22 @@
  * For the same reason a connection rests until the turn after its answer: what follows that unasked shows meanwhile, and ends it.
  */
 
-import { createDeadlines } from "../deadlines.ts";
-import { type Fields, writeFields } from "../fields.ts";
-import { type Body, lengthOf } from "../write.ts";
+import { createDeadlines } from "../../runtime/deadlines.ts";
+import { writeFields } from "../fields.ts";
+import { type Body, byteLength } from "../write-message.ts";
 import { Connection } from "./connection.ts";
+import type { PhaseTimeouts, ReplyHandler, UpstreamClient, UpstreamRequest } from "./contract.ts";
 import { createOpen } from "./open.ts";
-import type { PartTimeouts, Replies } from "./reply-handler.ts";
-
-/** A request to the server. */
-export interface UpstreamRequest {
-  readonly method: "GET" | "POST";
-  /** With its query. */
-  readonly path: string;
-  /** Lines of fields that many requests have, written before (`writeFields`). */
-  readonly common?: string | undefined;
-  readonly fields: Readonly<Fields>;
-  readonly body?: Body | undefined;
-}
-
-export interface ConnectionPool {
-  /** Sends a request. Throws TypeError for a path or a field's value that cannot be written; all else is told to `replies`. */
-  send(request: UpstreamRequest, replies: Replies): void;
-  /** Waits for the requests that run, and lets go of every connection. Whoever calls this sends no more. */
-  close(): Promise<void>;
-}
+import { checkPath } from "./request-target.ts";
 
 interface Queued {
   readonly head: string;
   readonly body: Body | undefined;
-  readonly replies: Replies;
+  readonly replies: ReplyHandler;
 }
 
-const notInPath = /[^\x21-\x7e]/;
-
 /** `origin` is `http://…` or `https://…`. */
-export function createConnectionPool(origin: string, timeouts: PartTimeouts): ConnectionPool {
+export function createConnectionPool(origin: string, timeouts: PhaseTimeouts): UpstreamClient {
   const { host } = new URL(origin);
   const own = `host: ${host}\r\nconnection: keep-alive\r\n`;
   const open = createOpen(origin);
@@ -81,7 +62,7 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
     queued = [];
     const now = performance.now();
     for (const one of sending) {
-      if (one.replies.isOver) continue;
+      if (one.replies.isCancelled) continue;
       const connection = kept(now);
       if (connection) connection.send(one.head, one.body, one.replies);
       else if (queued.length < resting.length) queued.push(one);
@@ -121,7 +102,7 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
 
   function beginningOf({ method, path, common = "" }: UpstreamRequest): string {
     if (path === begun.path && method === begun.method && common === begun.common) return begun.text;
-    if (notInPath.test(path)) throw new TypeError("the path has characters that none may have");
+    checkPath(path);
     const text = [method, " ", path, " HTTP/1.1\r\n", own, common].join("");
     begun = { method, path, common, text };
     return text;
@@ -130,7 +111,7 @@ export function createConnectionPool(origin: string, timeouts: PartTimeouts): Co
   return {
     send(request, replies) {
       const { fields, body } = request;
-      const length = body === undefined ? "" : `content-length: ${lengthOf(body)}\r\n`;
+      const length = body === undefined ? "" : `content-length: ${byteLength(body)}\r\n`;
       const head = `${beginningOf(request)}${writeFields(fields)}${length}\r\n`;
       queued.push({ head, body, replies });
       awaitTurnEnd();

@@ -2,8 +2,8 @@
  * The heads of one connection's answers. A server that answers quickly says the same with each, for as long as the second
  * lasts that it tells: it is not read again.
  */
-import { headEnd, lengthIn } from "../fields.ts";
-import { KnownHead } from "../server/known-head.ts";
+import { headEnd, parseLength } from "../fields.ts";
+import { KnownHead } from "../known-head.ts";
 import { checkBeginning, notUnderstood, type ReplyHead, readReplyHead } from "./reply.ts";
 
 /** A head, and where what comes behind it begins. */
@@ -45,7 +45,7 @@ export class ReplyHeads {
   #remember(head: ReplyHead, bytes: Buffer, from: number): void {
     const { lengthColon, fields } = head;
     // What tells no length, or no good one, is read each time.
-    if (lengthColon === undefined || lengthIn(fields["content-length"] as string) === undefined) return;
+    if (lengthColon === undefined || parseLength(fields["content-length"] as string) === undefined) return;
     this.#known ??= new KnownHead();
     this.#last = this.#known.remember(bytes, from, lengthColon) ? head : undefined;
   }

@@ -1,9 +1,7 @@
 /** The head of an answer, read strictly (RFC 9112): its status, its fields, and how its body ends. */
-import { ChunkedReader } from "../chunked.ts";
-import { lengthIn, noFields, readFields } from "../fields.ts";
-
-/** Fields by their lower-case names; those that came several times as a list. */
-export type ReplyFields = Readonly<Record<string, string | string[] | undefined>>;
+import { ChunkedDecoder } from "../chunked.ts";
+import { emptyFields, parseLength, readFields } from "../fields.ts";
+import type { ReplyFields } from "./contract.ts";
 
 export interface ReplyHead {
   readonly status: number;
@@ -23,7 +21,7 @@ const earlierMs = 1_000;
 const longestKeptMs = 600_000;
 
 /** How the end of a body is told: by a length, by chunks, by the connection's end. */
-export type Framing = number | ChunkedReader | "close";
+export type Framing = number | ChunkedDecoder | "close";
 
 /** Throws an Error for what is no head. */
 export function readReplyHead(head: string): ReplyHead {
@@ -31,7 +29,7 @@ export function readReplyHead(head: string): ReplyHead {
   const line = end === -1 ? head : head.slice(0, end);
   const [, minor, digits] = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/.exec(line) ?? [];
   if (digits === undefined) throw notUnderstood("it does not begin with a status");
-  const fields = noFields<string | string[]>();
+  const fields = emptyFields<string | string[]>();
   let lengthColon: number | undefined;
   const isPlain = readFields(head, end === -1 ? head.length : end + 2, (name, value, colon) => {
     const known = fields[name];
@@ -83,13 +81,13 @@ export function checkBeginning(bytes: Buffer): void {
 export function framingOf({ status, fields, isOld }: ReplyHead, readLength?: number): Framing {
   const { "transfer-encoding": coding, "content-length": length } = fields;
   if (coding !== undefined && length !== undefined) throw notUnderstood("it tells a length and a coding");
-  const bytes = readLength ?? (typeof length === "string" ? lengthIn(length) : undefined);
+  const bytes = readLength ?? (typeof length === "string" ? parseLength(length) : undefined);
   if (length !== undefined && bytes === undefined) throw notUnderstood("its length is none");
   if (hasNoBody(status)) return 0;
   if (coding === undefined) return bytes ?? "close";
   // What HTTP/1.0 has no chunks for, and what nobody asked for.
   if (isOld || String(coding).toLowerCase() !== "chunked") throw notUnderstood("how its body is coded is not known");
-  return new ChunkedReader();
+  return new ChunkedDecoder();
 }
 
 /** How many interim answers (103) may come before an answer: nobody waits for them, and some servers send one or two. */

@@ -3,10 +3,11 @@
  * which goes along with the head.
  */
 import type { Socket } from "node:net";
-import { chunkAfter, endOfChunks } from "../chunked.ts";
-import { holdForTick, holdForTurn, writeWithTick } from "../cork-until-immediate.ts";
+import { encodeChunk, encodeLastChunk } from "../chunked.ts";
+import { coalesceWrite } from "../coalesce-writes.ts";
+import { corkUntilImmediate, corkUntilTick } from "../cork-until-immediate.ts";
 import { type Fields, statusLine, writeFields } from "../fields.ts";
-import { writeMessage } from "../write.ts";
+import { writeMessage } from "../write-message.ts";
 
 /** What a door asks of an answer; Node's own have it, too. */
 export interface HttpAnswer {
@@ -117,9 +118,11 @@ export class PlainAnswer implements HttpAnswer {
 
   write(bytes: Buffer): boolean {
     if (this.writableEnded || !this.#socket.writable) return true;
-    holdForTurn(this.#socket);
+    corkUntilImmediate(this.#socket);
     const head = this.#takeHead();
-    return this.#isInChunks && bytes.length > 0 ? this.#socket.write(chunkAfter(head, bytes)) : this.#send(head, bytes);
+    return this.#isInChunks && bytes.length > 0
+      ? this.#socket.write(encodeChunk(head, bytes))
+      : this.#send(head, bytes);
   }
 
   end(bytes?: Buffer): void {
@@ -129,7 +132,7 @@ export class PlainAnswer implements HttpAnswer {
     const head = this.#takeHead();
     if (!this.#isInChunks && head !== "") this.#sendWhole(head, bytes);
     else {
-      holdForTick(this.#socket);
+      corkUntilTick(this.#socket);
       if (this.#isInChunks) this.#endInChunks(head, bytes);
       else this.#send(head, bytes);
     }
@@ -137,10 +140,10 @@ export class PlainAnswer implements HttpAnswer {
   }
 
   #endInChunks(head: string, bytes: Buffer | undefined): void {
-    const end = endOfChunks(this.#trailers);
+    const end = encodeLastChunk(this.#trailers);
     if (!bytes || bytes.length === 0) this.#socket.write(head + end, "latin1");
     else {
-      this.#socket.write(chunkAfter(head, bytes));
+      this.#socket.write(encodeChunk(head, bytes));
       this.#socket.write(end, "latin1");
     }
   }
@@ -179,7 +182,7 @@ export class PlainAnswer implements HttpAnswer {
 
   /** What ends the connection is handed over before that. */
   #sendWhole(head: string, bytes: Buffer | undefined): void {
-    if (!this.isLast) writeWithTick(this.#socket, head, bytes);
+    if (!this.isLast) coalesceWrite(this.#socket, head, bytes);
     else writeMessage(this.#socket, head, bytes);
   }
 

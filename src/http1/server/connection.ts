@@ -5,13 +5,13 @@
  */
 import { channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
-import { sendMessages } from "../cork-until-immediate.ts";
-import { Pieces } from "../pieces.ts";
-import { ownCopy, readFrom } from "../reading.ts";
+import { BufferList } from "../buffer-list.ts";
+import { flushWrites } from "../coalesce-writes.ts";
+import { copyOf, readIntoSharedMemory } from "../read-buffer.ts";
 import { PlainAnswer } from "./answer.ts";
-import { ComingBody } from "./incoming-body.ts";
+import { IncomingBody } from "./incoming-body.ts";
 import type { ServeOptions } from "./options.ts";
-import { longestRequest, type PlainHead, plainRequest } from "./request.ts";
+import { maxBufferedRequest, type PlainHead, plainRequest } from "./request.ts";
 import { RequestHeads } from "./request-heads.ts";
 
 /** Who listens in on Node's own servers hears of these requests, too. */
@@ -20,7 +20,7 @@ const requestStart = channel("http.server.request.start");
 /** A short request whose body has not come whole. */
 interface Unfinished {
   readonly head: PlainHead;
-  readonly pieces: Pieces;
+  readonly pieces: BufferList;
   /** When somebody more patient waits for the rest, by `performance.now()`. */
   readonly until: number;
 }
@@ -38,9 +38,9 @@ export class ServedConnection {
   readonly #readAsEver: (() => void) | undefined;
   #unfinished: Unfinished | undefined;
   /** A long body, before its end. Its answer may be over: then it is thrown away. */
-  #coming: ComingBody | undefined;
+  #coming: IncomingBody | undefined;
   /** What has come behind the request that is answered. */
-  readonly #next = new Pieces();
+  readonly #next = new BufferList();
   #answer: PlainAnswer | undefined;
   #isClosing = false;
   /** Until when it may be idle, by `performance.now()`. */
@@ -53,7 +53,7 @@ export class ServedConnection {
     options.deadlines.watch(this);
     socket.on("timeout", this.#onTimeout).on("data", this.#onData).on("end", this.#onEnd).on("error", ignore);
     socket.on("drain", this.#onDrain).on("close", this.#onClose);
-    this.#readAsEver = readFrom(socket, this.#onRead);
+    this.#readAsEver = readIntoSharedMemory(socket, this.#onRead);
   }
 
   /** Of one on which something runs nothing is late. */
@@ -87,7 +87,7 @@ export class ServedConnection {
 
   readonly #onRead = (memory: Buffer, length: number): void => {
     if (this.#coming?.isCopying) this.#addTo(this.#coming, memory.subarray(0, length));
-    else this.#onData(ownCopy(memory, length));
+    else this.#onData(copyOf(memory, length));
   };
 
   readonly #onData = (bytes: Buffer): void => {
@@ -104,15 +104,15 @@ export class ServedConnection {
 
   #hold(bytes: Buffer): void {
     this.#next.add(bytes);
-    if (this.#next.length > longestRequest) this.#socket.pause();
+    if (this.#next.length > maxBufferedRequest) this.#socket.pause();
   }
 
   #begin(bytes: Buffer): void {
     const head = this.#heads.read(bytes);
     if (!head) this.#handOver(bytes);
-    else if (head.to > longestRequest || head.to <= bytes.length) this.#serve(head, bytes);
+    else if (head.to > maxBufferedRequest || head.to <= bytes.length) this.#serve(head, bytes);
     else {
-      this.#unfinished = { head, pieces: new Pieces(), until: performance.now() + partialMs };
+      this.#unfinished = { head, pieces: new BufferList(), until: performance.now() + partialMs };
       this.#unfinished.pieces.add(bytes);
       this.#socket.setTimeout(partialMs);
     }
@@ -130,7 +130,7 @@ export class ServedConnection {
   }
 
   #serve(head: PlainHead, bytes: Buffer): void {
-    const coming = head.to > longestRequest ? new ComingBody(head.to - head.from, this.#socket) : undefined;
+    const coming = head.to > maxBufferedRequest ? new IncomingBody(head.to - head.from, this.#socket) : undefined;
     const request = plainRequest(head, coming ?? bytes.subarray(head.from, head.to), this.#socket);
     const reply = this.#options.serve(request);
     if (!reply) return void this.#handOver(bytes);
@@ -146,7 +146,7 @@ export class ServedConnection {
   }
 
   /** What comes behind the body waits for its answer. */
-  #addTo(coming: ComingBody, bytes: Buffer): void {
+  #addTo(coming: IncomingBody, bytes: Buffer): void {
     const taken = coming.add(bytes);
     if (!coming.isWhole) return;
     this.#coming = undefined;
@@ -170,7 +170,7 @@ export class ServedConnection {
   /** Takes no more. A client that has not heard of it may send another request: were it reset, it might lose its answer. */
   #finish(): void {
     const socket = this.#socket;
-    sendMessages();
+    flushWrites();
     this.#readAsEver?.();
     this.#options.deadlines.forget(this);
     socket.off("data", this.#onData).off("timeout", this.#onTimeout).setTimeout(0);
@@ -195,7 +195,7 @@ export class ServedConnection {
   };
 
   /** Closes an idle connection, and one that keeps sending a discarded body. One that still reads its last answer is not idle. */
-  late(): void {
+  onDeadline(): void {
     if (this.#coming || this.#socket.writableLength === 0) return void this.#socket.destroy();
     this.#idleUntil = this.#idleFromNow();
   }
@@ -209,7 +209,7 @@ export class ServedConnection {
     this.#idleUntil = this.#idleFromNow();
     answer?.emit("close");
     this.#coming?.leave();
-    sendMessages();
+    flushWrites();
     this.#socket.end();
   };
 

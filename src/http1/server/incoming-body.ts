@@ -3,12 +3,12 @@
  * Until then its connection is not read on. From then on a piece is copied to its place as soon as it has come.
  */
 import type { Socket } from "node:net";
-import { readInTurns } from "../read-turns.ts";
+import { readInTurns } from "../../runtime/read-turns.ts";
 
 /** In bytes. A longer one is put together once half of it has come: it may be told of and never come. */
 const longestAtOnce = 1_048_576;
 
-export class ComingBody {
+export class IncomingBody {
   readonly #socket: Socket;
   readonly #length: number;
   /** What came before somebody wanted it; all of one that is not put together at once. */

@@ -1,6 +1,6 @@
 /** What a client's connection is served with. */
 import type { Socket } from "node:net";
-import type { Deadlines } from "../deadlines.ts";
+import type { Deadlines } from "../../runtime/deadlines.ts";
 import type { KeepAlive, PlainAnswer } from "./answer.ts";
 import type { PlainRequest } from "./request.ts";
 

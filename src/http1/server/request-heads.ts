@@ -2,7 +2,7 @@
  * The heads of one connection's requests. Most clients send the same one with each, and those that send for several the same
  * with another credential: it is not read again.
  */
-import { KnownHead, type Repetition } from "./known-head.ts";
+import { KnownHead, type Repetition } from "../known-head.ts";
 import { type PlainHead, type ReadHead, readHead } from "./request.ts";
 
 export class RequestHeads {

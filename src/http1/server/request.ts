@@ -4,9 +4,9 @@
  */
 import { maxHeaderSize } from "node:http";
 import type { Socket } from "node:net";
-import { type Fields, headEnd, lengthIn, noFields, readFields } from "../fields.ts";
-import type { ComingBody } from "./incoming-body.ts";
-import type { Placed } from "./known-head.ts";
+import { emptyFields, type Fields, headEnd, parseLength, readFields } from "../fields.ts";
+import type { PlacedValue } from "../known-head.ts";
+import type { IncomingBody } from "./incoming-body.ts";
 
 /** A request as a door gets it, in the words of Node's own. */
 export interface PlainRequest {
@@ -19,7 +19,7 @@ export interface PlainRequest {
   readonly httpVersionMajor: 1;
   readonly socket: Socket;
   /** The whole body, or of a long one what comes. Undefined once it is read: a request is kept as long as its answer lasts. */
-  body: Buffer | ComingBody | undefined;
+  body: Buffer | IncomingBody | undefined;
 }
 
 /** What stands before a body. */
@@ -33,7 +33,7 @@ export interface PlainHead {
 }
 
 /** What a request may be long, head and body, to be held before anybody has looked at its credential. In bytes. */
-export const longestRequest = 65_536;
+export const maxBufferedRequest = 65_536;
 
 const start = "POST /";
 const startBytes = Buffer.from(start);
@@ -49,7 +49,7 @@ export interface ReadHead extends PlainHead {
 }
 
 /** What says whose request it is, and by which name. */
-interface Credential extends Placed {
+interface Credential extends PlacedValue {
   readonly name: string;
 }
 
@@ -62,14 +62,14 @@ export function readHead(bytes: Buffer): ReadHead | undefined {
   const lineEnd = head.indexOf("\r\n");
   const url = lineEnd === -1 ? undefined : targetIn(head, lineEnd);
   const fields = url === undefined ? undefined : plainFields(head, lineEnd + 2);
-  const length = fields && lengthIn(fields.headers["content-length"] ?? "");
+  const length = fields && parseLength(fields.headers["content-length"] ?? "");
   if (url === undefined || !fields || length === undefined) return undefined;
   const from = end + headEnd.length;
   return { url, ...fields, sameHeaders: undefined, from, to: from + length };
 }
 
 /** Puts a request together. */
-export function plainRequest(head: PlainHead, body: Buffer | ComingBody, socket: Socket): PlainRequest {
+export function plainRequest(head: PlainHead, body: Buffer | IncomingBody, socket: Socket): PlainRequest {
   const { url, headers, sameHeaders } = head;
   return { method: "POST", url, headers, sameHeaders, httpVersionMajor: 1, socket, body };
 }
@@ -102,7 +102,7 @@ const mostFields = 100;
 
 /** Returns undefined where a field comes twice, or asks for more, or where they are too many. */
 function plainFields(head: string, from: number): Pick<ReadHead, "headers" | "lengthColon" | "credential"> | undefined {
-  const headers: Fields = noFields();
+  const headers: Fields = emptyFields();
   let isOther = false;
   let lengthColon = 0;
   let credential: Credential | undefined;

@@ -2,7 +2,7 @@
 import type { Entry } from "../../storage/journal/contract.ts";
 import type { Apply } from "../../storage/money/contract.ts";
 import { holdMs } from "../contract.ts";
-import type { Lease } from "../leases.ts";
+import type { Lease } from "../leases/leases.ts";
 import { type JournalOptions, type JournalState, markPosted } from "./journal-state.ts";
 
 /** Posts everything, and releases what is not used of the leases that are chosen. Does nothing where there is nothing to do. */

@@ -2,7 +2,7 @@
 import type { Entry, HoldEntry, JournalRecord } from "../../storage/journal/contract.ts";
 import type { LedgerStore } from "../../storage/money/contract.ts";
 import type { Credit } from "../credit.ts";
-import type { Leases } from "../leases.ts";
+import type { Leases } from "../leases/leases.ts";
 
 export interface JournalOptions {
   readonly store: LedgerStore;

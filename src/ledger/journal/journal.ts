@@ -6,7 +6,7 @@
  * through this process finds everything posted (`store.beforeAccess`).
  */
 import type { Entry } from "../../storage/journal/contract.ts";
-import type { Lease } from "../leases.ts";
+import type { Lease } from "../leases/leases.ts";
 import { flush } from "./flush.ts";
 import {
   addEntry,

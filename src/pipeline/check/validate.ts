@@ -16,20 +16,29 @@ import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
-import { nextTurn, runInTurns } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, nextTurn, runInTurns } from "../../runtime/cooperative.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
-import { isSureOfLong } from "../../wire/check/long-check.ts";
-import { placeOf } from "../../wire/check/places.ts";
-import { isSurelySound } from "../../wire/check/quick-check.ts";
+import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 
 /** Throws a Refusal, or the WireFault of JSON that does not fit. `isUnsure`: the quick check has been made, and is not sure. */
 export type Validate = (request: Wire, isUnsure?: boolean) => void;
 
+/** QuickCheck is sure of most sound requests without making a message of them. It never refuses one. */
+export interface QuickCheck {
+  /** Compiles the checks of a message type. */
+  prepare(desc: DescMessage): void;
+  /** Reports whether a request surely keeps its contract; false says nothing. */
+  isSure(desc: DescMessage, json: JsonObject): boolean;
+  /** Does the same for a long request, in turns. */
+  isSureOfLong(desc: DescMessage, json: JsonObject): CooperativeTask<boolean>;
+}
+
 /** Holds a long request to its contract in turns. Throws as `validate` does, later. */
-export function validateLong(request: Wire, validate: Validate): Deferred<void> {
-  return runInTurns(isSureOfLong(request.desc, request.outline())).then((isSure) => {
+export function validateLong(request: Wire, validate: Validate, quickCheck?: QuickCheck): Deferred<void> {
+  const checked = runInTurns(quickCheck?.isSureOfLong(request.desc, request.outline()) ?? unsure());
+  return checked.then((isSure) => {
     if (isSure) return;
     // The reader makes of it what the validator looks at.
     const understood = runInTurns(request.understand()).then(() => nextTurn());
@@ -37,8 +46,16 @@ export function validateLong(request: Wire, validate: Validate): Deferred<void> 
   });
 }
 
-/** Compiles the rules of these messages at once: the first use of a rule takes milliseconds. */
-export function createValidate(messages: readonly DescMessage[]): Validate {
+// biome-ignore lint/correctness/useYield: it stands for a check that may be interrupted.
+function* unsure(): CooperativeTask<boolean> {
+  return false;
+}
+
+/**
+ * Compiles the rules of these messages at once: the first use of a rule takes milliseconds. Requests of which `quickCheck` is
+ * sure are not read for it; without one all are.
+ */
+export function createValidate(messages: readonly DescMessage[], quickCheck?: QuickCheck): Validate {
   const validator = createValidator({ failFast: true });
   const decide = (request: Wire) => {
     const result = validator.validate(request.desc, request.message());
@@ -46,7 +63,7 @@ export function createValidate(messages: readonly DescMessage[]): Validate {
     if (result.kind === "invalid") throw refusalOf(result.violations[0] as Violation, request);
   };
   for (const desc of messages) {
-    placeOf(desc);
+    quickCheck?.prepare(desc);
     try {
       decide(Wire.ofJson(desc, {}));
     } catch (error) {
@@ -55,7 +72,7 @@ export function createValidate(messages: readonly DescMessage[]): Validate {
     }
   }
   return (request, isUnsure) => {
-    if (!isUnsure && !request.isMessage() && isSurelySound(request.desc, request.outline())) return;
+    if (quickCheck && !isUnsure && !request.isMessage() && quickCheck.isSure(request.desc, request.outline())) return;
     decide(request);
   };
 }

@@ -10,7 +10,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Operation } from "../../call/operations.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
-import type { Body } from "../../http1/write.ts";
+import type { Body, CreateUpstreamClient } from "../../http1/client/index.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
 import { createHide, type Hide } from "../errors/hidden-words.ts";
 import { type ErrorDialect, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
@@ -32,10 +32,13 @@ export interface AnthropicOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly timeouts?: Timeouts;
+  /** What sends the requests. Default: the client of `http1/client`. */
+  readonly createClient?: CreateUpstreamClient | undefined;
 }
 
-export function createAnthropicProvider({ baseUrl, apiKey, timeouts, headers, query }: AnthropicOptions): Provider {
-  const upstream = createUpstream(baseUrl, timeouts, query);
+export function createAnthropicProvider(options: AnthropicOptions): Provider {
+  const { baseUrl, apiKey, timeouts, headers, query, createClient } = options;
+  const upstream = createUpstream(baseUrl, timeouts, query, createClient);
   const credential = { ...lowerCased(headers), ...(apiKey ? { "x-api-key": apiKey } : {}) };
   const dialect = anthropicDialect(credential, createHide(baseUrl, secretsOf(apiKey, headers, query)));
   const isSigned = (model: string) => provesThinking(model, baseUrl);

@@ -7,7 +7,7 @@
 
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { credentialOf } from "../../config/vendors.ts";
-import type { Body } from "../../http1/write.ts";
+import type { Body, CreateUpstreamClient } from "../../http1/client/index.ts";
 import { isObject, longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
@@ -29,7 +29,7 @@ import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { ChatCounts } from "../usage/chat-counts.ts";
 import { ChoicesSeen } from "./choices.ts";
-import { createAlikeReader } from "./delta-template.ts";
+import type { AlikeReader } from "./delta-template.ts";
 import { openAiFaults } from "./faults.ts";
 import { createChunkFolder } from "./fold.ts";
 import { chunksOfAnswer } from "./frames.ts";
@@ -49,14 +49,23 @@ export interface OpenAiOptions {
   /** What the server takes. Default: nobody knows. */
   readonly profile?: Profile;
   readonly timeouts?: Timeouts;
+  /** Makes what reads chunks of a stream that differ in their text alone. Without one every chunk is parsed. */
+  readonly createAlikeReader?: (() => AlikeReader) | undefined;
+  /** What sends the requests. Default: the client of `http1/client`. */
+  readonly createClient?: CreateUpstreamClient | undefined;
 }
 
 export function createOpenAiProvider(options: OpenAiOptions): Provider {
-  const { baseUrl, apiKey, timeouts, query, profile = createProfile({}) } = options;
-  const upstream = createUpstream(baseUrl, timeouts, query);
+  const { baseUrl, apiKey, timeouts, query, createClient, profile = createProfile({}) } = options;
+  const upstream = createUpstream(baseUrl, timeouts, query, createClient);
   const credential = { ...lowerCased(options.headers), ...credentialOf(apiKey, options.credential) };
   const hide = createHide(baseUrl, secretsOf(apiKey, options.headers, query));
-  const dialect = openAiDialect(credential, hide, (model) => profile.of(model).stated.include_usage !== false);
+  const dialect = openAiDialect(
+    credential,
+    hide,
+    (model) => profile.of(model).stated.include_usage !== false,
+    options.createAlikeReader,
+  );
   const errors = openAiErrors(hide);
   const responding = responsesDialect(dialect, (json, bytes) => refusalOfErrorIn(json, bytes, errors));
   const served = {
@@ -84,6 +93,7 @@ function openAiDialect(
   credential: Record<string, string>,
   hide: Hide,
   tellsUsage: (model: string) => boolean,
+  createReader: OpenAiOptions["createAlikeReader"],
 ): Dialect {
   const errors = openAiErrors(hide);
   return {
@@ -95,7 +105,7 @@ function openAiDialect(
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn: openAiFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
     measure: meterAnswer,
-    follow: followChunks,
+    follow: (attempt) => followChunks(attempt, createReader?.()),
     framesOf: chunksOfAnswer,
     folder: createChunkFolder,
   };
@@ -123,13 +133,12 @@ function wantsUsage({ stream_options }: JsonObject): boolean {
  * A stream ends with `[DONE]`. Some upstreams never say it, and then it may end once every choice has finished; some say nothing
  * but that, and then the choices are finished here.
  */
-function followChunks({ request, form, operation, meter }: Attempt): Follower {
+function followChunks({ request, form, operation, meter }: Attempt, reader: AlikeReader | undefined): Follower {
   const asked = request.outline();
   const seesUsage = form === "whole" || wantsUsage(asked);
   let done = false;
   const seen = new ChoicesSeen(operation, asked);
   const counts = new ChatCounts();
-  const reader = createAlikeReader();
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
     // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
     if (seesUsage || !("usage" in json)) return frame;
@@ -143,7 +152,7 @@ function followChunks({ request, form, operation, meter }: Attempt): Follower {
     },
     isOver: () => done || seen.areOver,
     skim(frame) {
-      const said = reader.read(frame.bytes());
+      const said = reader?.read(frame.bytes());
       if (!said) return undefined;
       if (said.text !== "") meter.wrote(said.text);
       const told = said.frame ? Wire.ofFrame(frame.desc, said.frame) : frame;
@@ -157,7 +166,7 @@ function followChunks({ request, form, operation, meter }: Attempt): Follower {
       if (counts.take(json)) meter.told(counts.told);
       const told = see(frame, json);
       // A long one is hardly like another.
-      if (told && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), told.bytes());
+      if (reader && told && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), told.bytes());
       return told;
     },
     isComplete: () => (done ? seen.hasAnswer : seen.haveFinished),

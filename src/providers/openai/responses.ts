@@ -4,7 +4,7 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { operationUnserved } from "../../call/refusals.ts";
-import type { Body } from "../../http1/write.ts";
+import type { Body } from "../../http1/client/index.ts";
 import type { Attempt } from "../contract.ts";
 import { responsesFaults } from "../responses/faults.ts";
 import { ResponseFolder } from "../responses/fold.ts";

@@ -7,7 +7,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { SpeechChunkSchema, SpeechSchema } from "../../../gen/modelgateway/v1/speech_pb.ts";
 import type { Answer, Frames } from "../../call/call.ts";
-import type { Fields } from "../../http1/fields.ts";
+import type { Fields } from "../../http1/client/index.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt } from "../contract.ts";

@@ -6,7 +6,7 @@
 
 import type { AttemptRecord } from "../../call/call-record.ts";
 import type { Refusal } from "../../call/refusals.ts";
-import type { Fields } from "../../http1/fields.ts";
+import type { Fields } from "../../http1/client/index.ts";
 import { andThen, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import type { Attempt } from "../contract.ts";
 import { understood } from "../errors/fault.ts";

@@ -7,9 +7,7 @@
  * connection's deadlines, which cost nothing but are coarse; what may not has a timer of its own.
  */
 import { cancelled, type Refusal, upstreamFailed } from "../../call/refusals.ts";
-import type { Connection } from "../../http1/client/connection.ts";
-import type { ReplyFields } from "../../http1/client/reply.ts";
-import type { PartTimeouts, Replies } from "../../http1/client/reply-handler.ts";
+import type { PhaseTimeouts, ReplyFields, ReplyHandler, SentRequest } from "../../http1/client/index.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
 import { stopPulling } from "../../runtime/push-stream.ts";
@@ -19,7 +17,7 @@ import { type Bound, type Bounds, type Timeouts, timedOut } from "./timeouts.ts"
 const highWaterBytes = 64 * 1024;
 const releaseTimeoutMs = 1000;
 
-export class Exchange implements Replies, Body {
+export class Exchange implements ReplyHandler, Body {
   /** The reply that is waited for, until its head is there: what that says is not kept for as long as the body lasts. */
   #reply: Deferred<UpstreamReply> | undefined;
   readonly #signal: Signal;
@@ -30,7 +28,7 @@ export class Exchange implements Replies, Body {
   /** Fires when what comes next does not, where the connection does not see to that. */
   #next: NodeJS.Timeout | undefined;
   readonly #end: NodeJS.Timeout | undefined;
-  #connection: Connection | undefined;
+  #request: SentRequest | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
   #ended = false;
@@ -62,7 +60,7 @@ export class Exchange implements Replies, Body {
   }
 
   /** Whether it has failed before it was sent: it may wait for its turn, or a connection, while its caller leaves. */
-  get isOver(): boolean {
+  get isCancelled(): boolean {
     return this.#failure !== undefined;
   }
 
@@ -70,14 +68,14 @@ export class Exchange implements Replies, Body {
 
   readonly #onTimeout = (part: keyof Timeouts, bound: Bound) => {
     // Who does not read on keeps the upstream from telling more.
-    if (part === "idleMs" && this.#connection?.isPaused) return;
+    if (part === "idleMs" && this.#request?.isPaused) return;
     const why = timedOut(part, bound);
     if (!(bound.isCallers && this.#late?.(why))) this.#leave(why);
   };
 
   /** Breaks the exchange off. */
   #leave(why: Refusal): void {
-    this.#connection?.abort();
+    this.#request?.abort();
     this.#fail(why);
   }
 
@@ -87,48 +85,48 @@ export class Exchange implements Replies, Body {
     this.#next = bound && setTimeout(this.#onTimeout, bound.ms, part, bound);
   }
 
-  sent(connection: Connection): void {
-    this.#connection = connection;
+  onSent(request: SentRequest): void {
+    this.#request = request;
     this.#expect("firstByteMs");
   }
 
-  head(status: number, headers: ReplyFields): void {
+  onHead(status: number, headers: ReplyFields): void {
     this.#expect("idleMs");
     const reply = this.#reply;
     this.#reply = undefined;
     reply?.resolve(new UpstreamReply(status, headers, this));
   }
 
-  body(pieces: Buffer[]): void {
+  onBody(pieces: Buffer[]): void {
     if (this.#released) return;
     this.#next?.refresh();
     if (this.#chunks.length === 0) this.#chunks = pieces;
     else this.#chunks.push(...pieces);
     for (const { length } of pieces) this.#bytes += length;
-    if (this.#bytes >= highWaterBytes) this.#connection?.pause();
+    if (this.#bytes >= highWaterBytes) this.#request?.pause();
     this.#goOnIfIdle();
   }
 
-  ended(): void {
-    this.#connection = undefined;
+  onEnd(): void {
+    this.#request = undefined;
     this.#ended = true;
     clearTimeout(this.#released);
     this.#letGo();
     this.#goOnIfIdle();
   }
 
-  failed(error: Error): void {
+  onError(error: Error): void {
     this.#fail(refusalOf(error));
   }
 
-  late(part: keyof PartTimeouts): void {
+  onTimeout(part: keyof PhaseTimeouts): void {
     this.#fail(timedOut(part, { ms: this.#timeouts[part], isCallers: false }));
   }
 
   #fail(refusal: Refusal): void {
     if (this.#ended || this.#failure) return;
     this.#failure = refusal;
-    this.#connection = undefined;
+    this.#request = undefined;
     clearTimeout(this.#released);
     this.#letGo();
     const reply = this.#reply;
@@ -204,9 +202,9 @@ export class Exchange implements Replies, Body {
     const chunks = this.#chunks;
     this.#chunks = [];
     this.#bytes = 0;
-    if (this.#connection?.isPaused) {
+    if (this.#request?.isPaused) {
       this.#next?.refresh();
-      this.#connection.resume();
+      this.#request.resume();
     }
     return chunks;
   }

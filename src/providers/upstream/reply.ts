@@ -1,6 +1,6 @@
 /** The answer of an upstream, of which the head has come, and its body, which somebody reads as it comes. */
 
-import type { ReplyFields } from "../../http1/client/reply.ts";
+import type { ReplyFields } from "../../http1/client/index.ts";
 import { pushStream, type Take } from "../../runtime/push-stream.ts";
 
 /** The body of an answer, which is read once. */

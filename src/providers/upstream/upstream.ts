@@ -1,5 +1,5 @@
 /** One upstream over HTTP: its connections, POST with a body known in full, and GET. */
-import { createConnectionPool, type UpstreamRequest } from "../../http1/client/pool.ts";
+import { type CreateUpstreamClient, createConnectionPool, type UpstreamRequest } from "../../http1/client/index.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { Deferred } from "../../runtime/maybe-promise.ts";
 import { Exchange } from "./exchange.ts";
@@ -25,14 +25,15 @@ export interface Waiting {
   readonly late?: ((why: Error) => boolean) | undefined;
 }
 
-/** `query` is put behind every path. */
+/** Creates an upstream. `query` is appended to every path; `createClient` makes the client that sends its requests. */
 export function createUpstream(
   baseUrl: string,
   timeouts: Timeouts = defaultTimeouts,
   query: Readonly<Record<string, string>> = {},
+  createClient: CreateUpstreamClient = createConnectionPool,
 ): Upstream {
   const { origin, pathname } = new URL(baseUrl);
-  const pool = createConnectionPool(origin, timeouts);
+  const client = createClient(origin, timeouts);
   const prefix = pathname.replace(/\/$/, "");
   const asked = new URLSearchParams(query).toString();
   const suffix = asked && `?${asked}`;
@@ -49,15 +50,15 @@ export function createUpstream(
     }
     const exchange = new Exchange(reply, signal, bounds, timeouts, late);
     try {
-      pool.send({ method, path: `${prefix}${path}${suffix}`, common, fields, body }, exchange);
+      client.send({ method, path: `${prefix}${path}${suffix}`, common, fields, body }, exchange);
     } catch (error) {
-      exchange.failed(error as Error);
+      exchange.onError(error as Error);
     }
     return reply;
   };
   return {
     post: (request, waiting) => send("POST", request, waiting),
     get: (request, waiting) => send("GET", request, waiting),
-    close: () => pool.close(),
+    close: () => client.close(),
   };
 }

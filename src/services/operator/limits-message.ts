@@ -2,7 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { DescribeLimitsResponseSchema, RpcRateSchema } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { tierMessage } from "../accounts/account-message.ts";
-import type { InForce } from "./operator.ts";
+import type { InForce } from "./parts.ts";
 
 export function limitsMessage(
   config: InForce,

@@ -12,7 +12,7 @@ import type { Account, AccountChange, AccountStore } from "../../storage/account
 import { accountMessage } from "../accounts/account-message.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
-import type { OperatorParts } from "./operator.ts";
+import type { OperatorParts } from "./parts.ts";
 
 type Rpcs = Pick<ServiceImplementation<typeof OperatorService>, "createAccount" | "listAccounts" | "updateAccount">;
 

@@ -18,16 +18,22 @@ import { codeMessage, issueRedeemCodes } from "../accounts/redeem-codes.ts";
 import { makeOnce } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
-import type { OperatorParts } from "./operator.ts";
 import { knownAccount } from "./operator-accounts.ts";
+import type { OperatorParts } from "./parts.ts";
 
-type Rpcs = Pick<
+type Rpcs<M extends keyof ServiceImplementation<typeof OperatorService>> = Pick<
   ServiceImplementation<typeof OperatorService>,
-  "recordEntry" | "listEntries" | "createRedeemCodes" | "listRedeemCodes" | "revokeRedeemCodes" | "reconcile"
+  M
 >;
+type EntryRpcs = Rpcs<"recordEntry" | "listEntries" | "reconcile">;
+type CodeRpcs = Rpcs<"createRedeemCodes" | "listRedeemCodes" | "revokeRedeemCodes">;
 
-export function operatorMoney({ storage, config, clock }: OperatorParts): Rpcs {
-  const { accounts, entries, redeemCodes, idempotency } = storage;
+export function operatorMoney(parts: OperatorParts): EntryRpcs & CodeRpcs {
+  return { ...entryRpcs(parts), ...codeRpcs(parts) };
+}
+
+function entryRpcs({ storage, config, clock }: OperatorParts): EntryRpcs {
+  const { accounts, entries, idempotency } = storage;
   return {
     async recordEntry(call) {
       const { account: named = "", kind = EntryKind.UNSPECIFIED, amount = 0n, note } = call.request.message();
@@ -51,6 +57,23 @@ export function operatorMoney({ storage, config, clock }: OperatorParts): Rpcs {
       );
       return whole(ListEntriesResponseSchema, { entries: items.map(entryMessage), ...next });
     },
+    async reconcile() {
+      const { accounts, entries, differences } = await storage.reconcile();
+      return whole(ReconcileResponseSchema, {
+        accounts,
+        entries: BigInt(entries),
+        differences: differences.map(({ what, written, derived }) => ({
+          what,
+          written: BigInt(written),
+          derived: BigInt(derived),
+        })),
+      });
+    },
+  };
+}
+
+function codeRpcs({ storage: { redeemCodes }, clock }: OperatorParts): CodeRpcs {
+  return {
     async createRedeemCodes({ request }) {
       const { amount = 0n, count = 1, expiresAt, note } = request.message();
       const now = clock();
@@ -72,18 +95,6 @@ export function operatorMoney({ storage, config, clock }: OperatorParts): Rpcs {
       const revoked = redeemCodes.revoke(batchId, clock());
       if (revoked === undefined) throw resourceNotFound("batch", batchId, "batch_id");
       return whole(RevokeRedeemCodesResponseSchema, { revoked });
-    },
-    async reconcile() {
-      const { accounts, entries, differences } = await storage.reconcile();
-      return whole(ReconcileResponseSchema, {
-        accounts,
-        entries: BigInt(entries),
-        differences: differences.map(({ what, written, derived }) => ({
-          what,
-          written: BigInt(written),
-          derived: BigInt(derived),
-        })),
-      });
     },
   };
 }

@@ -15,8 +15,8 @@ import { pageOf } from "../page.ts";
 import { defaultValidMs, issueLink, linkUrl } from "../people/links.ts";
 import { userMessage } from "../people/user-message.ts";
 import { whole } from "../whole.ts";
-import type { OperatorParts } from "./operator.ts";
 import { knownAccount } from "./operator-accounts.ts";
+import type { OperatorParts } from "./parts.ts";
 
 type Rpcs = Pick<
   ServiceImplementation<typeof OperatorService>,

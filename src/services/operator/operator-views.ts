@@ -18,8 +18,8 @@ import { chosenBy } from "../usage/usage.ts";
 import { whole } from "../whole.ts";
 import { actMessage } from "./act-message.ts";
 import { limitsMessage } from "./limits-message.ts";
-import type { OperatorParts } from "./operator.ts";
 import { knownAccount } from "./operator-accounts.ts";
+import type { OperatorParts } from "./parts.ts";
 import { upstreamMessage } from "./upstream-message.ts";
 
 type Rpcs = Pick<

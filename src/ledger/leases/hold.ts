@@ -1,7 +1,7 @@
 /** Holds what a call may cost: from a lease where one covers it, and else by asking the database. */
-import type { MaybePromise } from "../runtime/maybe-promise.ts";
-import { type Hold, type HoldRequest, holdMs, type Short } from "./contract.ts";
-import type { Step } from "./journal/group-commit.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { type Hold, type HoldRequest, holdMs, type Short } from "../contract.ts";
+import type { Step } from "../journal/group-commit.ts";
 import { type Lease, leaseFor } from "./leases.ts";
 import { isAwake, type LedgerState, mayLease } from "./ledger-state.ts";
 

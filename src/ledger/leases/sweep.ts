@@ -1,5 +1,5 @@
 /** Keeps holds alive while their process lives, and expires those of processes that died. */
-import { holdMs } from "./contract.ts";
+import { holdMs } from "../contract.ts";
 import { isAwake, type LedgerState } from "./ledger-state.ts";
 
 export async function sweep(state: LedgerState): Promise<void> {

@@ -1,12 +1,12 @@
 /** The parts of a ledger, and what it knows of calls that run. */
-import type { Deferred } from "../runtime/maybe-promise.ts";
-import type { SlotSet } from "../runtime/slot-set.ts";
-import type { Entry, HoldEntry } from "../storage/journal/contract.ts";
-import type { LedgerStore } from "../storage/money/contract.ts";
-import { type Hold, holdMs } from "./contract.ts";
-import type { Credit } from "./credit.ts";
-import type { GroupCommit } from "./journal/group-commit.ts";
-import type { Journal } from "./journal/journal.ts";
+import type { Deferred } from "../../runtime/maybe-promise.ts";
+import type { SlotSet } from "../../runtime/slot-set.ts";
+import type { Entry, HoldEntry } from "../../storage/journal/contract.ts";
+import type { LedgerStore } from "../../storage/money/contract.ts";
+import { type Hold, holdMs } from "../contract.ts";
+import type { Credit } from "../credit.ts";
+import type { GroupCommit } from "../journal/group-commit.ts";
+import type { Journal } from "../journal/journal.ts";
 import type { Leases, Payer } from "./leases.ts";
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The ledger of this process: what a call holds before it is sent, and what it is charged when it has ended.
+ * The ledger with leases: an accelerator. `exact-ledger.ts` keeps the same contract without them.
  *
  * Where credit is ample a call takes its hold from a lease of this process, which asks nobody, and its charge goes into the
  * journal, one write for all calls of a turn. Where credit is not ample, the database decides, call by call.
@@ -9,36 +9,22 @@
  * moves the deadlines of its holds on; those of a process that died expire, in whatever process looks first, and what they
  * reserved is released.
  */
-import { newId } from "../runtime/ids.ts";
-import { SlotSet } from "../runtime/slot-set.ts";
-import type { LedgerStore } from "../storage/money/contract.ts";
+import { newId } from "../../runtime/ids.ts";
+import { SlotSet } from "../../runtime/slot-set.ts";
+import { closeMs, type Hold, type Ledger, type LedgerOptions, sweepMs } from "../contract.ts";
+import { createCredit } from "../credit.ts";
+import { createGroupCommit } from "../journal/group-commit.ts";
+import { createJournal } from "../journal/journal.ts";
+import { createTotalsMerger, type TotalsMerger } from "../journal/totals-merger.ts";
+import { createRunningCalls } from "../running-calls.ts";
 import { capture } from "./capture.ts";
-import type { Hold, Ledger } from "./contract.ts";
-import { createCredit } from "./credit.ts";
 import { hold } from "./hold.ts";
-import { createGroupCommit } from "./journal/group-commit.ts";
-import { createJournal } from "./journal/journal.ts";
-import { createTotalsMerger, type TotalsMerger } from "./journal/totals-merger.ts";
 import { createLeases } from "./leases.ts";
 import { type LedgerState, markHoldsPosted, mayLease, unpostedHolds } from "./ledger-state.ts";
 import { release } from "./release.ts";
-import { createRunningCalls } from "./running-calls.ts";
 import { sweep } from "./sweep.ts";
 
-export interface LedgerOptions {
-  readonly store: LedgerStore;
-  /** Milliseconds since 1970. */
-  readonly clock: () => number;
-  /** Receives errors that no caller waits for. */
-  readonly onError: (error: unknown) => void;
-}
-
-/** How often the deadlines of holds are moved on. */
-const sweepMs = 20_000;
-/** How long closing waits for calls to be captured, all of which were aborted before. */
-const closeMs = 10_000;
-
-export function createLedger(options: LedgerOptions): Ledger {
+export function createLeasedLedger(options: LedgerOptions): Ledger {
   const { onError } = options;
   const merger = createTotalsMerger(options);
   const state = createState(options, merger);

@@ -5,8 +5,8 @@
  * Credit is leased where it is ample, so that a small part of it covers many calls. Where it is not, nothing is leased, and
  * every call asks the database for exactly what it needs.
  */
-import type { Taken } from "../storage/journal/contract.ts";
-import type { CreditLink } from "./credit.ts";
+import type { Taken } from "../../storage/journal/contract.ts";
+import type { CreditLink } from "../credit.ts";
 
 export interface Lease extends CreditLink {
   readonly id: string;

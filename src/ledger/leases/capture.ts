@@ -2,12 +2,12 @@
  * Charges a call that has ended, and ends its hold: by the journal where the hold covers the cost, and else by asking the
  * database, which also records what is waived.
  */
-import type { MaybePromise } from "../runtime/maybe-promise.ts";
-import type { CaptureEntry } from "../storage/journal/contract.ts";
-import type { Capture, Captured, Hold } from "./contract.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import type { CaptureEntry } from "../../storage/journal/contract.ts";
+import type { Capture, Captured, Hold } from "../contract.ts";
+import { retry } from "../retry.ts";
 import { mayBeLimited } from "./leases.ts";
 import { adjust, isAwake, type LedgerState, record, releaseLater } from "./ledger-state.ts";
-import { retry } from "./retry.ts";
 
 export function capture(state: LedgerState, call: Capture, hold?: Hold): MaybePromise<Captured | undefined> {
   const { id, cost } = call;

@@ -5,15 +5,15 @@
  */
 
 /** What may be late. */
-export interface Late {
+export interface Timed {
   /** By `performance.now()`. */
   readonly deadline: number;
-  late(): void;
+  onDeadline(): void;
 }
 
 export interface Deadlines {
-  watch(one: Late): void;
-  forget(one: Late): void;
+  watch(one: Timed): void;
+  forget(one: Timed): void;
 }
 
 const lookMs = 500;
@@ -21,11 +21,11 @@ const busyMs = 2 * lookMs;
 
 /** The timer runs while there is anything to watch, and keeps no process alive. */
 export function createDeadlines(): Deadlines {
-  const watched = new Set<Late>();
+  const watched = new Set<Timed>();
   let timer: NodeJS.Timeout | undefined;
   let lookedAt = 0;
   const tell = () => {
-    for (const one of watched) if (one.deadline < lookedAt) one.late();
+    for (const one of watched) if (one.deadline < lookedAt) one.onDeadline();
   };
   const look = () => {
     const isBusy = performance.now() - lookedAt > busyMs;

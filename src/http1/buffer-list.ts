@@ -1,5 +1,5 @@
 /** What has come piece by piece, and waits for more, or for its turn. */
-export class Pieces {
+export class BufferList {
   #pieces: Buffer[] = [];
   /** Of all together, in bytes. */
   length = 0;

@@ -1,7 +1,7 @@
 /** Releases the hold of a call that was not answered, and may hold anew. */
-import type { Hold } from "./contract.ts";
+import type { Hold } from "../contract.ts";
+import { retry } from "../retry.ts";
 import { adjust, type LedgerState, record, releaseLater } from "./ledger-state.ts";
-import { retry } from "./retry.ts";
 
 export async function release(state: LedgerState, hold: Hold): Promise<void> {
   if (!state.holds.delete(hold)) return;

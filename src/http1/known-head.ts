@@ -2,7 +2,7 @@
  * The head that came last on a connection. It may come again, but for the length of the body and, where many send by one
  * connection, for a credential of the same length: that is seen by its bytes, and it need not be read again.
  */
-import { isValue } from "../fields.ts";
+import { isFieldValue } from "./fields.ts";
 
 /** What a head says that came again. */
 export interface Repetition {
@@ -16,7 +16,7 @@ export interface Repetition {
 }
 
 /** A value in a head, and where the colon before it stands. */
-export interface Placed {
+export interface PlacedValue {
   readonly colon: number;
   readonly value: string;
 }
@@ -45,7 +45,7 @@ export class KnownHead {
    * Remembers a head that was read: where it ends, with its empty line, where the colon of its length stands, and its
    * credential. Returns false where it is too long, and then knows none.
    */
-  remember(bytes: Buffer, to: number, lengthColon: number, credential?: Placed): boolean {
+  remember(bytes: Buffer, to: number, lengthColon: number, credential?: PlacedValue): boolean {
     if (to > longestKept) {
       this.#bytes = undefined;
       return false;
@@ -107,7 +107,7 @@ export class KnownHead {
   #anotherIn(bytes: Buffer, shift: number): string | undefined {
     const [from, to] = [this.#credentialFrom + shift, this.#credentialTo + shift];
     const text = bytes.toString("latin1", from, to);
-    if (!isValue(text)) return undefined;
+    if (!isFieldValue(text)) return undefined;
     bytes.copy(this.#bytes as Buffer, this.#credentialFrom, from, to);
     return text;
   }

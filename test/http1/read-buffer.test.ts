@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { readInTurns } from "../../src/http1/read-turns.ts";
-import { readFrom } from "../../src/http1/reading.ts";
-import type { ComingBody } from "../../src/http1/server/incoming-body.ts";
+import { readIntoSharedMemory } from "../../src/http1/read-buffer.ts";
+import type { IncomingBody } from "../../src/http1/server/incoming-body.ts";
+import { readInTurns } from "../../src/runtime/read-turns.ts";
 import { type Asked, startServedPort } from "../support/served-port.ts";
 
 const undo: (() => unknown)[] = [];
@@ -37,7 +37,7 @@ describe("a connection that was taken", () => {
       wake();
     };
     taken.on("data", (bytes) => tell(`data ${bytes}`));
-    const leave = readFrom(taken, (memory, length) => {
+    const leave = readIntoSharedMemory(taken, (memory, length) => {
       memories.add(memory);
       tell(`read ${memory.toString("latin1", 0, length)}`);
     });
@@ -58,7 +58,7 @@ describe("a connection that was taken", () => {
   test("is paused at once, and read on from there", async () => {
     const [taken, client] = await connected();
     const heard: string[] = [];
-    readFrom(taken, (memory, length) => {
+    readIntoSharedMemory(taken, (memory, length) => {
       heard.push(memory.toString("latin1", 0, length));
       taken.pause();
       taken.emit("heard");
@@ -75,7 +75,7 @@ describe("a connection that was taken", () => {
   });
 
   test("that is gone cannot be read so", () => {
-    expect(readFrom(new Socket(), () => {})).toBeUndefined();
+    expect(readIntoSharedMemory(new Socket(), () => {})).toBeUndefined();
   });
 });
 
@@ -96,7 +96,7 @@ test.each([
   reply(first, "one");
   const second = await next();
   const body = await new Promise<Buffer | undefined>((resolve) =>
-    (second.request.body as ComingBody).take(resolve, () => {}),
+    (second.request.body as IncomingBody).take(resolve, () => {}),
   );
   // What came later does not stand in the place of what came before.
   expect(String(first.request.body)).toBe("short");

@@ -1,0 +1,32 @@
+/**
+ * Accelerators: says of each contract whether its plain implementation serves, or a faster one. No other part knows which are
+ * chosen: each is given a function or a value. docs/speed.md tells what each brings.
+ */
+import type { AcceleratorName } from "../config/shape.ts";
+import { createGrpcDoor } from "../doors/rpc/grpc-fast.ts";
+import { createConnectionPool } from "../http1/client/index.ts";
+import { createExactLedger } from "../ledger/exact-ledger.ts";
+import { createLeasedLedger } from "../ledger/leases/leased-ledger.ts";
+import { createAlikeReader } from "../providers/openai/delta-template.ts";
+import { createUndiciClient } from "../providers/upstream/undici.ts";
+import { quickCheck } from "../wire/check/index.ts";
+
+export type Accelerators = ReturnType<typeof chooseAccelerators>;
+
+export function chooseAccelerators(chosen: ReadonlySet<AcceleratorName>) {
+  const has = (name: AcceleratorName) => chosen.has(name);
+  return {
+    /** Serves plain POSTs of HTTP/1.1; else Node's server serves them, as it does all others. */
+    servesPlainPosts: has("http1-server"),
+    /** Sends requests to upstreams. */
+    createClient: has("http1-client") ? createConnectionPool : createUndiciClient,
+    /** Serves gRPC in its plainest form; else connect-node does, as it does all other RPCs. */
+    createGrpcDoor: has("grpc") ? createGrpcDoor : undefined,
+    /** Spares most requests the reader and protovalidate. */
+    quickCheck: has("quick-check") ? quickCheck : undefined,
+    /** Takes holds from leases and notes charges in a journal; else the database decides each. */
+    createLedger: has("leases") ? createLeasedLedger : createExactLedger,
+    /** Spares most chunks of a stream the parser and the translation's reader and writer. */
+    createAlikeReader: has("delta-template") ? createAlikeReader : undefined,
+  };
+}

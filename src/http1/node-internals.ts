@@ -1,0 +1,77 @@
+/**
+ * The one place for what this gateway relies on in Node's sockets and HTTP/1.1 server without its being documented. Each
+ * function says what it relies on, and what the plain way is that is taken where a Node lacks it.
+ */
+import type { Server } from "node:http";
+import { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+
+/** What a socket has inside. */
+interface SocketInternals {
+  readonly _handle?: { useUserBuffer?(memory: Buffer): void } | null;
+  [symbol: symbol]: unknown;
+}
+
+const socketSymbols = Object.getOwnPropertySymbols(new Socket());
+const symbolNamed = (description: string) => socketSymbols.find((symbol) => symbol.description === description);
+const memorySymbol = symbolNamed("kBuffer");
+const callbackSymbol = symbolNamed("kBufferCb");
+
+/**
+ * Has an accepted connection read into `memory`, and calls `onRead` with the length of each read; `data` is no longer emitted.
+ * Returns a function that has each read pushed to the stream again, through `copy`.
+ *
+ * Relies on what implements the documented `onread` of `net.connect`: the symbols `kBuffer` and `kBufferCb` of a socket, and
+ * `useUserBuffer` of its handle. Where one is missing it returns undefined, and the connection emits `data` as ever.
+ */
+export function readIntoMemory(
+  socket: Socket,
+  memory: Buffer,
+  onRead: (length: number) => void,
+  copy: (length: number) => Buffer,
+): (() => void) | undefined {
+  const internals = socket as unknown as SocketInternals;
+  if (!memorySymbol || !callbackSymbol || !internals._handle?.useUserBuffer) return undefined;
+  internals[memorySymbol] = memory;
+  internals[callbackSymbol] = onRead;
+  internals._handle.useUserBuffer(memory);
+  return () => {
+    internals[callbackSymbol] = (length: number) => socket.push(copy(length));
+  };
+}
+
+/**
+ * Reports that the next write is handed to the system before `socket.write` returns, if the system takes it: nothing waits to
+ * be written. The caller may reuse the memory if `writableLength` is 0 afterwards.
+ *
+ * Relies on libuv's trying to write at once, and on `writableLength` counting what it could not write. A Node that always
+ * writes later leaves `writableLength` above 0, and the memory is not reused. TLS keeps what it encrypts, so it never qualifies.
+ */
+export function writesAtOnce(socket: Socket): boolean {
+  return socket.writableLength === 0 && socket.writableCorked === 0 && !(socket instanceof TLSSocket);
+}
+
+/**
+ * Takes an HTTP server's listener for new connections off it, so that the caller decides which connections it serves. Returns
+ * the function that has it serve one.
+ *
+ * Relies on the server's serving by its only `connection` listener. To emit `connection` on a server is documented, but a
+ * server that does not listen itself keeps no time-outs, so ours must listen. There is no plain way: it throws where a Node has
+ * no such listener.
+ */
+export function takeConnectionListener(server: Server): (socket: Socket) => void {
+  const [serve, ...others] = server.listeners("connection") as ((socket: Socket) => void)[];
+  if (!serve || others.length > 0) throw new Error("this version of Node serves HTTP connections in another way");
+  server.removeAllListeners("connection");
+  return (socket) => serve.call(server, socket);
+}
+
+/**
+ * Flattens the head of a response. Node keeps the head for as long as the response lasts, as a rope of some fifty strings that
+ * takes three times its memory; reading a character makes V8 join it.
+ *
+ * Relies on `_header` of a response that has been sent. Where it is missing nothing happens, and streams take more memory.
+ */
+export function flattenHead(response: object & { readonly _header?: unknown }): void {
+  if (typeof response._header === "string") response._header.charCodeAt(0);
+}

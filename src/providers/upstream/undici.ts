@@ -1,0 +1,206 @@
+/**
+ * The plain client of an upstream: undici's pool behind the contract of `http1/client`.
+ *
+ * undici connects, writes, parses and keeps connections alive; time-outs are kept here, so that both clients keep the same
+ * ones. undici's parser decides what a well-formed reply is (`test/http1/conformance` lists where it differs).
+ */
+import { Readable } from "node:stream";
+import { type Dispatcher, Pool } from "undici";
+import {
+  type Body,
+  ClosedError,
+  type CreateUpstreamClient,
+  checkPath,
+  type PhaseTimeouts,
+  type ReplyHandler,
+  type SentRequest,
+  type UpstreamRequest,
+  writeFields,
+} from "../../http1/client/index.ts";
+import { createDeadlines, type Deadlines, type Timed } from "../../runtime/deadlines.ts";
+
+const maxHeaderBytes = 32_768;
+/** How many interim replies may precede a reply. */
+const maxInterimReplies = 32;
+/** undici's own connect time-out destroys the socket that is still connecting; the caller has been told before. */
+const connectGraceMs = 2_000;
+/** Longer bodies are streamed: undici then closes a connection whose reply ends before its request was written. In bytes. */
+const maxUnstreamedBytes = 65_536;
+
+/** Creates a client of the server at `origin` over undici. Connections are not limited in number. */
+export const createUndiciClient: CreateUpstreamClient = (origin, timeouts) => {
+  const pool = new Pool(origin, {
+    allowH2: false,
+    pipelining: 1,
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 4_000,
+    keepAliveTimeoutThreshold: 1_000,
+    keepAliveMaxTimeout: 600_000,
+    connectTimeout: Number.isFinite(timeouts.connectMs) ? timeouts.connectMs + connectGraceMs : 0,
+  });
+  const deadlines = createDeadlines();
+  const linesOf = createLinesReader();
+  let closing: Promise<void> | undefined;
+  return {
+    send(request, handler) {
+      const options = dispatchOptions(request, linesOf);
+      const exchange = new UndiciExchange(handler, timeouts, deadlines);
+      // By the end of the turn connections that the server closed meanwhile are known, and are not used.
+      setImmediate(() => {
+        if (handler.isCancelled) exchange.cancel();
+        else pool.dispatch(options, exchange);
+      });
+    },
+    close() {
+      closing ??= new Promise((resolve) => setImmediate(resolve)).then(() => pool.close());
+      return closing;
+    },
+  };
+};
+
+type ReadLines = (lines: string) => readonly string[];
+
+function dispatchOptions({ method, path, common, fields, body }: UpstreamRequest, linesOf: ReadLines) {
+  checkPath(path);
+  writeFields(fields); // Throws for a forbidden value.
+  const headers: string[] = common ? [...linesOf(common)] : [];
+  for (const name in fields) headers.push(name, fields[name] as string);
+  if (body === undefined) return { method, path, headers };
+  const length = Buffer.isBuffer(body) ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
+  headers.push("content-length", `${length}`);
+  return { method, path, headers, body: sendable(body, length) } satisfies Dispatcher.DispatchOptions;
+}
+
+function sendable(body: Body, length: number): Buffer | Readable {
+  if (length > maxUnstreamedBytes) return Readable.from(Buffer.isBuffer(body) ? [body] : body);
+  return Buffer.isBuffer(body) ? body : Buffer.concat(body, length);
+}
+
+/** How many different texts of common lines are remembered. */
+const maxKnownLines = 16;
+
+/** Returns a function that reads header lines as names and values in turn. It remembers the latest texts. */
+function createLinesReader(): ReadLines {
+  const known = new Map<string, readonly string[]>();
+  return (lines) => {
+    const found = known.get(lines);
+    if (found) return found;
+    const read = lines
+      .split("\r\n")
+      .filter((line) => line !== "")
+      .flatMap((line) => {
+        const colon = line.indexOf(":");
+        return [line.slice(0, colon), line.slice(colon + 1).trim()];
+      });
+    if (known.size >= maxKnownLines) known.clear();
+    known.set(lines, read);
+    return read;
+  };
+}
+
+/** One request over undici: passes undici's events on, and keeps the time-outs. */
+class UndiciExchange implements Dispatcher.DispatchHandler, SentRequest, Timed {
+  /** Undefined once the handler has been told the end, or the exchange was aborted. */
+  #handler: ReplyHandler | undefined;
+  readonly #timeouts: PhaseTimeouts;
+  readonly #deadlines: Deadlines;
+  #controller: Dispatcher.DispatchController | undefined;
+  #phase: keyof PhaseTimeouts = "connectMs";
+  #interimReplies = 0;
+  isPaused = false;
+  /** When the phase takes too long, by `performance.now()`. */
+  deadline = 0;
+
+  constructor(handler: ReplyHandler, timeouts: PhaseTimeouts, deadlines: Deadlines) {
+    this.#handler = handler;
+    this.#timeouts = timeouts;
+    this.#deadlines = deadlines;
+    this.#begin("connectMs");
+    deadlines.watch(this);
+  }
+
+  #begin(phase: keyof PhaseTimeouts): void {
+    this.#phase = phase;
+    this.deadline = performance.now() + this.#timeouts[phase];
+  }
+
+  /** Ends the exchange. Returns its handler, to be told why; undefined where it has ended already. */
+  #end(): ReplyHandler | undefined {
+    const handler = this.#handler;
+    this.#handler = undefined;
+    this.#deadlines.forget(this);
+    return handler;
+  }
+
+  /** Ends the exchange before it was sent. */
+  cancel(): void {
+    this.#end();
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    this.#begin("idleMs");
+    // undici's parser must not be entered from a callback of its own, be it of another connection.
+    queueMicrotask(() => {
+      if (!this.isPaused && this.#handler) this.#controller?.resume();
+    });
+  }
+
+  abort(): void {
+    this.#end();
+    this.#controller?.abort(new Error("the exchange was broken off"));
+  }
+
+  onDeadline(): void {
+    if (this.#phase === "idleMs" && this.isPaused) return void this.#begin("idleMs");
+    const phase = this.#phase;
+    const handler = this.#end();
+    this.abort();
+    if (!handler?.isCancelled) handler?.onTimeout(phase);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    const handler = this.#handler;
+    if (!handler || handler.isCancelled) return void this.abort();
+    this.#begin("firstByteMs");
+    handler.onSent(this);
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ) {
+    if (status < 200) return this.#checkInterim(status);
+    this.#begin("idleMs");
+    this.#handler?.onHead(status, headers);
+  }
+
+  #checkInterim(status: number): void {
+    if (status !== 101 && ++this.#interimReplies <= maxInterimReplies) return;
+    const handler = this.#end();
+    this.abort();
+    handler?.onError(new Error("the answer is not understood: an interim reply is unexpected"));
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#begin("idleMs");
+    this.#handler?.onBody([chunk]);
+  }
+
+  onResponseEnd(): void {
+    this.#end()?.onEnd();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | null, error: Error & { code?: string }): void {
+    this.#end()?.onError(error.code === "UND_ERR_SOCKET" ? new ClosedError(error.message, { cause: error }) : error);
+  }
+}

@@ -1,0 +1,258 @@
+/**
+ * What the pages tell a reader to paste works as it stands, but for the address: every code block of the README, of docs/ and of
+ * CONTRIBUTING.md runs here.
+ *
+ * Shell blocks run in a folder like a clone's, with `data/demo.json`, beside a gateway that serves it; those of a page one after
+ * another. TypeScript runs in the project's own folder, Python where there is one (and the package that the block imports). YAML
+ * must be a valid configuration, JSON must be read.
+ */
+import { execFile, execFileSync } from "node:child_process";
+import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { loadConfig } from "../../src/config/config.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
+import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { type Block, blocks, pages, root } from "../support/pages.ts";
+
+const run = promisify(execFile);
+const operatorKey = "operator-key-of-the-docs-test-0123456789";
+const simulator = /embedded simulator/;
+
+/** Blocks that no test can paste, by what they begin with, and what runs them. */
+const notPasted: Readonly<Record<string, string>> = {
+  "npm ci\nnpm run check": ".ci/run",
+  "npm ci\nnpm run demo": "test/commands/demo.test.ts",
+  "npm ci && npm run demo": "test/commands/demo.test.ts",
+  "OPENAI_BASE_URL=": "test/commands/zero-configuration.test.ts",
+};
+
+/** What is checked of blocks besides that they succeed, by a text that they have. Each text must stand in some block. */
+const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknown>> = {
+  'curl http://127.0.0.1:8080/v1/chat/completions \\\n  -H "Authorization': (output) =>
+    expect(JSON.parse(output).choices[0].message.content).toMatch(simulator),
+  "/v1/embeddings -H": async (output, { folder }) => {
+    expect(output).toContain("event: message_stop");
+    expect(output).toContain('"object":"embedding"');
+    const sound = await readFile(join(folder, "hello.mp3"));
+    expect(sound.length).toBeGreaterThan(5_000);
+    expect(sound.readUInt16BE() & 0xffe0).toBe(0xffe0);
+  },
+  "/v1/explain": (output) => {
+    const explained = JSON.parse(output);
+    expect(explained).toMatchObject({ operation: "messages", models: [{ model: "embedded-chat" }] });
+    expect(explained).not.toHaveProperty("refusal");
+  },
+  'from "openai"': (output) => expect(output).toMatch(simulator),
+  "from openai import": (output) => expect(output).toMatch(simulator),
+  "urllib.request.Request": (output) => expect(output).toMatch(/^0\.\d+ \{'prompt_tokens': \d+/),
+  'from "@anthropic-ai/sdk"': (output) => expect(output).toMatch(simulator),
+  'from "@langchain/anthropic"': (output) => expect(output).toMatch(simulator),
+  'from "@ai-sdk/anthropic"': (output) => expect(output).toMatch(simulator),
+  createGrpcTransport: (output) => expect(output).toMatch(simulator),
+  "InferenceService/StreamChatCompletion": (output) => expect(output).toContain("FINISH_REASON_STOP"),
+  "create-api-token": async (output, { again, gateway }) => {
+    const made = JSON.parse(output);
+    expect(made).toMatchObject({ statusCode: 200, data: { name: "ci", credit_limit: "5.00" } });
+    expect(made.data.secret).toMatch(/^sk-/);
+    const repeated = JSON.parse(await again());
+    expect(repeated.data.id).toBe(made.data.id);
+    expect(repeated.data.secret).toBeUndefined();
+    variables.KEY_ID = made.data.id;
+    variables.OLD_SECRET = made.data.secret;
+    expect(gateway.keyId).not.toBe(made.data.id);
+  },
+  "get-api-tokens": (output, { gateway }) => {
+    const [listed = "", updated = "", rotated = "", deleted = "", csv = "", own = ""] = output.split("\n---\n");
+    expect(JSON.parse(listed).data.map(({ id }: { id: string }) => id)).toContain(variables.KEY_ID);
+    expect(JSON.parse(updated).data).not.toHaveProperty("credit_limit");
+    expect(JSON.parse(updated).data.models).toEqual(["family:embedded"]);
+    const { data } = JSON.parse(rotated);
+    expect(data.secret).not.toBe(variables.OLD_SECRET);
+    expect(Date.parse(data.previous_secret_expires_at)).toBe(now + 86_400_000);
+    expect(JSON.parse(deleted)).toMatchObject({ statusCode: 200, data: variables.KEY_ID });
+    expect(csv).toMatch(/^id,created_at,/);
+    expect(JSON.parse(own).key.id).toBe(gateway.keyId);
+  },
+  "OperatorService/RecordEntry": async (output, { again }) => {
+    // Five units more than the page has recharged, refunded and granted before, once.
+    const account = { name: "acme", balance: "30000000", recharged: "20000000" };
+    expect(JSON.parse(output)).toMatchObject({ account });
+    expect(JSON.parse(await again())).toMatchObject({ account });
+  },
+  "npx model-gateway keys list": async (_, { paste }) => {
+    const listed = await paste("npx model-gateway keys list --account acme");
+    variables.KEY_ID = /\bkey_\w+/.exec(listed)?.[0] ?? "";
+    expect(variables.KEY_ID).not.toBe("");
+  },
+  "npx model-gateway accounts create --name mine": (output) => expect(output).toMatch(/^acc_\w+\n\{.*embedded-chat/),
+  "npx model-gateway recharge": (output) => expect(output).toContain("acme"),
+  "npx model-gateway users invite": async (_, { gateway }) => {
+    const { accounts, users } = gateway.storage;
+    const account = accounts.find("acme");
+    if (!account) throw new Error("there is no account acme");
+    users.insert({
+      id: newId("usr"),
+      account_id: account.id,
+      email: "a@example.com",
+      password_hash: "",
+      created_at: now,
+    });
+  },
+  "127.0.0.1:9464/metrics": (output) => expect(output).toContain("model_gateway_requests_total"),
+  simulate_status: (output) => {
+    expect(output).toContain("HTTP/1.1 429");
+    expect(output).toContain('"error"');
+  },
+};
+
+/** A block that has run. */
+interface Pasted {
+  readonly gateway: TestGateway;
+  readonly folder: string;
+  /** Runs the block once more. */
+  again(): Promise<string>;
+  /** Runs a line as it would be pasted. */
+  paste(line: string): Promise<string>;
+}
+
+/** What the reader has set by now. */
+const variables: Record<string, string> = {};
+
+test("checks are of blocks that there are", () => {
+  const unused = [...Object.keys(checks), ...Object.keys(notPasted)].filter(
+    (text) => !blocks.some(({ code }) => code.includes(text)),
+  );
+  expect(unused).toEqual([]);
+});
+
+test("blocks are of languages that are known here", () => {
+  const known = ["sh", "ts", "python", "yaml", "json", "toml", "text"];
+  expect(blocks.filter(({ language }) => !known.includes(language))).toEqual([]);
+});
+
+const of = (page: string, ...languages: string[]) =>
+  blocks.filter((block) => block.page === page && languages.includes(block.language));
+const nameOf = ({ page, line, language }: Block) => `${page}:${line}, ${language}`;
+const isPasted = ({ code }: Block) => !Object.keys(notPasted).some((text) => code.startsWith(text));
+
+describe.each(pages.filter((page) => of(page, "sh", "ts", "python").some(isPasted)))("what %s has run", (page) => {
+  let gateway: TestGateway;
+  let folder: string;
+  let env: NodeJS.ProcessEnv;
+
+  beforeAll(async () => {
+    gateway = await startTestGateway({ operatorKey });
+    const admin = issueKey(gateway.storage.keys, { accountId: gateway.accountId, name: "admin", admin: true, now });
+    folder = await folderLikeAClone(gateway, admin.secret);
+    const keys = { GATEWAY_API_KEY: gateway.apiKey, ADMIN_KEY: admin.secret, OPERATOR_KEY: operatorKey };
+    const path = `${join(folder, "bin")}:${join(root, "node_modules/.bin")}:${process.env.PATH}`;
+    env = { ...process.env, ...keys, PATH: path, HOST: "127.0.0.1", PORT: String(gateway.port) };
+  });
+
+  afterAll(async () => {
+    await gateway.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const here = (code: string) =>
+    code
+      .replaceAll("http://127.0.0.1:8080", gateway.rootUrl)
+      .replaceAll("127.0.0.1:9464", `127.0.0.1:${gateway.metricsPort}`);
+
+  const pasteShell = async (code: string) => {
+    const options = { env: { ...env, ...variables }, cwd: folder };
+    return (await run("sh", ["-e", "-c", here(code)], options)).stdout;
+  };
+
+  const paste = async ({ language, code }: Block): Promise<string> => {
+    if (language === "sh") return pasteShell(linesApart(code));
+    if (language === "python") return (await run("python3", ["-c", here(code)], { env, cwd: folder })).stdout;
+    return (await run("node", ["--input-type=module-typescript", "-e", here(code)], { env, cwd: root })).stdout;
+  };
+
+  for (const block of of(page, "sh", "ts", "python").filter(isPasted)) {
+    test.skipIf(block.language === "python" && !runsInPython(block))(nameOf(block), async () => {
+      const output = await paste(block);
+      if (!block.code.includes("simulate_")) expect(output).not.toMatch(/"error": ?\{/);
+      const pasted = { gateway, folder, again: () => paste(block), paste: pasteShell };
+      for (const [text, check] of Object.entries(checks)) if (block.code.includes(text)) await check(output, pasted);
+    });
+  }
+});
+
+/** Keeps the answers of a list of calls apart: each line that begins with curl is a call. */
+function linesApart(code: string): string {
+  return /^curl .*get-api-tokens/.test(code) ? code.trim().split("\n").join("\nprintf '\\n---\\n'\n") : code;
+}
+
+/** Has `data`, as a gateway that was started there has, and the commands that npx runs. */
+async function folderLikeAClone(gateway: TestGateway, adminKey: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "docs-test-"));
+  const data = dirname(gateway.databasePath);
+  await writeFile(join(data, "demo.json"), JSON.stringify({ api_key: gateway.apiKey, admin_key: adminKey }));
+  await symlink(data, join(folder, "data"));
+  await run("mkdir", [join(folder, "bin")]);
+  const main = join(root, "bin/model-gateway.js");
+  for (const [name, code] of [
+    // npx itself takes a second a line; test/commands runs it.
+    ["npx", 'exec "$@"'],
+    ["model-gateway", `exec node ${main} "$@"`],
+  ] as const) {
+    await writeFile(join(folder, "bin", name), `#!/bin/sh\n${code}\n`);
+    await chmod(join(folder, "bin", name), 0o755);
+  }
+  return folder;
+}
+
+/** Whether there is a Python with what the block imports. */
+function runsInPython({ code }: Block): boolean {
+  const modules = [...code.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => `import ${name}`);
+  try {
+    execFileSync("python3", ["-c", modules.join("\n")], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test("the demo's keys are read where the demo writes them", async () => {
+  const lines = blocks.filter(({ code }) => code.includes("data/demo.json")).map(({ code }) => code);
+  const folder = await mkdtemp(join(tmpdir(), "docs-test-"));
+  await run("mkdir", [join(folder, "data")]);
+  await writeFile(join(folder, "data/demo.json"), JSON.stringify({ api_key: "sk-plain", admin_key: "sk-admin" }));
+  const code = `${lines.join("")}echo $GATEWAY_API_KEY $ADMIN_KEY`;
+  const env = { ...process.env, PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}` };
+  const { stdout } = await run("sh", ["-c", code], { env, cwd: folder });
+  expect(stdout).toBe("sk-plain sk-admin\n");
+  await rm(folder, { recursive: true });
+});
+
+describe("what is only read", () => {
+  // What agents read is theirs: it must be YAML.
+  const isAgents = ({ page }: Block) => page === "docs/clients.md";
+
+  test.each(blocks.filter(({ language }) => language === "json").map((block) => [nameOf(block), block] as const))(
+    "%s is JSON",
+    (_, { code }) => {
+      expect(typeof JSON.parse(code)).toBe("object");
+    },
+  );
+
+  test.each(blocks.filter(({ language }) => language === "yaml").map((block) => [nameOf(block), block] as const))(
+    "%s is a valid configuration",
+    async (_, block) => {
+      if (isAgents(block)) return void expect(typeof parse(block.code)).toBe("object");
+      const folder = await mkdtemp(join(tmpdir(), "docs-test-"));
+      const file = join(folder, "gateway.yaml");
+      await writeFile(file, block.code);
+      const config = loadConfig(file, { UPSTREAM_KEY: "sk-upstream", OPERATOR_KEY: operatorKey });
+      expect(config.upstreams.length).toBeGreaterThan(0);
+      await rm(folder, { recursive: true });
+    },
+  );
+});

@@ -1,0 +1,163 @@
+/**
+ * The pages stay true to the project: their links lead somewhere, none is an orphan, and the files, functions, commands and
+ * variables that they name exist.
+ */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import packageJson from "../../package.json" with { type: "json" };
+import { blocks, codesIn, pages, root, tablesWith, tableWith, textOf } from "../support/pages.ts";
+
+/** The page without its code blocks. */
+const prose = (page: string) => textOf(page).replace(/^```\S*\n[\s\S]*?^```$/gm, "");
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  const headings = [...prose(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => heading);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+        .trim()
+        .replace(/\s/g, "-"),
+    ),
+  );
+}
+
+/** The relative links of a page: the path below the project, and the anchor. */
+function linksOf(page: string): { readonly path: string; readonly anchor: string }[] {
+  return [...prose(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].map(([, path = "", anchor = ""]) => ({
+    path: path === "" ? page : join(dirname(page), path),
+    anchor,
+  }));
+}
+
+test("the README has at most 15,000 bytes", () => {
+  expect(statSync(join(root, "README.md")).size).toBeLessThanOrEqual(15_000);
+});
+
+describe("links", () => {
+  test.each([...pages, "deploy/README.md"])("of %s lead to files and headings that exist", (page) => {
+    const broken = linksOf(page).filter(
+      ({ path, anchor }) =>
+        !existsSync(join(root, path)) || (anchor !== "" && path.endsWith(".md") && !anchorsOf(path).has(anchor)),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test("lead from the README to every page, and back", () => {
+    const others = [...pages.filter((page) => page !== "README.md"), "deploy/README.md"];
+    const linked = new Set(linksOf("README.md").map(({ path }) => path));
+    expect(others.filter((page) => !linked.has(page))).toEqual([]);
+    const back = (page: string) => linksOf(page).some(({ path }) => path === "README.md");
+    expect(others.filter((page) => page !== "CHANGELOG.md" && !back(page))).toEqual([]);
+  });
+});
+
+test("code blocks say in which language they are", () => {
+  expect(blocks.filter(({ language }) => language === "").map(({ page, line }) => `${page}:${line}`)).toEqual([]);
+});
+
+test("files of source that are named exist", () => {
+  const names = ["src", "test", "bench", "tools"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((path) => basename(path)),
+  );
+  const known = new Set(names);
+  const isThere = (path: string) =>
+    path.includes("/") ? ["", "src"].some((at) => existsSync(join(root, at, path))) : known.has(path);
+  const missing = pages.flatMap((page) =>
+    codesIn(prose(page))
+      .filter((code) => /^[\w./-]+\.ts$/.test(code) && !isThere(code))
+      .map((code) => `${page}: ${code}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+test("functions are where docs/architecture.md says that they are", () => {
+  const page = "docs/architecture.md";
+  const decided = tableWith(page, "question", "function", "file").map(
+    ([, functions = "", file = ""]) => [codesIn(functions), codesIn(file)[0]] as const,
+  );
+  const [, walk = ""] = /<!-- walk[^\n]*-->\n([\s\S]*?)<!-- end of walk -->/.exec(textOf(page)) ?? [];
+  const steps = [...walk.replace(/\s+/g, " ").matchAll(/`(\w+)` in `([\w./-]+\.ts)`/g)].map(
+    ([, name = "", file]) => [[name], file] as const,
+  );
+  expect(steps.length).toBeGreaterThanOrEqual(10);
+  const isIn = (name: string, file: string) =>
+    new RegExp(`(?:function\\*?|const|class|\\bexport .*) ${name}\\b|^\\s+(?:async )?\\*?${name}\\(`, "m").test(
+      readFileSync(join(root, file.startsWith("src/") ? "" : "src", file), "utf8"),
+    );
+  const missing = [...decided, ...steps].flatMap(([names, file = ""]) =>
+    names.filter((name) => !isIn(name, file)).map((name) => `${name} in ${file}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+test("the walk through a call has at most fifteen steps", () => {
+  const [, walk = ""] = /<!-- walk[^\n]*-->\n([\s\S]*?)<!-- end of walk -->/.exec(textOf("docs/architecture.md")) ?? [];
+  const steps = [...walk.matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number));
+  expect(steps).toEqual(steps.map((_, i) => i + 1));
+  expect(steps.length).toBeLessThanOrEqual(15);
+});
+
+test("npm scripts that are named exist", () => {
+  const named = [...pages, "deploy/README.md"].flatMap((page) =>
+    [...textOf(page).matchAll(/npm run\s+([\w:-]+)/g)].map(([, script = ""]) => script),
+  );
+  expect(named.filter((script) => !(script in packageJson.scripts))).toEqual([]);
+});
+
+describe("docs/operating.md", () => {
+  const rows = tableWith("docs/operating.md", "variable", "meaning");
+
+  test("lists the variables of the environment that the gateway reads, and no others", () => {
+    const source = ["environment.ts", "config.ts"]
+      .map((file) => readFileSync(join(root, "src/config", file), "utf8"))
+      .join("\n")
+      .replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+    const read = [
+      ...[...source.matchAll(/\benvironment\.([A-Z][A-Z_]+)\b/g)].map(([, name]) => name),
+      ...[...source.matchAll(/\{([^{}]*)\} = environment;/g)].flatMap(([, names = ""]) => names.split(",")),
+      ...[...source.matchAll(/checked\(environment, "([A-Z_]+)"/g)].map(([, name]) => name),
+    ].map((name = "") => name.trim());
+    expect(rows.flatMap(([names = ""]) => codesIn(names)).sort()).toEqual([...new Set(read)].sort());
+  });
+
+  test("lists the variables of every vendor", () => {
+    interface Vendor {
+      readonly name: string;
+      readonly key_variable: string;
+      readonly url_variable?: string;
+    }
+    const { vendors } = parse(readFileSync(join(root, "catalog/vendors.yaml"), "utf8")) as {
+      readonly vendors: readonly Vendor[];
+    };
+    const listed = tableWith("docs/operating.md", "vendor", "key", "address").map(([name = "", key = "", url = ""]) => [
+      name.split(",", 1)[0],
+      ...[codesIn(key), codesIn(url)],
+    ]);
+    const known = vendors.map(({ name, key_variable, url_variable }) => [
+      name,
+      [key_variable],
+      url_variable === undefined ? [] : [url_variable],
+    ]);
+    expect(listed).toEqual(known);
+  });
+});
+
+test("the README's table of speed has the figures of bench/results.md", () => {
+  const [measured = []] = tablesWith("bench/results.md", "work", "against", "measured");
+  const bounds = new Map(
+    measured.map(([work = "", against = "", figure = "", , must = "", aim = ""]) => [
+      `${work}, ${against}`,
+      [figure, must, aim],
+    ]),
+  );
+  const told = tableWith("README.md", "work", "against", "measured").map(([work, against, ...figures]) => [
+    `${work}, ${against}`,
+    figures,
+  ]);
+  expect(told).toEqual([...bounds]);
+});
