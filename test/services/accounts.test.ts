@@ -287,7 +287,7 @@ describe("a redeem code", () => {
       await storage.close();`;
     const env = {
       STORAGE: `${root}/src/storage/storage.ts`,
-      CODES: `${root}/src/services/redeem-codes.ts`,
+      CODES: `${root}/src/services/accounts/redeem-codes.ts`,
       FILE: bank.path,
       TASK: JSON.stringify({ codes, accountId: account }),
     };
