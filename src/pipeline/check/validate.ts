@@ -12,11 +12,11 @@ import {
   hasOption,
 } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
-import { createValidator, type Violation } from "@bufbuild/protovalidate";
+import { createValidator, type Validator, type Violation } from "@bufbuild/protovalidate";
 import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
-import { type CooperativeTask, nextTurn, runInTurns } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, nextSlice, runInSlices } from "../../runtime/cooperative.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
 import type { JsonObject } from "../../wire/json.ts";
@@ -37,11 +37,11 @@ export interface QuickCheck {
 
 /** Holds a long request to its contract in turns. Throws as `validate` does, later. */
 export function validateLong(request: Wire, validate: Validate, quickCheck?: QuickCheck): Deferred<void> {
-  const checked = runInTurns(quickCheck?.isSureOfLong(request.desc, request.outline()) ?? unsure());
+  const checked = runInSlices(quickCheck?.isSureOfLong(request.desc, request.outline()) ?? unsure());
   return checked.then((isSure) => {
     if (isSure) return;
     // The reader makes of it what the validator looks at.
-    const understood = runInTurns(request.understand()).then(() => nextTurn());
+    const understood = runInSlices(request.understand()).then(() => nextSlice());
     return understood.then(() => validate(request, true));
   });
 }
@@ -51,12 +51,16 @@ function* unsure(): CooperativeTask<boolean> {
   return false;
 }
 
+/** The validator of the process: it keeps the rules that it has compiled, which are the same for every gateway. */
+let compiled: Validator | undefined;
+
 /**
  * Compiles the rules of these messages at once: the first use of a rule takes milliseconds. Requests of which `quickCheck` is
  * sure are not read for it; without one all are.
  */
 export function createValidate(messages: readonly DescMessage[], quickCheck?: QuickCheck): Validate {
-  const validator = createValidator({ failFast: true });
+  compiled ??= createValidator({ failFast: true });
+  const validator = compiled;
   const decide = (request: Wire) => {
     const result = validator.validate(request.desc, request.message());
     if (result.kind === "error") throw internal(result.error);
