@@ -18,7 +18,11 @@ export async function addCallColumn(db: Kysely<unknown>, column: AddedColumn): P
   await createTotalsViews(db, [...column.summedAfter, column.name]);
 }
 
-async function addTo(table: string, db: Kysely<unknown>, { name, type, default: byDefault }: AddedColumn): Promise<void> {
+async function addTo(
+  table: string,
+  db: Kysely<unknown>,
+  { name, type, default: byDefault }: AddedColumn,
+): Promise<void> {
   await db.schema
     .alterTable(table)
     .addColumn(name, type, (column) => (byDefault === null ? column : column.notNull().defaultTo(sql.lit(byDefault))))
