@@ -15,7 +15,7 @@ import {
   unsupportedMediaType,
 } from "../../call/refusals.ts";
 import { IncomingBody, type PlainRequest } from "../../http1/server/index.ts";
-import { runInTurns, runNow } from "../../runtime/cooperative.ts";
+import { runInSlices, runNow } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { readInTurns } from "../../runtime/read-turns.ts";
 import { type JsonObject, longJson } from "../../wire/json.ts";
@@ -113,7 +113,7 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
     const onEnd = () => {
       leave();
       if (bytes < longJson) resolve(runNow(join(chunks)));
-      else runInTurns(join(chunks)).then(resolve, reject);
+      else runInSlices(join(chunks)).then(resolve, reject);
     };
     const onGone = () => stop(cancelled());
     req.on("data", onData).on("end", onEnd).on("error", onGone).on("close", onGone);

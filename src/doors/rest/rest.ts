@@ -6,10 +6,10 @@
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
-import type { Admission, BodyRoom, Caller, Peer, Way } from "../../call/call.ts";
+import type { Admission, BodyRoom, Caller, Gateway, Peer } from "../../call/call.ts";
 import type { HttpAnswer } from "../../http1/server/index.ts";
 import { CallerAbort, type Signal } from "../../runtime/caller-abort.ts";
-import { nextTurn } from "../../runtime/cooperative.ts";
+import { nextSlice } from "../../runtime/cooperative.ts";
 import { andThen, catchError, isPromise, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { type JsonObject, longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
@@ -23,7 +23,7 @@ import { writeBytes, writeProblem, writeStream, writeWhole } from "./answers.ts"
 import type { Route } from "./routes.ts";
 
 export interface RestOptions {
-  readonly way: Way;
+  readonly way: Gateway;
   readonly body: BodyLimits;
   readonly bodies: BodyBudget;
   readonly inflate: Inflate;
@@ -170,7 +170,7 @@ function callOf(req: HttpRequest, { route, variables }: Visit, body: Buffer, roo
 /** What has been read in turns is checked in another. A long form goes on as the JSON that it stands for, with its text. */
 function prepared(request: Wire, length: number): MaybePromise<Wire> {
   const reading = length < longJson ? request : andThen(request.prepared(), () => request.written());
-  return isPromise(reading) ? reading.then(() => nextTurn()).then(() => request) : request;
+  return isPromise(reading) ? reading.then(() => nextSlice()).then(() => request) : request;
 }
 
 /** Whether who asks for bytes would rather have the stream's messages. */

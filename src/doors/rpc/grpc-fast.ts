@@ -10,9 +10,9 @@ import { type DescMessage, type DescMethod, fromBinary, type MessageShape, toBin
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Compression, compressedFlag, compressionNegotiate } from "@connectrpc/connect/protocol";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import type { Answer, AnswerHeaders, Peer, Way } from "../../call/call.ts";
+import type { Answer, AnswerHeaders, Gateway, Peer } from "../../call/call.ts";
 import { malformedBody } from "../../call/refusals.ts";
-import { runInTurns } from "../../runtime/cooperative.ts";
+import { runInSlices } from "../../runtime/cooperative.ts";
 import { binaryOptions, longJson } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type BodyLimits, discard, headerText, readBody } from "../body/body.ts";
@@ -21,7 +21,7 @@ import { drained, setHead, streamOf, wholeOf } from "../rest/answers.ts";
 import { asConnectError, longRequest, noMessage, requestOfMessage } from "./rpc-call.ts";
 
 export interface GrpcOptions {
-  readonly way: Way;
+  readonly way: Gateway;
   /** How long the body of a call may take to arrive. */
   readonly bodyTimeoutMs: number;
   readonly bodies: BodyBudget;
@@ -104,7 +104,7 @@ async function readRequest(req: IncomingMessage, method: DescMethod, { limits, s
   const body = await readBody(req, limits, share);
   if (fault) throw fault;
   const message = messageIn(body);
-  if (message.length >= longJson) return runInTurns(longRequest(method, message, true, share));
+  if (message.length >= longJson) return runInSlices(longRequest(method, message, true, share));
   return requestOfMessage(method, readNow(method.input, message), share);
 }
 

@@ -7,7 +7,7 @@
  */
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import { asRefusal, Refusal, requestTooLarge } from "../../call/refusals.ts";
-import { runInTurns, runNow } from "../../runtime/cooperative.ts";
+import { runInSlices, runNow } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { WireFault } from "../../wire/fault.ts";
 import { longJson } from "../../wire/json.ts";
@@ -125,7 +125,7 @@ function reader(isBinary: boolean, { call, shareOf, onRead }: BodyReading): Read
   const empty = Buffer.from(isBinary ? "" : "{}");
   return (message) => {
     if (message.length < longJson) return message;
-    return runInTurns(longRequest(call.method, message, isBinary, shareOf())).then((request) => {
+    return runInSlices(longRequest(call.method, message, isBinary, shareOf())).then((request) => {
       onRead(request);
       return empty;
     });
@@ -157,7 +157,7 @@ function inflater(coding: string | undefined, read: Read, reading: BodyReading) 
 
 function joined(pieces: readonly Uint8Array[]): MaybePromise<Buffer> {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  return length < longJson ? runNow(join(pieces)) : runInTurns(join(pieces));
+  return length < longJson ? runNow(join(pieces)) : runInSlices(join(pieces));
 }
 
 function prefixOf(flags: number, length: number): Buffer {

@@ -28,9 +28,9 @@ import {
   type Answer,
   type AnswerHeaders,
   type Arrival,
+  type Gateway,
   here,
   type Peer,
-  type Way,
 } from "../../call/call.ts";
 import { internal, malformedBody, type Refusal } from "../../call/refusals.ts";
 import { binaryOptions } from "../../wire/json.ts";
@@ -50,7 +50,7 @@ export interface OpenService<S extends DescService = DescService> {
 }
 
 export interface RpcOptions {
-  readonly way: Way;
+  readonly way: Gateway;
   readonly services: readonly DescService[];
   readonly open: readonly OpenService[];
   readonly maxBytes: number;
@@ -184,7 +184,7 @@ function isInternal(error: unknown): boolean {
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /** Makes an implementation of every RPC out of the one way that calls go. */
-function implement(service: DescService, way: Way): ServiceImpl<DescService> {
+function implement(service: DescService, way: Gateway): ServiceImpl<DescService> {
   const answer = async (
     method: DescMethod,
     message: MessageShape<DescMessage>,

@@ -8,7 +8,7 @@
 import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { WebSocket } from "ws";
-import type { Arrival, Peer, Way } from "../../call/call.ts";
+import type { Arrival, Gateway, Peer } from "../../call/call.ts";
 import { answerUnderWay, asRefusal, requestTimeout, socketTooOld } from "../../call/refusals.ts";
 import { CallerAbort, type Signal } from "../../runtime/caller-abort.ts";
 import type { Timed } from "../../runtime/deadlines.ts";
@@ -24,7 +24,7 @@ import { ComingMessage } from "./incoming-message.ts";
 import { isReceipt, socketRequest } from "./socket-request.ts";
 
 export interface ResponsesSocketOptions {
-  readonly way: Way;
+  readonly way: Gateway;
   /** The RPC that answers with a stream of events. */
   readonly method: DescMethod;
   readonly body: BodyLimits;

@@ -9,7 +9,7 @@ import type {
   UsageSchema,
   UsageSumSchema,
 } from "../../../gen/modelgateway/v1/usage_pb.ts";
-import type { Tried } from "../../pipeline/attempt/failed-attempts.ts";
+import type { FailedAttempt } from "../../pipeline/attempt/failed-attempts.ts";
 import type { Request, UsageSum } from "../../storage/calls/requests.ts";
 import type { Hold } from "../../storage/money/holds.ts";
 
@@ -31,7 +31,7 @@ export function requestMessage(request: Request): MessageInitShape<typeof Reques
 
 /** As `Tried` in pipeline/tried.ts was written down. */
 function triedOf({ tried }: Request): MessageInitShape<typeof FailedAttemptSchema>[] {
-  const list = tried === null ? [] : (JSON.parse(tried) as readonly Tried[]);
+  const list = tried === null ? [] : (JSON.parse(tried) as readonly FailedAttempt[]);
   return list.map(({ upstream, model = "", at, ms, failure, lost }) => ({
     ...{ upstream, model, durationMs: Math.max(0, Math.round(ms)), failure },
     at: timestampFromMs(at),

@@ -14,7 +14,7 @@ import { ErrorDetailSchema } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { KeyService, ListKeysResponseSchema } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import { UsageService } from "../../../gen/modelgateway/v1/usage_pb.ts";
-import { type Answer, type Call, type Frames, here, nobody, type Way } from "../../../src/call/call.ts";
+import { type Answer, type Call, type Frames, type Gateway, here, nobody } from "../../../src/call/call.ts";
 import { newCallRecord } from "../../../src/call/call-record.ts";
 import * as errors from "../../../src/call/refusals.ts";
 import { createInflate } from "../../../src/doors/body/inflate.ts";
@@ -99,7 +99,7 @@ function streamed(method: DescMethod, pieces: readonly JsonObject[], failure?: E
 
 const abandoned: string[] = [];
 
-const way: Way = {
+const way: Gateway = {
   async admit({ header }) {
     const credential = header("authorization");
     if (credential === undefined) throw errors.missingApiKey();

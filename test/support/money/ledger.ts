@@ -6,6 +6,7 @@ import { afterEach } from "vitest";
 import { holdMs, type Settlement } from "../../../src/ledger/ledger.ts";
 import { type Engine, openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { type LedgerStore, ledgerStore } from "../../../src/storage/money/ledger.ts";
+import type { createLeasingLedger } from "../accelerators.ts";
 import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 
 export interface TestLedger {
@@ -29,7 +30,11 @@ export interface Standing {
 }
 
 /** Opens a database; another process's view of the same one where a path is given. */
-export async function openLedger(standing: Standing = {}, path?: string): Promise<TestLedger> {
+export async function openLedger(
+  standing: Standing = {},
+  path?: string,
+  create?: typeof createLeasingLedger,
+): Promise<TestLedger> {
   const folder = path ? undefined : await mkdtemp(join(tmpdir(), "ledger-test-"));
   const file = path ?? join(folder as string, "gateway.db");
   const { db, engine } = await openDatabase(file);
@@ -37,11 +42,8 @@ export async function openLedger(standing: Standing = {}, path?: string): Promis
   let time = Date.UTC(2026, 0, 2, 3, 4, 5);
   const errors: unknown[] = [];
   const store = ledgerStore(engine);
-  const ledger = createLedger({
-    store,
-    clock: () => time,
-    onError: (error) => errors.push(error),
-  });
+  const onError = (error: unknown) => errors.push(error);
+  const ledger = createLedger({ store, clock: () => time, onError }, create);
   const account = engine.prepare<[], Record<"balance" | "held", number>>("SELECT balance, held FROM accounts");
   const key = engine.prepare<[], Record<"spent" | "held", number>>("SELECT spent, held FROM api_keys");
   return {
@@ -65,13 +67,15 @@ export async function openLedger(standing: Standing = {}, path?: string): Promis
 }
 
 /** Returns what opens databases as `openLedger` does, each until its test is over: the last one is closed first. */
-export function ledgersOfTests(): (standing: Standing, path?: string) => Promise<TestLedger> {
+export function ledgersOfTests(
+  create?: typeof createLeasingLedger,
+): (standing: Standing, path?: string) => Promise<TestLedger> {
   const open: TestLedger[] = [];
   afterEach(async () => {
     for (const made of open.splice(0).reverse()) await made.close();
   });
   return async (standing, path) => {
-    const made = await openLedger(standing, path);
+    const made = await openLedger(standing, path, create);
     open.push(made);
     return made;
   };
