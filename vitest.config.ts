@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** Files that count what their process does: each has one of its own. All others share a process with those before. */
@@ -8,7 +9,7 @@ export default defineConfig({
     // Real sockets and processes on a machine that does other things too: this bounds what hangs, and times nothing.
     testTimeout: 60_000,
     // More than there are cores: most files wait for processes and sockets half of their time.
-    maxWorkers: "150%",
+    maxWorkers: Math.ceil(1.5 * availableParallelism()),
     hookTimeout: 60_000,
     setupFiles: ["test/support/setup.ts"],
     projects: [
