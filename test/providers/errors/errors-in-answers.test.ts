@@ -4,7 +4,7 @@
  * complete answer.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CallFamily, call, families, isTold } from "../../support/families.ts";
+import { type CallFamily, call, families, isTold } from "../../support/clients/families.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks } from "../../support/payer.ts";
 import {
