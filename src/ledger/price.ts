@@ -22,7 +22,7 @@ export function costOf(price: Rates, used: CallUsage): number {
 }
 
 /** What one request to an upstream used, and what it is charged by. */
-export interface Charged {
+export interface ChargedUsage {
   readonly used: CallUsage;
   readonly rates: Rates;
   /** What all of it is multiplied by, in millionths. */
@@ -32,7 +32,7 @@ export interface Charged {
 /** Returns what several requests cost together, searches and requests among it, in millionths of the unit: rounded once. */
 export function costOfAll(
   { search = 0, request = 0 }: Pick<Price, "search" | "request">,
-  all: readonly Charged[],
+  all: readonly ChargedUsage[],
 ): number {
   let sum = 0n;
   for (const { used, rates, factor } of all) {

@@ -4,7 +4,7 @@
  * Names are unique. An account is found by its id or its name; where a name is another account's id, the id wins.
  */
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
-import type { Database, Engine } from "./engines/sqlite/database.ts";
+import type { Database, Engine } from "./engines/engine.ts";
 import type { AccountTable } from "./schema.ts";
 
 export type Account = Selectable<AccountTable>;

@@ -1,6 +1,6 @@
 /** The tables of what was answered, or is about to be, and is kept. */
 import type { Generated } from "kysely";
-import type { Fixed } from "./schema.ts";
+import type { Fixed } from "./schema-fixed.ts";
 
 /** An answer that is kept for later requests to go on from. */
 export interface ResponseTable {

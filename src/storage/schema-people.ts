@@ -1,6 +1,6 @@
 /** The tables of who signs in to the dashboard, and of what was done. */
 import type { Generated } from "kysely";
-import type { Fixed } from "./schema.ts";
+import type { Fixed } from "./schema-fixed.ts";
 
 /** Who signs in to the dashboard, for which account. */
 export interface UserTable {
@@ -55,7 +55,7 @@ export interface LinkTable {
 }
 
 /** What somebody did to the gateway or an account. Rows are only ever added. */
-export interface ActTable {
+export interface AuditEventTable {
   id: Fixed<string>;
   created_at: Fixed<number>;
   /** `KeyService.CreateKey`. */

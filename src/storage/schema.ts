@@ -1,10 +1,9 @@
 /** The tables, as Kysely sees them. Times are milliseconds since 1970; booleans are 0 and 1; money is in millionths. */
-import type { ColumnType, Generated } from "kysely";
+import type { Generated } from "kysely";
+import type { CallRow, SummedColumn } from "./columns.ts";
 import type { BackgroundResponseTable, ReplaySizeTable, ReplayTable, ResponseTable } from "./schema-answers.ts";
-import type { ActTable, LinkTable, SessionTable, UserTable } from "./schema-people.ts";
-
-/** Written once, never changed. */
-export type Fixed<T> = ColumnType<T, T, never>;
+import type { Fixed } from "./schema-fixed.ts";
+import type { AuditEventTable, LinkTable, SessionTable, UserTable } from "./schema-people.ts";
 
 export interface Tables {
   accounts: AccountTable;
@@ -18,7 +17,8 @@ export interface Tables {
   journals: JournalTable;
   set_aside: SetAsideTable;
   ledger_entries: LedgerEntryTable;
-  requests: RequestTable;
+  /** Calls that have ended. */
+  requests: CallRow;
   usage_hours: UsageHourTable;
   /** The same with what is due besides: for who reads; as are keys. */
   usage_hours_now: UsageHourTable;
@@ -28,7 +28,7 @@ export interface Tables {
   idempotency_keys: IdempotencyKeyTable;
   sessions: SessionTable;
   links: LinkTable;
-  acts: ActTable;
+  acts: AuditEventTable;
 }
 
 /** Who pays. */
@@ -120,50 +120,15 @@ export interface LedgerEntryTable {
   created_at: Fixed<number>;
 }
 
-/** Tokens and characters, in parts that do not overlap; reasoning is part of the output. */
-interface UsageColumns {
-  input: Generated<number>;
-  cache_read: Generated<number>;
-  cache_write: Generated<number>;
-  output: Generated<number>;
-  reasoning: Generated<number>;
-  characters: Generated<number>;
-}
-
-/** A call that is over. */
-export interface RequestTable extends UsageColumns {
-  id: Fixed<string>;
-  account_id: Fixed<string>;
-  key_id: Fixed<string>;
-  operation: Fixed<string>;
-  model: Fixed<string>;
-  upstream: string;
-  /** A number of the proto's Outcome. */
-  outcome: number;
-  estimated: Generated<number>;
-  /** What was charged. */
-  cost: Generated<number>;
-  /** What it cost beyond that. */
-  waived: Generated<number>;
-  created_at: Fixed<number>;
-  duration_ms: number;
-  first_byte_ms: number | null;
-  /** The attempts that failed before the last, as a JSON list; null where there were none. */
-  tried: string | null;
-  /** Whether the answer came from the cache, and no upstream was asked. */
-  cached: Generated<number>;
-}
-
-/** What a key used of a model from one hour to the next. */
-export interface UsageHourTable extends UsageColumns {
+/** UsageHourTable is what a key used of a model from one hour to the next. */
+export type UsageHourTable = {
   account_id: Fixed<string>;
   /** When the hour began. */
   hour: Fixed<number>;
   key_id: Fixed<string>;
   model: Fixed<string>;
   requests: Generated<number>;
-  cost: Generated<number>;
-}
+} & { [column in SummedColumn]: Generated<number> };
 
 /** Money on paper. */
 export interface RedeemCodeTable {

@@ -11,7 +11,7 @@ import type { AttemptRecord } from "../../call/call-record.ts";
 import type { Operation } from "../../call/operations.ts";
 import type { Price } from "../../call/price.ts";
 import type { CallUsage } from "../../call/usage.ts";
-import type { Charged, Ledger } from "../../ledger/ledger.ts";
+import type { Captured, Ledger } from "../../ledger/contract.ts";
 import { costOf, costOfAll } from "../../ledger/price.ts";
 import { chargedRates, isPlain } from "../../ledger/rates.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
@@ -157,7 +157,7 @@ function tokensOf({ input, cacheRead, cacheWrite, cacheWriteHour, output }: Call
 }
 
 /** `x-gateway-usage` has the parts that are not zero: `input=12, cache_read=3, output=5`. */
-function headersOf(used: CallUsage, estimated: boolean, charged: Charged | undefined): AnswerHeaders {
+function headersOf(used: CallUsage, estimated: boolean, charged: Captured | undefined): AnswerHeaders {
   let words = "";
   const tell = (part: string, count: number) => {
     if (count > 0) words += `${words === "" ? "" : ", "}${part}=${count}`;

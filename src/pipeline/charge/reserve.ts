@@ -8,7 +8,7 @@
 import type { Call } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { insufficientCredit, type Refusal } from "../../call/refusals.ts";
-import type { Ledger, Reserved, Short, Wish } from "../../ledger/ledger.ts";
+import type { Hold, HoldRequest, Ledger, Short } from "../../ledger/contract.ts";
 import { withOutputBound } from "../../ledger/worst-case.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { andThen, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
@@ -37,13 +37,13 @@ export interface Reservation {
   bound<W extends Wire>(lead: Bounding, request: W): MaybePromise<W>;
   isMade(): boolean;
   /** Returns what is reserved at this moment; undefined where nothing is. */
-  held(): Reserved | undefined;
+  held(): Hold | undefined;
 }
 
 export function createReservation(ledger: Ledger, reserving: Reserving): Reservation {
   const { call, asked, arrivedAt } = reserving;
   let reserved: { readonly model: Model; readonly bound: MaybePromise<Bound> } | undefined;
-  let held: Reserved | undefined;
+  let held: Hold | undefined;
   let isMade = false;
   /** Gives back what was reserved for another model, if anything was. */
   const freed = () => {
@@ -56,7 +56,7 @@ export function createReservation(ledger: Ledger, reserving: Reserving): Reserva
     };
     return thenOrCatch<Bound, unknown, unknown>(() => bound, free, free);
   };
-  const hold = (wish: Wish) =>
+  const hold = (wish: HoldRequest) =>
     andThen(ledger.hold(wish), (made) => {
       if (made.kind === "short") throw shortOf(wish.min, made);
       held = made;
@@ -85,7 +85,7 @@ type Bound = <W extends Wire>(operation: Operation, request: W, chatName: string
 
 const unbounded: Bound = (_, request) => request;
 
-function reserve(hold: (wish: Wish) => MaybePromise<Reserved>, asking: Asking, now: number): MaybePromise<Bound> {
+function reserve(hold: (wish: HoldRequest) => MaybePromise<Hold>, asking: Asking, now: number): MaybePromise<Bound> {
   asking.call.record.outputBound = undefined;
   const need = estimateOf(asking);
   if (!need) return unbounded;

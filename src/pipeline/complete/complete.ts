@@ -10,7 +10,7 @@ import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
 import type { AttemptRecord, CallRecord } from "../../call/call-record.ts";
 import type { Form, Input, Operation, Output } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
-import type { Ledger } from "../../ledger/ledger.ts";
+import type { Ledger } from "../../ledger/contract.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import type { Answered } from "../attempt/attempt.ts";

@@ -13,7 +13,7 @@ import type { Rates } from "../../call/price.ts";
 import { asRefusal, Reason, type Refusal, upstreamResting, wouldBeDropped } from "../../call/refusals.ts";
 import type { Translated } from "../../families/translation.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
-import type { LedgerStore } from "../../storage/money/ledger.ts";
+import type { LedgerStore } from "../../storage/money/contract.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { Targets } from "../../targets/targets.ts";
 import { fitted, inWordsOf } from "../attempt/translate.ts";
@@ -77,7 +77,7 @@ export interface ExplainOptions {
   readonly validate: Validate;
   readonly leadsOf: CandidatesFor;
   readonly targets: Targets;
-  readonly left: LedgerStore["left"];
+  readonly left: LedgerStore["available"];
   /** Says whether the answer is kept. Throws a Refusal where the caller wants only one that is. */
   readonly cacheState: (asked: Operation, form: Form, call: Call) => CacheState;
   /** Milliseconds since 1970. */
@@ -161,7 +161,7 @@ async function explainedAt(
 /** Says what would be held, and whether the credit reaches for it. */
 function heldFor(
   asking: Parameters<typeof estimateOf>[0],
-  left: ReturnType<LedgerStore["left"]>,
+  left: ReturnType<LedgerStore["available"]>,
 ): Pick<ExplainedTarget, "hold" | "refusal"> {
   try {
     const need = asking.asked === "count_tokens" ? undefined : estimateOf(asking);

@@ -6,7 +6,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
 import { type Form, type Operation, operations } from "../../call/operations.ts";
 import { nothingUsed } from "../../call/usage.ts";
-import type { Ledger, Reserved } from "../../ledger/ledger.ts";
+import type { Hold, Ledger } from "../../ledger/contract.ts";
 import { partOf } from "../../ledger/price.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
@@ -36,7 +36,7 @@ export function createCacheHit(options: CacheHitOptions): AnswerHit {
     const { record, caller } = call;
     Object.assign(record, { operation: asked, form, model: hit.model, replayed: "cache" });
     const cost = partOf(hit.cost, priceShare);
-    let reserved: Reserved | undefined;
+    let reserved: Hold | undefined;
     let isReserved = false;
     let isOver = false;
     const charge: Charge = async (outcome, endedAt, firstByteAt) => {
@@ -79,7 +79,7 @@ async function reserve(
   model: string,
   cost: number,
   now: number,
-): Promise<Reserved> {
+): Promise<Hold> {
   const { accountId, keyId, isLimited, asOf } = caller;
   const names = { requestId: id, accountId, keyId, isLimited, asOf, operation, model };
   const held = await ledger.hold({ ...names, max: cost, min: cost, now });

@@ -6,7 +6,7 @@
  * whenever something is added.
  */
 import type { Insertable, Selectable } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { BackgroundResponseTable } from "../schema-answers.ts";
 import { addResponse, type StoredResponse } from "./responses.ts";
 
@@ -37,7 +37,7 @@ export interface BackgroundStore {
 const batch = 100;
 
 export function backgroundStore(db: Database, engine: Engine): BackgroundStore {
-  const { whenFree } = engine.patience;
+  const { whenFree } = engine.lockRetry;
   const table = "background_responses";
   const running = (id: string) => db.updateTable(table).where("id", "=", id).where("is_over", "=", 0);
   return {

@@ -4,7 +4,7 @@
  * The work and the note of it are one transaction: either both are kept, or neither. Notes that are older are deleted in
  * passing, some at a time: no timer runs.
  */
-import type { Engine } from "../engines/sqlite/database.ts";
+import type { Engine } from "../engines/engine.ts";
 
 /** Whose idempotency key it is and for what, the key itself, and what tells requests apart: a SHA-256, in hex. */
 export interface Occasion {

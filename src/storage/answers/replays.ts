@@ -5,8 +5,8 @@
  * claim whose process died is anybody's once that has passed. What is older than a day is found no more, and is deleted in
  * passing, some at a time. An answer is kept as it is given, which is not to be read without the request that it is for.
  */
-import type { Engine } from "../engines/sqlite/database.ts";
-import type { WhenFree } from "../engines/sqlite/when-free.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { WhenFree } from "../engines/lock-retry.ts";
 
 export interface Claim {
   readonly accountId: string;
@@ -95,7 +95,7 @@ export function replayStore(engine: Engine): ReplayStore {
   const renew = engine.prepare<[expiresAt: number, node: string]>(
     `UPDATE replays SET expires_at = ? WHERE node = ? AND state = ${running}`,
   );
-  const { whenFree } = engine.patience;
+  const { whenFree } = engine.lockRetry;
   const owner = ({ accountId, keyHash, requestId, node }: Claim) => [accountId, keyHash, requestId, node] as const;
   return {
     whenFree,

@@ -6,7 +6,7 @@
  * as long as they do.
  */
 import { type Selectable, sql } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { ResponseTable } from "../schema-answers.ts";
 
 export type StoredResponse = Selectable<ResponseTable>;
@@ -45,7 +45,7 @@ const batch = 100;
 const mostIds = 1000;
 
 export function responseStore(db: Database, engine: Engine): ResponseStore {
-  const { whenFree } = engine.patience;
+  const { whenFree } = engine.lockRetry;
   return {
     insert: (response, maxPerAccount) =>
       whenFree(() => engine.transact(() => addResponse(db, engine, response, maxPerAccount))),

@@ -1,6 +1,6 @@
 /** Which calls are asked for, and the query that finds them along an index. */
 import { firstIdAt } from "../../runtime/ids.ts";
-import type { Database } from "../engines/sqlite/database.ts";
+import type { Database } from "../engines/engine.ts";
 
 export interface RequestFilter {
   readonly accountId: string;

@@ -6,14 +6,14 @@
  * the ledger from then on. What they say of calls that are gone cannot be proved any more, so it is written down from when on
  * calls are kept (`kept_from`): `reconcile.ts` proves from there.
  */
-import type { Engine } from "../engines/sqlite/database.ts";
+import type { Engine } from "../engines/engine.ts";
 import { charge, chargeId } from "../money/entries.ts";
 
 export interface RetentionStore {
   /** Deletes some calls from before this hour, whose ids are before this one. Returns how many. */
   forgetRequests(hour: number, beforeId: string): number;
   /** Deletes some acts whose ids are before this one. Returns how many. */
-  forgetActs(beforeId: string): number;
+  forgetAuditEvents(beforeId: string): number;
 }
 
 /** How many rows are deleted in one transaction: writers wait for it. */
@@ -45,6 +45,6 @@ export function retentionStore(engine: Engine): RetentionStore {
         if (count > 0) noteRequests.run(hour, beforeId);
         return count;
       }),
-    forgetActs: (beforeId) => engine.transact(() => deleteActs.run(beforeId)),
+    forgetAuditEvents: (beforeId) => engine.transact(() => deleteActs.run(beforeId)),
   };
 }

@@ -8,9 +8,10 @@
  */
 import type { Selectable } from "kysely";
 import type { Account } from "../accounts.ts";
-import type { Request, RequestStore } from "../calls/requests.ts";
+import type { RequestStore } from "../calls/requests.ts";
 import type { Asker } from "../calls/search.ts";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { CallRow } from "../columns.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { LedgerEntryTable } from "../schema.ts";
 
 export type LedgerEntry = Selectable<LedgerEntryTable>;
@@ -119,7 +120,7 @@ export function entryStore(db: Database, engine: Engine, requests: Pick<RequestS
   };
 }
 
-function chargeOf({ id, account_id, key_id, cost, created_at, duration_ms }: Request): LedgerEntry {
+function chargeOf({ id, account_id, key_id, cost, created_at, duration_ms }: CallRow): LedgerEntry {
   const of = { account_id, key_id, request_id: id, kind: charge, amount: -cost, note: null };
   return { id: id.replace(/^req_/, "led_"), ...of, created_at: created_at + duration_ms };
 }

@@ -1,13 +1,13 @@
 /** Calls that are under way, as their holds tell: those whose process still lives, or died so lately that nobody knows. */
 import type { Selectable } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { HoldTable } from "../schema.ts";
 
-export type Hold = Selectable<HoldTable>;
+export type HoldRow = Selectable<HoldTable>;
 
 export interface HoldStore {
   /** Lists an account's holds whose deadline has not passed, newest first. */
-  list(accountId: string, now: number, limit: number): Hold[];
+  list(accountId: string, now: number, limit: number): HoldRow[];
   /** How many holds there are, of all accounts and processes, and what they come to in millionths of the unit. */
   total(): HoldTotal;
 }

@@ -5,11 +5,11 @@
  * A process that lives writes what it has noted within moments: what is not written is looked at again for as long as that may
  * take, and only what stays is told. A line that is no note is told until somebody has removed the file that it was put into.
  */
-import type { JournalStore, Note, Rejected } from "../journal/journal.ts";
+import type { JournalRecord, JournalStore, RejectedLine } from "../journal/contract.ts";
 import type { Difference } from "./reconcile.ts";
 
-export interface NotesOptions {
-  readonly journal: Pick<JournalStore, "nodes" | "notesOf" | "posted" | "rejected">;
+export interface ReconcileJournalOptions {
+  readonly journal: Pick<JournalStore, "nodes" | "recordsOf" | "posted" | "rejected">;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly pause: (ms: number) => Promise<unknown>;
@@ -21,19 +21,19 @@ const writtenMs = 5_000;
 const leastMs = 1_000;
 const pauseMs = 100;
 
-export async function reconcileNotes({ journal, clock, pause }: NotesOptions): Promise<Difference[]> {
+export async function reconcileJournal({ journal, clock, pause }: ReconcileJournalOptions): Promise<Difference[]> {
   const differences: Difference[] = [];
   for (const node of journal.nodes()) {
-    const { notes, rejected } = journal.notesOf(node);
+    const { records, rejected } = journal.recordsOf(node);
     const from = clock();
-    const last = notes.at(-1);
+    const last = records.at(-1);
     const until = Math.min(from + writtenMs, Math.max(from + leastMs, (last?.at ?? 0) + writtenMs));
     while (last && journal.posted(node) < last.seq && clock() < until) await pause(pauseMs);
     const posted = journal.posted(node);
     differences.push(
       ...unwritten(
         node,
-        notes.filter(({ seq }) => seq > posted),
+        records.filter(({ seq }) => seq > posted),
       ),
       ...rejected.filter(({ seq = posted + 1 }) => seq > posted).map((line) => unreadable(node, line)),
     );
@@ -43,7 +43,7 @@ export async function reconcileNotes({ journal, clock, pause }: NotesOptions): P
   return [...new Map(differences.map((difference) => [difference.what, difference])).values()];
 }
 
-function unwritten(node: string, notes: readonly Note[]): Difference[] {
+function unwritten(node: string, notes: readonly JournalRecord[]): Difference[] {
   const calls = notes.flatMap(({ entries }) =>
     entries.flatMap((entry) => (entry.kind === "settle" ? [entry.call] : [])),
   );
@@ -52,6 +52,6 @@ function unwritten(node: string, notes: readonly Note[]): Difference[] {
   return [{ what: `calls that are noted by ${node} and not written: ${calls.length}`, written: 0, derived }];
 }
 
-function unreadable(node: string, { line, reason }: Rejected): Difference {
+function unreadable(node: string, { line, reason }: RejectedLine): Difference {
   return { what: `line ${line} of the notes of ${node}, which is no note: ${reason}`, written: 0, derived: 0 };
 }

@@ -8,7 +8,7 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { openDatabase } from "../engines/sqlite/database.ts";
 import { journalStore } from "../journal/journal.ts";
 import { type Reconciliation, reconcile } from "./reconcile.ts";
-import { reconcileNotes } from "./reconcile-journal.ts";
+import { reconcileJournal } from "./reconcile-journal.ts";
 
 interface Task {
   readonly reconcile: string;
@@ -29,9 +29,9 @@ export function reconcileApart(path: string): Promise<Reconciliation> {
 const path = isMainThread ? undefined : (workerData as Partial<Task> | null)?.reconcile;
 if (path !== undefined) {
   const { db, engine } = await openDatabase(path);
-  const journal = journalStore(engine.books, engine.notes);
+  const journal = journalStore(engine.books, engine.segments);
   // What is written meanwhile is in the sums, and so not told as missing.
-  const beside = await reconcileNotes({ journal, clock: Date.now, pause: (ms) => setTimeout(ms) });
+  const beside = await reconcileJournal({ journal, clock: Date.now, pause: (ms) => setTimeout(ms) });
   const proof = reconcile(engine);
   parentPort?.postMessage({ ...proof, differences: [...proof.differences, ...beside] } satisfies Reconciliation);
   await db.destroy();

@@ -10,7 +10,7 @@
  * It reads one state of the database and changes nothing. What differs is named, and left as it is. It takes seconds for
  * every million calls, so the gateway has it done by a thread of its own.
  */
-import type { Engine } from "../engines/sqlite/database.ts";
+import type { Engine } from "../engines/engine.ts";
 
 /** A sum that does not hold. */
 export interface Difference {

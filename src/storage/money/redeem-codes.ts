@@ -5,7 +5,7 @@
  * in the same transaction. Codes are kept as hashes.
  */
 import type { Selectable } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { RedeemCodeTable } from "../schema.ts";
 import type { EntryStore, Recorded } from "./entries.ts";
 

@@ -3,12 +3,12 @@
  * is looked up when it is read.
  */
 import type { Insertable, Selectable } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
-import type { ActTable } from "../schema-people.ts";
+import type { Database, Engine } from "../engines/engine.ts";
+import type { AuditEventTable } from "../schema-people.ts";
 
-export type NewAuditEvent = Insertable<ActTable>;
+export type NewAuditEvent = Insertable<AuditEventTable>;
 
-export interface AuditEvent extends Selectable<ActTable> {
+export interface AuditEvent extends Selectable<AuditEventTable> {
   /** The e-mail address of the user, or the name of the key; null where they have none, or are no more. */
   readonly actor_name: string | null;
 }

@@ -5,7 +5,7 @@
  * A link is used by whoever takes it first: that, and what it was used for, are one transaction.
  */
 import type { Insertable, Selectable } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { LinkTable } from "../schema-people.ts";
 
 export type Link = Selectable<LinkTable>;

@@ -4,13 +4,13 @@
  * One that has ended, by its time or without use, is not found, and neither is one whose user is no more.
  */
 import type { Insertable, Selectable } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { SessionTable } from "../schema-people.ts";
 
 export type Session = Selectable<SessionTable>;
 
 /** A session with its user, and what its user's account is. */
-export interface SessionStanding {
+export interface SessionWithUser {
   readonly id: string;
   readonly last_seen_at: number;
   readonly user_id: string;
@@ -26,7 +26,7 @@ export const idleMs = 7 * 86_400_000;
 
 export interface SessionStore {
   insert(session: Insertable<SessionTable>): void;
-  findByTokenHash(tokenHash: string, now: number): SessionStanding | undefined;
+  findByTokenHash(tokenHash: string, now: number): SessionWithUser | undefined;
   /** Lists a user's sessions, the newest first. */
   list(userId: string, now: number): Session[];
   /** Remembers that it was used. */
@@ -44,7 +44,7 @@ export interface SessionStore {
 }
 
 export function sessionStore(db: Database, engine: Engine): SessionStore {
-  const byTokenHash = engine.prepare<[hash: string, now: number, idleSince: number], SessionStanding>(
+  const byTokenHash = engine.prepare<[hash: string, now: number, idleSince: number], SessionWithUser>(
     `SELECT s.id, s.last_seen_at, s.user_id, u.is_operator, u.account_id, a.recharged AS account_recharged,
        a.postpaid AS account_postpaid, a.suspended_at AS account_suspended_at
      FROM sessions s JOIN users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
