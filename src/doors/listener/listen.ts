@@ -35,6 +35,8 @@ export interface ListenOptions {
   readonly handle: RequestListener;
   /** Returns what answers a plain request (`http1/`), past Node's own server; undefined where that is to. */
   readonly handlePlain?: ServeOptions["serve"] | undefined;
+  /** What else plain requests are served with. */
+  readonly plainOptions?: Pick<ServeOptions, "remembersHeads">;
   /** Takes over the connections of requests that want another protocol; undefined where none are. */
   readonly upgrades?: Upgrades | undefined;
   /** Writes the body for a request that never became one: bad syntax, headers too large or too slow. */
@@ -119,6 +121,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   http1.removeAllListeners("connection");
   const handOver = (socket: Socket) => serveHttp1?.call(http1, socket);
   const serveOptions = options.handlePlain && {
+    ...options.plainOptions,
     serve: options.handlePlain,
     idleMs,
     keepAlive: createKeepAlive(idleMs),

@@ -35,6 +35,8 @@ export interface ConnectionOptions {
   /** Told when it can take a request again. */
   readonly onIdle: (connection: Connection) => void;
   readonly onClosed: (connection: Connection) => void;
+  /** Whether a head that comes again is known by its bytes, and not read again. */
+  readonly remembersHeads: boolean;
 }
 
 const empty = Buffer.alloc(0);
@@ -42,7 +44,7 @@ const empty = Buffer.alloc(0);
 export class Connection implements SentRequest {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
-  readonly #heads = new ReplyHeads();
+  readonly #heads: ReplyHeads;
   #replies: ReplyHandler | undefined;
   #isConnected = false;
   /** What is sent as soon as there is a connection. */
@@ -63,6 +65,7 @@ export class Connection implements SentRequest {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
+    this.#heads = new ReplyHeads(options.remembersHeads);
     const { socket, connected } = options.open(this.#onData);
     this.#socket = socket;
     this.#isEncrypted = connected === "secureConnect";

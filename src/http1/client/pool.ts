@@ -21,8 +21,8 @@ interface Queued {
   readonly replies: ReplyHandler;
 }
 
-/** `origin` is `http://…` or `https://…`. */
-export function createConnectionPool(origin: string, timeouts: PhaseTimeouts): UpstreamClient {
+/** `origin` is `http://…` or `https://…`. A reply's head that comes again is not read again where `remembersHeads` says so. */
+export function createConnectionPool(origin: string, timeouts: PhaseTimeouts, remembersHeads = true): UpstreamClient {
   const { host } = new URL(origin);
   const own = `host: ${host}\r\nconnection: keep-alive\r\n`;
   const open = createOpen(origin);
@@ -36,7 +36,7 @@ export function createConnectionPool(origin: string, timeouts: PhaseTimeouts): U
   let closing: PromiseWithResolvers<void> | undefined;
 
   function make(): Connection {
-    const connection = new Connection({ open, timeouts, deadlines, onIdle, onClosed });
+    const connection = new Connection({ open, timeouts, deadlines, onIdle, onClosed, remembersHeads });
     all.add(connection);
     return connection;
   }

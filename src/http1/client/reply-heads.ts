@@ -21,6 +21,11 @@ export class ReplyHeads {
   #known: KnownHead | undefined;
   #last: ReplyHead | undefined;
   #isFirst = true;
+  readonly #remembers: boolean;
+
+  constructor(remembers = true) {
+    this.#remembers = remembers;
+  }
 
   /**
    * Returns undefined while the head has not come whole. Throws an Error for what is none. What it returns holds until it is
@@ -37,7 +42,7 @@ export class ReplyHeads {
     if (end === -1) return void checkBeginning(bytes);
     const head = readReplyHead(bytes.toString("latin1", 0, end));
     const from = end + headEnd.length;
-    if (!this.#isFirst) this.#remember(head, bytes, from);
+    if (this.#remembers && !this.#isFirst) this.#remember(head, bytes, from);
     this.#isFirst = false;
     return { head, length: undefined, from };
   }

@@ -34,7 +34,7 @@ const lingerMs = 1_000;
 export class ServedConnection {
   readonly #socket: Socket;
   readonly #options: ServeOptions;
-  readonly #heads = new RequestHeads();
+  readonly #heads: RequestHeads;
   readonly #readAsEver: (() => void) | undefined;
   #unfinished: Unfinished | undefined;
   /** A long body, before its end. Its answer may be over: then it is thrown away. */
@@ -49,6 +49,7 @@ export class ServedConnection {
   constructor(socket: Socket, options: ServeOptions) {
     this.#socket = socket;
     this.#options = options;
+    this.#heads = new RequestHeads(options.remembersHeads);
     this.#idleUntil = this.#idleFromNow();
     options.deadlines.watch(this);
     socket.on("timeout", this.#onTimeout).on("data", this.#onData).on("end", this.#onEnd).on("error", ignore);
