@@ -6,6 +6,7 @@
  * that is given. What comes compressed is decompressed here, where it is counted: connect-node reads it plain.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2Stream } from "node:http2";
 import { type DescMessage, type DescMethod, type DescService, getOption, type MessageShape } from "@bufbuild/protobuf";
 import {
   Code,
@@ -86,6 +87,11 @@ const insteadKey = createContextKey<ConnectError | undefined>(undefined);
 /** What connect-node has of the call. Its signal fires with whatever the call fails by. */
 const contextKey = createContextKey<HandlerContext | undefined>(undefined);
 
+/** Returns the stream of a response of HTTP/2; undefined for one of HTTP/1.1. */
+function http2StreamOf(res: ServerResponse & { readonly stream?: Http2Stream }): Http2Stream | undefined {
+  return res.stream;
+}
+
 export function createRpcDoor(options: RpcOptions): RpcDoor {
   const { way, services, open, maxBytes, bodyTimeoutMs, bodies, inflate, peerOf, draining } = options;
   const compressions = [compressionGzip, compressionBrotli];
@@ -133,7 +139,8 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       const visit = visits.get(path);
       if (grpc && visit && isGrpc(req)) return grpc(req, res, { ...visit, id, peer: peerOf(req) });
       if (req.method !== "POST") res.setHeader("allow", "POST");
-      res.once("finish", () => discard(req));
+      // A response of HTTP/2 emits `finish` only once the request's body has been read, too; its stream when all is written.
+      (http2StreamOf(res) ?? res).once("finish", () => discard(req));
       // connect-node's own promise does not settle once an answer has ended well.
       res.once("close", () => values.get(shareKey)?.release());
       const peer = peerOf(req);
