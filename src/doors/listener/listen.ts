@@ -78,9 +78,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const answers = new WeakMap<Socket, ServerResponse>();
   // An answer that was under way when the close began has told its client to keep the connection.
   const tidy = () => http1.listening || http1.closeIdleConnections();
-  const beginRequest = createRequestTurns();
+  const turns = createRequestTurns();
   const begin: RequestListener = (req, res) =>
-    beginRequest(
+    turns.begin(
       () => options.handle(req, res),
       () => res.destroyed || req.destroyed || isTakenBack(req),
     );
@@ -130,6 +130,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     onOver: (connection: object) => void plain.delete(connection as ServedConnection),
   };
   http1.on("connection", (socket: Socket) => {
+    turns.accepted();
     // A client's address is remembered by whoever asks for it now; once the client has cut the connection, nobody knows it.
     if (socket.remoteAddress === undefined) return void socket.destroy();
     const connection = connections.add(socket);

@@ -4,29 +4,44 @@
  * client has taken it back meanwhile never does.
  */
 
-/** Begins a request, now or in a later turn, unless it is over by then. */
-export type BeginRequest = (begin: () => void, isOver: () => boolean) => void;
+/** How requests begin, and what has fewer of them begin in a turn. */
+export interface RequestTurns {
+  /** Begins a request in this turn or a later one, unless it is over by then. */
+  begin(begin: () => void, isOver: () => boolean): void;
+  /**
+   * Reports that a connection was accepted in this turn. Node accepts one a turn, however many wait: while some come, turns are
+   * kept short. A thousand that come at once, to a process that is busy with those before, would else wait for many seconds.
+   */
+  accepted(): void;
+}
 
-/** How many begin in one turn. */
+/** How many begin in one turn, and while connections come. */
 const mostPerTurn = 32;
+const mostWhileAccepting = 2;
 
-export function createRequestTurns(): BeginRequest {
+export function createRequestTurns(): RequestTurns {
   let begun = 0;
   let waiting: { readonly begin: () => void; readonly isOver: () => boolean }[] = [];
   let isTurning = false;
+  /** How many more turns are short: the one in which a connection came, and the next, whose begin may be before the next comes. */
+  let shortTurns = 0;
+
+  const most = () => (shortTurns > 0 ? mostWhileAccepting : mostPerTurn);
 
   function turn(): void {
     begun = 0;
     isTurning = false;
+    const limit = most();
+    if (shortTurns > 0) shortTurns--;
     let at = 0;
-    for (; at < waiting.length && begun < mostPerTurn; at++) {
+    for (; at < waiting.length && begun < limit; at++) {
       const { begin, isOver } = waiting[at] as (typeof waiting)[number];
       if (isOver()) continue;
       begun++;
       begin();
     }
     waiting = waiting.slice(at);
-    if (begun > 0 || waiting.length > 0) endTurn();
+    if (begun > 0 || waiting.length > 0 || shortTurns > 0) endTurn();
   }
 
   function endTurn(): void {
@@ -35,11 +50,17 @@ export function createRequestTurns(): BeginRequest {
     setImmediate(turn);
   }
 
-  return (begin, isOver) => {
-    if (begun < mostPerTurn && waiting.length === 0) {
-      begun++;
+  return {
+    begin(begin, isOver) {
+      if (begun < most() && waiting.length === 0) {
+        begun++;
+        endTurn();
+        begin();
+      } else waiting.push({ begin, isOver });
+    },
+    accepted() {
+      shortTurns = 2;
       endTurn();
-      begin();
-    } else waiting.push({ begin, isOver });
+    },
   };
 }
