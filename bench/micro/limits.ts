@@ -2,7 +2,8 @@
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { createMemoryLimiter } from "../../src/limits/memory.ts";
-import { createLimit, rateHeaders } from "../../src/pipeline/admit/limit.ts";
+import { createLimit } from "../../src/pipeline/admit/limit.ts";
+import { rateHeaders } from "../../src/pipeline/admit/rate-headers.ts";
 import { measure } from "./measure.ts";
 
 const accounts = Array.from({ length: 1_000 }, (_, i) => `acc_${i}`);

@@ -1,76 +1,76 @@
 /**
- * What the steps of a call's way find out about it, and write down as they do: for the log, the metrics and the traces, which
- * tell of it when it has ended. Never what was asked or answered, and never a credential.
+ * CallRecord is what the stages of a call record of it, for the log, the metrics and the traces that report it when it has ended.
+ * It never holds a request, an answer or a credential.
  */
 import type { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Slotted } from "../runtime/slot-set.ts";
 import type { CallUsage } from "./usage.ts";
 
-/** Everything here is of the call as far as it came. Durations are in milliseconds, moments in milliseconds since 1970. */
+/** Members are set as far as the call came. Durations are in milliseconds, moments in milliseconds since 1970. */
 export interface CallRecord extends Slotted {
-  /** What was asked of a model: an operation of `call/operations.ts`. Unset: the call is about no model. */
+  /** An operation of `operations.ts`; unset where the call is not put to a model. */
   operation?: string;
   form?: "whole" | "stream";
-  /** The catalogue's id of the model that answered, or was asked last. */
+  /** The catalogue's id of the model that answered, or was tried last. */
   model?: string;
   /** In the order in which they began. */
   attempts: readonly AttemptRecord[];
-  /** How long it paused before it was tried again. */
+  /** The pauses before retries, in all. */
   pausedMs?: number;
-  /** The most that each answer may put out where credit bounds it, in tokens; undefined where it does not. */
+  /** The bound that credit sets to the output of each answer, in tokens; undefined where it sets none. */
   outputBound?: number | undefined;
   outcome?: Outcome;
-  /** Whether the model gave up: it finished by an error or a filter. */
+  /** Whether the model stopped by an error or a filter. */
   gaveUp?: boolean;
-  /** How long after the call's beginning the first of its answer was handed over. */
+  /** The time from the arrival of the call to its first byte of answer. */
   firstByteMs?: number;
-  /** How long the gateway itself took until then: without queues, upstreams and pauses between attempts. */
+  /** The gateway's own part of that time: without queues, upstreams and pauses between attempts. */
   ownMs?: number;
   used?: CallUsage;
-  /** How long its stream was read on after its caller had left; unset where it was not. */
+  /** How long its stream was drained after its caller had disconnected; unset where it was not. */
   drainedMs?: number;
-  /** Set where the caller has left and its call is not charged yet: it ends when that has been done. */
-  settling?: PromiseLike<void>;
+  /** Set where the caller has disconnected and the call is still drained: it ends when this resolves, and is captured then. */
+  pendingCapture?: PromiseLike<void>;
   /** In millionths of the unit. */
   cost?: number;
   waived?: number;
-  /** Where the answer came from, if no upstream was asked for it. */
+  /** Where the answer came from, if no upstream was asked. */
   replayed?: "cache" | "idempotency";
-  /** Where the call belongs among the traces of others; unset where none are kept. */
+  /** Unset where no traces are kept. */
   trace?: CallTrace;
 }
 
-/** One request to an upstream. */
+/** AttemptRecord is what is recorded of one request to an upstream. */
 export interface AttemptRecord {
   readonly upstream: string;
-  /** The API that is spoken there: openai, anthropic, embedded. */
+  /** The API that the upstream speaks: openai, anthropic, embedded. */
   readonly kind: string;
-  /** The model's name there, and the catalogue's id of it. */
+  /** The model's name at the upstream, and its id in the catalogue. */
   readonly model: string;
   readonly modelId: string;
   readonly begunAt: number;
   /** The same by `performance.now()`. */
   readonly sentAt: number;
-  /** Whether it waits for a place at the upstream. */
+  /** Whether it waits in the upstream's queue now. */
   isQueued?: boolean;
-  /** How long it did. */
+  /** How long it waited in the queue. */
   queuedMs: number;
-  /** How long it waited for the upstream's bytes, until its answer could be handed on. */
+  /** How long the upstream took, until its answer could be passed on. */
   waitedMs: number;
-  /** How long after it was sent the head of the answer came; unset where none did. */
+  /** The time until the head of the answer arrived; unset where none did. */
   firstByteMs?: number;
   endedAt?: number;
-  /** What failed by the upstream's fault, in the gateway's own words. */
+  /** What failed on the upstream's side, in the gateway's own words. */
   failure?: string;
-  /** Whether it was made beside another that had not answered yet. */
+  /** Whether it was made beside another attempt that had not answered yet. */
   isHedge?: boolean;
-  /** Whether it was given up, for another was quicker. */
+  /** Whether it was aborted because another attempt was faster. */
   isOvertaken?: boolean;
 }
 
-/** A call's place among traces (W3C Trace Context). */
+/** CallTrace is a call's place in a distributed trace (W3C Trace Context). */
 export interface CallTrace {
-  /** Notes that an attempt begins, and returns the headers that tell its upstream where it belongs. */
+  /** Notes that an attempt begins, and returns the trace headers for its upstream. */
   began(attempt: AttemptRecord): Readonly<Record<string, string>>;
 }
 

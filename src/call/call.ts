@@ -1,5 +1,5 @@
 /**
- * The shape of a call, the same whichever door it came through, and of its answer.
+ * The types of a call and its answer, the same for every door.
  */
 import type { DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Signal } from "../runtime/caller-abort.ts";
@@ -9,36 +9,37 @@ import type { CallRecord } from "./call-record.ts";
 import type { Tier } from "./tiers.ts";
 
 /**
- * What a credential may do. An administrator key manages its account's keys, and so does a session, which is a person's; the
- * operator key is no account's, and an operator's session both. Nobody is who shows no credential where none is needed.
+ * Rights are what a credential may do. An administrator key manages the keys of its account, and so does a person's session. The
+ * operator key belongs to no account; an operator's session has an account and the operator's rights. `nobody` calls without a
+ * credential, where none is needed.
  */
 export type Rights = "nobody" | "key" | "admin" | "session" | "operator" | "operator_session";
 
-/** Who calls: whose credential it is, and what it may do. */
+/** Caller is the holder of a call's credential, and what the credential may do. */
 export interface Caller {
   readonly rights: Rights;
-  /** Who pays, and whose things are seen; empty for the operator key and nobody. */
+  /** The account that pays, and whose resources are visible; empty for the operator key and for nobody. */
   readonly accountId: string;
-  /** The key that calls, or that a session calls a model by; empty where there is none. */
+  /** The API key of the call, or the one that a session calls a model by; empty where there is none. */
   readonly keyId: string;
-  /** Who is signed in; empty without a session. */
+  /** The user who is signed in; empty without a session. */
   readonly userId: string;
   readonly sessionId: string;
-  /** The models that the key may use, as ids and `family:name`; empty where it may use all. */
+  /** The models that the key may use, as ids and `family:name`; empty: all. */
   readonly models: readonly string[];
-  /** Whether cost must be known and covered beforehand: its account is prepaid, or the key has a limit. */
+  /** Whether cost must be known and held beforehand: the account is prepaid, or the key has a limit. */
   readonly mustPay: boolean;
-  /** Whether models that have no price cost its account nothing, though it must pay; unset: they do not, and are refused. */
+  /** Whether models without a price are free for the account although it must pay. Default: no, they are refused. */
   readonly isFreeUnpriced?: boolean | undefined;
-  /** Whether its key has a limit of its own. */
+  /** Whether the key has a credit limit. */
   readonly isLimited: boolean;
-  /** At which version of what is stored all of this was read; unset where that is not known. */
+  /** The version of the stored data that all of this was read at; unset where that is not known. */
   readonly asOf?: number | undefined;
-  /** Of its account; undefined where there is none. */
+  /** The account's tier; undefined where there is no account. */
   readonly tier: Tier | undefined;
 }
 
-/** Who shows no credential. */
+/** The caller of a call without a credential. */
 export const nobody: Caller = {
   rights: "nobody",
   accountId: "",
@@ -51,99 +52,100 @@ export const nobody: Caller = {
   tier: undefined,
 };
 
-/** The operator, by the configured credential or at the command line. */
+/** The operator: by the configured credential, or on the command line. */
 export const operatorCaller: Caller = { ...nobody, rights: "operator" };
 
-/** Where a call comes from, and how it reached the gateway; worked out when it is asked for. */
+/** Peer is the client's end of a connection. Its members are computed when they are read. */
 export interface Peer {
-  /** The client's address on the network; empty for the command line. */
+  /** The client's network address; empty for the command line. */
   readonly address: string;
-  /** The address under which the client reaches the gateway, without a slash at its end. */
+  /** The URL under which the client reaches the gateway, without a trailing slash. */
   readonly rootUrl: string;
 }
 
-/** The command line is at no address. */
+/** The peer of calls from the command line. */
 export const here: Peer = { address: "", rootUrl: "" };
 
-/** A caller that may go on, and what every answer to it tells: its rate, and its credit. */
+/** Admission is an admitted caller, and the headers of every answer to it: its rate limits and credit. */
 export interface Admission {
   readonly caller: Caller;
   readonly headers: AnswerHeaders;
 }
 
-/** What is known of a call before its body is read. */
+/** Arrival is what is known of a call before its body is read. */
 export interface Arrival {
-  /** The request id: `req_…`, in every answer and log line. */
+  /** The request id, `req_…`: in every answer and log line. */
   readonly id: string;
   readonly method: DescMethod;
   /** Returns a request header by its lower-case name. */
   readonly header: (name: string) => string | undefined;
-  /** The same object for call after call that a client sends with the very same headers; unset where that is not known. */
+  /** An object that is the same for all calls that a client sends with identical headers; unset where that is not known. */
   readonly sameHeaders?: object | undefined;
   readonly peer: Peer;
-  /** Fires when the caller goes away; unset where nobody waits for so long. */
+  /** Fires when the client disconnects; unset where the answer takes no time. */
   readonly signal?: Signal | undefined;
 }
 
 /**
- * The bytes that a call's body holds of the room for all bodies. They are given back when the call is answered, or its stream
- * begins.
+ * BodyRoom counts the bytes of a call's body against the memory for all bodies. They are released when the call is answered, or
+ * its stream begins.
  */
 export interface BodyRoom {
-  /** How many bytes are counted. */
+  /** The bytes that are counted. */
   readonly bytes: number;
-  /** The most that it may have. */
+  /** The most bytes that a body may have. */
   readonly maxBytes: number;
   /**
-   * Counts bytes that the body is to grow by, before it does. Throws a Refusal where it would be larger than any body may be,
-   * which `param` would make it, or where there is no room for it now.
+   * Counts bytes before the body grows by them. Throws a Refusal where the body would be too large, which names `param` as the
+   * field at fault, or where there is no memory for it now.
    */
   grow(bytes: number, param?: string): void;
-  /** Counts it as so long, where it was shorter. Throws as `grow` does. */
+  /** Counts the body as `bytes` long, if it was shorter. Throws as `grow` does. */
   growTo(bytes: number, param?: string): void;
 }
 
-/** For calls that came through no door. */
+/** The room of calls that came through no door. */
 export const anyRoom: BodyRoom = { bytes: 0, maxBytes: Number.POSITIVE_INFINITY, grow() {}, growTo() {} };
 
 /**
- * The memory of a connection: the conversation of its last response. The next response may go on from it, kept or not.
+ * Remembered is the memory of a connection: the conversation of its last response. The next response may continue it, also where
+ * it is not stored.
  */
 export interface Remembered {
-  /** Returns the conversation that ended in this response; undefined where it is not remembered. */
+  /** Returns the conversation that ended with a response; undefined where it is not remembered. */
   find(responseId: string): RememberedConversation | undefined;
-  /** Remembers this one instead of the last, as far as there is room. */
+  /** Replaces the conversation, if there is room. */
   keep(responseId: string, conversation: RememberedConversation): void;
 }
 
 export interface RememberedConversation {
   /** Lists of items as JSON, oldest first. */
   readonly pieces: readonly string[];
-  /** Whether the response is kept beyond the connection. */
+  /** Whether the response is stored beyond the connection. */
   readonly isKept: boolean;
 }
 
-/** A call as a door hands it over. */
+/** Asked is a call as a door passes it on. */
 export interface Asked<I extends DescMessage = DescMessage> extends Arrival {
   readonly caller: Caller;
   readonly request: Wire<I>;
   readonly body: BodyRoom;
-  /** The memory of the connection, where responses on one go on from another; unset elsewhere. */
+  /** The memory of the connection; unset at doors that keep none. */
   readonly remembered?: Remembered | undefined;
-  /** Aborted when the caller goes away or its deadline passes. */
+  /** Fires when the client disconnects or its deadline passes. */
   readonly signal: Signal;
 }
 
 export interface Call<I extends DescMessage = DescMessage> extends Asked<I> {
-  /** What is found out about it on its way. */
+  /** What is recorded of the call. */
   readonly record: CallRecord;
-  /** Told when what it may cost is reserved, and before its model is asked. */
+  /** Called when the call's hold is made, before its model is asked. */
   readonly onReserved?: (() => void) | undefined;
 }
 
 /**
- * A stream hands over as many messages at a time as it has: one step per network read, not one per message.
- * Leaving the iteration early stops the work behind it.
+ * Frames are the messages of a stream. They come in batches, one for each network read, and not one by one. Ending the iteration
+ * early stops the work behind it.
  */
 export type Frames<O extends DescMessage = DescMessage> = AsyncIterable<readonly Wire<O>[]>;
 
@@ -156,28 +158,28 @@ export type Answer<O extends DescMessage = DescMessage> =
       readonly kind: "stream";
       readonly frames: Frames<O>;
       readonly headers?: AnswerHeaders;
-      /** What is known only at the end: sent after the last frame, as trailers. */
+      /** Returns what is known only at the end. It is sent after the last frame, as trailers. */
       readonly trailers?: () => AnswerHeaders;
     };
 
 /** Throws a Refusal, now or later. */
 export type Handler = (call: Call) => MaybePromise<Answer>;
 
-/** A proto service's implementation: one function an RPC. */
+/** The implementation of a proto service: a function for each RPC. */
 export type ServiceImplementation<S extends DescService> = {
   readonly [M in keyof S["method"]]: (
     call: Call<S["method"][M]["input"]>,
   ) => MaybePromise<Answer<S["method"][M]["output"]>>;
 };
 
-/** What a door needs of the gateway behind it. */
-export interface Way {
-  /** Says who calls, and that it may, by headers alone, before the body is read. Throws a Refusal, now or later. */
+/** Gateway is what a door needs of the gateway behind it. */
+export interface Gateway {
+  /** Finds the caller by the headers alone, before the body is read. Throws a Refusal, now or later. */
   admit(arrival: Arrival): MaybePromise<Admission>;
   /** Answers the call. Throws a Refusal, now or later, and so may its frames. */
   handle(asked: Asked): MaybePromise<Answer>;
-  /** Tells of a call that was admitted and never came to be: its body could not be read. */
+  /** Reports a call that was admitted and never handled, because its body could not be read. */
   abandon(arrival: Arrival, caller: Caller, error: unknown): void;
-  /** Tells of an internal error that its caller sees, unless it was told of before: one of the door's own, in writing the answer. */
+  /** Reports an internal error that the caller sees, as one in writing the answer, unless it was reported with its call. */
   broke?(arrival: Arrival, error: unknown): void;
 }

@@ -1,5 +1,5 @@
 /**
- * What a model can be asked for, with the messages of each: the words that routing, translations and providers share.
+ * The operations that a model can be asked, with the messages of each. Routing, translations and providers share them.
  */
 import {
   ChatCompletionChunkSchema,
@@ -22,7 +22,7 @@ import {
 } from "../../gen/modelgateway/v1/responses_pb.ts";
 import { CreateSpeechRequestSchema, SpeechChunkSchema, SpeechSchema } from "../../gen/modelgateway/v1/speech_pb.ts";
 
-/** The kind of model that each operation asks, its request, and its answer in either form. */
+/** The kind of model that each operation needs, its request, and its answer in either form. */
 export const operations = {
   chat: {
     kind: "chat",
@@ -60,7 +60,7 @@ export const operations = {
 
 export type Operation = keyof typeof operations;
 
-/** Whether an answer comes in one piece, or as a stream of pieces. Embeddings and counts come whole only. */
+/** The form of an answer: one message, or a stream of messages. Embeddings and token counts have the first form only. */
 export type Form = "whole" | "stream";
 
 export type Input<O extends Operation> = (typeof operations)[O]["input"];

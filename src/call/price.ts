@@ -1,6 +1,6 @@
 /** The parts of a model's price, in millionths of the unit: per million tokens or characters, per search, per request. */
 
-/** What a million of each kind costs. 0 is a price. */
+/** Rates are the cost of a million of each kind. 0 is a price. */
 export interface Rates {
   readonly input: number;
   readonly cacheRead: number;
@@ -9,41 +9,41 @@ export interface Rates {
   readonly output: number;
   /** Per million characters of speech input. */
   readonly characters: number;
-  /** Of the input that is sound, or pictures; unset: what `input` is. */
+  /** For audio and image tokens of the input. Default: the rate of `input`. */
   readonly inputAudio?: number | undefined;
   readonly inputImage?: number | undefined;
-  /** Of the output that is sound; unset: what `output` is. */
+  /** For audio tokens of the output. Default: the rate of `output`. */
   readonly outputAudio?: number | undefined;
 }
 
-/** The rates of a call whose prompt has more than so many tokens, its cache among them: all of the call has them. */
+/** The rates of a whole call whose prompt has more than `above` tokens, cached ones included. */
 export interface Band extends Rates {
   readonly above: number;
 }
 
-/** Rates, and those of long prompts by their bounds, ascending. */
+/** Rates, and the bands for long prompts, ascending. */
 export interface RateCard extends Rates {
   readonly long?: readonly Band[] | undefined;
 }
 
-/** The ways of being served that have rates of their own. */
+/** The service tiers and speeds that have rates of their own. */
 export const modes = ["priority", "fast", "flex", "batch"] as const;
 export type Mode = (typeof modes)[number];
 
-/** All parts of a model's price. What is unset has no price. */
+/** All parts of a model's price. A part that is unset has no price. */
 export interface Price extends RateCard {
-  /** By the way in which a call is served. */
+  /** By service tier or speed. */
   readonly modes?: { readonly [mode in Mode]?: RateCard } | undefined;
-  /** What all of it is multiplied by where a call is computed in a region, in millionths. */
+  /** The factor for calls that are computed in one region, in millionths. */
   readonly regional?: number | undefined;
-  /** A search of the web. */
+  /** For each web search. */
   readonly search?: number | undefined;
-  /** A request to an upstream, beside what it uses. */
+  /** For each request to an upstream, besides what it uses. */
   readonly request?: number | undefined;
 }
 
 export const kinds = ["input", "cacheRead", "cacheWrite", "cacheWriteHour", "output", "characters"] as const;
-/** What is counted in another kind, and costs what that does where it has no rate of its own. */
+/** Kinds that are also counted within another kind, and have its rate by default. */
 export const rareKinds = [
   ["inputAudio", "input"],
   ["inputImage", "input"],

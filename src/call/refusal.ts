@@ -1,12 +1,13 @@
 /**
- * A call that is not answered: why, by which gRPC code and HTTP status, and in which words. `refusals.ts` makes them all.
+ * Refusal is the error of a call that is not answered: its reason, gRPC code, HTTP status and message. `refusals.ts` makes them
+ * all.
  */
 import { Code } from "@connectrpc/connect";
 import type { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
 
 /** The gRPC code and HTTP status of each reason. */
-const standings = {
+const statusOf = {
   [Reason.MALFORMED_BODY]: [Code.InvalidArgument, 400],
   [Reason.INVALID_TYPE]: [Code.InvalidArgument, 400],
   [Reason.INVALID_VALUE]: [Code.InvalidArgument, 400],
@@ -18,7 +19,7 @@ const standings = {
   [Reason.MODEL_NOT_FOUND]: [Code.NotFound, 404],
   [Reason.UNKNOWN_PATH]: [Code.Unimplemented, 404],
   [Reason.METHOD_NOT_ALLOWED]: [Code.Unimplemented, 405],
-  [Reason.UPSTREAM_REFUSED]: [Code.InvalidArgument, 400], // The upstream's own, by `upstreamRefused`.
+  [Reason.UPSTREAM_REFUSED]: [Code.InvalidArgument, 400], // Replaced by the upstream's own status.
   [Reason.UPSTREAM_FAILED]: [Code.Unavailable, 502],
   [Reason.UPSTREAM_TIMEOUT]: [Code.DeadlineExceeded, 504],
   [Reason.CANCELLED]: [Code.Canceled, 499],
@@ -48,35 +49,34 @@ const standings = {
   [Reason.NOT_CACHED]: [Code.FailedPrecondition, 504],
 } as const;
 
-/** A call that is not answered, and why. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly reason: Reason;
   readonly code: Code;
   readonly status: number;
-  /** Public path of the field at fault. */
+  /** The public path of the field at fault. */
   readonly param: string | undefined;
-  /** Headers that the answer carries: allow, retry-after. */
+  /** Headers of the answer, as `allow` and `retry-after`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The upstream's own error body, word for word, for callers of its family. */
-  readonly upstream: UpstreamWords | undefined;
-  /** The message in the words of Anthropic's API, where clients look for them. */
+  /** The upstream's own error body, verbatim, for callers of its family. */
+  readonly upstream: UpstreamError | undefined;
+  /** The message as Anthropic's API words it, where its clients look for that text. */
   readonly vendorMessage: string | undefined;
-  /** What OpenAI's API calls it, where the reason and the status do not tell. */
+  /** The error's `code` in OpenAI's API, where reason and status do not determine it. */
   readonly openaiCode: string | undefined;
-  /** What the upstream did wrong, in the gateway's own words, shorter than the message: for whoever operates the gateway. */
+  /** What the upstream did wrong, in short and in the gateway's own words, for its operator. */
   readonly fault: string | undefined;
-  /** Whether time ran out that the caller had set: which tells nothing of the upstream. */
+  /** Whether a time-out of the caller's own has passed, which says nothing about the upstream. */
   readonly isCallersBound: boolean;
-  /** Whether the upstream turned out not to have the operation at all: nobody has been asked. */
+  /** Whether the upstream turned out not to serve the operation at all. Then no model was asked. */
   readonly isUnserved: boolean;
-  /** What kind of credential was wrong, where one was: whoever shows one may be guessing. */
+  /** The kind of credential that was wrong, if one was: a client that sends it may be guessing. */
   readonly guessed: CredentialKind | undefined;
 
-  constructor(reason: keyof typeof standings, message: string, more: More = {}) {
+  constructor(reason: keyof typeof statusOf, message: string, more: More = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.reason = reason;
-    [this.code, this.status] = more.standing ?? standings[reason];
+    [this.code, this.status] = more.codes ?? statusOf[reason];
     this.param = more.param;
     this.headers = more.headers ?? {};
     this.upstream = more.upstream;
@@ -88,20 +88,20 @@ export class Refusal extends Error {
     this.guessed = more.guessed;
   }
 
-  /** Returns the same refusal with these headers besides, and about this field. */
+  /** Returns the same refusal with more headers, or about another field. */
   with({ headers, param = this.param }: Pick<More, "headers" | "param">): Refusal {
     const { message, code, status, upstream, vendorMessage, openaiCode, fault, cause } = this;
     const { isCallersBound, isUnserved, guessed } = this;
-    return new Refusal(this.reason as keyof typeof standings, message, {
+    return new Refusal(this.reason as keyof typeof statusOf, message, {
       param,
       headers: { ...this.headers, ...headers },
-      standing: [code, status],
+      codes: [code, status],
       ...{ upstream, vendorMessage, openaiCode, fault, isCallersBound, isUnserved, guessed, cause },
     });
   }
 }
 
-/** What somebody shows to be let in. */
+/** The kinds of credentials that can be guessed. */
 export type CredentialKind = (typeof credentialKinds)[number];
 
 export const credentialKinds = [
@@ -109,7 +109,7 @@ export const credentialKinds = [
   ...(["redeem_code", "sign_in", "link"] as const),
 ];
 
-export interface UpstreamWords {
+export interface UpstreamError {
   readonly family: Family;
   readonly body: Buffer;
 }
@@ -117,26 +117,26 @@ export interface UpstreamWords {
 interface More {
   readonly param?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What went wrong underneath; for the log, never for the caller. */
+  /** The underlying error, for the log and never for the caller. */
   readonly cause?: unknown;
-  readonly upstream?: UpstreamWords | undefined;
+  readonly upstream?: UpstreamError | undefined;
   readonly vendorMessage?: string | undefined;
   readonly openaiCode?: string | undefined;
   readonly fault?: string | undefined;
   readonly isCallersBound?: boolean;
   readonly isUnserved?: boolean;
   readonly guessed?: CredentialKind | undefined;
-  readonly standing?: readonly [code: Code, status: number];
+  readonly codes?: readonly [code: Code, status: number];
 }
 
 const words = new Map(Object.entries(Reason).map(([word, number]) => [number as Reason, word]));
 
-/** The word of a reason, as the contract has it. */
+/** Returns the name of a reason in the contract. */
 export function reasonWord(reason: Reason): string {
   return words.get(reason) ?? "UNSPECIFIED";
 }
 
-/** The gRPC code of an upstream's refusal, by its status. */
+/** Returns the gRPC code of an upstream's refusal by its HTTP status. */
 export function codeOfStatus(status: number): Code {
   switch (status) {
     case 404:

@@ -1,9 +1,9 @@
 /**
- * Every refusal that the gateway can give, in one place: its reason and its words.
+ * All refusals of the gateway, in one place: reason and message of each.
  *
- * The words tell the caller what to do. They never hold a secret, a prompt, an answer, or text of an upstream's
- * that is not meant for the caller. Doors write a refusal in the shape of the caller's family
- * (`doors/rest/problems.ts`, `doors/rpc/rpc.ts`); nothing else makes errors for callers.
+ * A message tells the caller what to do. It never holds a secret, a prompt, an answer, or text of an upstream that is not meant
+ * for the caller. Doors write a refusal in the shape of the caller's family
+ * (`doors/rest/refusal-answers.ts`, `doors/rpc/rpc.ts`); nothing else makes errors for callers.
  */
 import { Code } from "@connectrpc/connect";
 import { Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
@@ -15,12 +15,12 @@ import {
   credentialKinds,
   Refusal,
   reasonWord,
-  type UpstreamWords,
+  type UpstreamError,
 } from "./refusal.ts";
 
-export { type CredentialKind, credentialKinds, Reason, Refusal, reasonWord, type UpstreamWords };
+export { type CredentialKind, credentialKinds, Reason, Refusal, reasonWord, type UpstreamError };
 
-/** Makes a refusal of whatever was thrown; what nobody foresaw is an internal error with its cause. */
+/** Makes a refusal of any error. An unforeseen one becomes an internal error with that cause. */
 export function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   if (!(error instanceof WireFault)) return troubleOf(error) ? storageUnavailable(error) : internal(error);
@@ -50,14 +50,14 @@ export function missingField(param: string): Refusal {
   return new Refusal(Reason.MISSING_FIELD, `Missing required parameter: '${param}'.`, { param });
 }
 
-/** How many paths a message names. */
-const mostTold = 100;
+/** The most paths that a message names. */
+const maxNamed = 100;
 
-/** For callers who would rather be refused than have anything left out. */
+/** Refuses a strict caller's request, parts of which the upstream's dialect cannot express. */
 export function wouldBeDropped(paths: readonly string[]): Refusal {
   const them = paths.length === 1 ? "Leave it out." : "Leave them out.";
-  const told = paths.slice(0, mostTold).map((path) => `'${path}'`);
-  const more = paths.length > mostTold ? `, and ${paths.length - mostTold} more` : "";
+  const told = paths.slice(0, maxNamed).map((path) => `'${path}'`);
+  const more = paths.length > maxNamed ? `, and ${paths.length - maxNamed} more` : "";
   const message = `The upstream of this model cannot be told ${told.join(", ")}${more}. ${them}`;
   return new Refusal(Reason.WOULD_BE_DROPPED, message, { param: paths[0] });
 }
@@ -66,13 +66,13 @@ export function unsupportedMediaType(accepted: string, remedy = "Set the headers
   return new Refusal(Reason.UNSUPPORTED_MEDIA_TYPE, `This path reads ${accepted}. ${remedy}`);
 }
 
-/** A form is read at once, as no JSON of its length is. */
+/** Forms have a lower limit than JSON: they are parsed without interruption. */
 export function formTooLarge(maxBytes: number): Refusal {
   const message = `A form may have ${maxBytes} bytes at most. Send the request as JSON.`;
   return new Refusal(Reason.REQUEST_TOO_LARGE, message);
 }
 
-/** For a body in a content-coding that is not read. RFC 9110, 15.5.16: the answer names those that are. */
+/** The answer names the content-codings that are accepted (RFC 9110, 15.5.16). */
 export function unsupportedContentCoding(accepted: readonly string[]): Refusal {
   const names = accepted.join(", ");
   const message = `This path reads bodies with the content-encoding ${names} or none. Send it in one of these.`;
@@ -83,25 +83,25 @@ export function requestTooLarge(maxBytes: number): Refusal {
   return new Refusal(Reason.REQUEST_TOO_LARGE, `The request body is larger than the limit of ${maxBytes} bytes.`);
 }
 
-/** For a body that came within the limit and stands for more. `param` is the field that refers to it. */
+/** Refuses a body that is within the limit, but expands beyond it. `param` is the field that makes it. */
 export function expandedTooLarge(maxBytes: number, param?: string): Refusal {
-  const message = `The request stands for a body that is larger than the limit of ${maxBytes} bytes.`;
+  const message = `The request expands to more than the limit of ${maxBytes} bytes.`;
   return new Refusal(Reason.REQUEST_TOO_LARGE, message, { param });
 }
 
-/** For a long body that becomes more than so many times as long as it came. */
-export function compressedTooWell(mostTimes: number): Refusal {
-  const message = `The request body becomes more than ${mostTimes} times its length when it is decompressed. Send it plain.`;
+/** Refuses a long body that decompresses to more than `maxTimes` its length. */
+export function compressedTooWell(maxTimes: number): Refusal {
+  const message = `The request body becomes more than ${maxTimes} times its length when it is decompressed. Send it plain.`;
   return new Refusal(Reason.REQUEST_TOO_LARGE, message);
 }
 
-/** For a request that refers to more than is read for one. */
+/** Refuses a request that refers to more stored bytes than are read for one. */
 export function referredTooLarge(maxBytes: number, param: string): Refusal {
   const message = `The kept responses that '${param}' refers to have more than ${maxBytes} bytes. Send their items instead.`;
   return new Refusal(Reason.REQUEST_TOO_LARGE, message, { param });
 }
 
-/** For a body for which there is no room at this moment. `whose` says whose room it is. */
+/** Refuses a body that there is no memory for now. `whose` says whose share is used up. */
 export function bodiesTooMany(whose: "the gateway" | "the account"): Refusal {
   const message = `The bodies of the requests that ${whose} has under way take all the room there is for them. Try again in 1 s.`;
   return new Refusal(Reason.GATEWAY_BUSY, message, { headers: { "retry-after": "1" } });
@@ -111,12 +111,12 @@ export function requestTimeout(): Refusal {
   return new Refusal(Reason.REQUEST_TIMEOUT, "The request body did not arrive in time. Send it again.");
 }
 
-/** For what never became an HTTP request. */
+/** Refuses bytes that are no HTTP request. */
 export function httpNotUnderstood(status: number): Refusal {
   return new Refusal(
     Reason.MALFORMED_BODY,
     "The HTTP request could not be read: its syntax is broken, or its headers are too large or too slow.",
-    { standing: [Code.InvalidArgument, status] },
+    { codes: [Code.InvalidArgument, status] },
   );
 }
 
@@ -140,7 +140,7 @@ export function invalidApiKey(): Refusal {
   );
 }
 
-/** For calls of the operator's with a credential that is not the operator's. */
+/** Refuses a credential that is not the operator's, for a call that only the operator may make. */
 export function operatorKeyRefused(isConfigured: boolean): Refusal {
   const message = isConfigured
     ? "This call needs the operator key, and the credential is not it. Check it."
@@ -168,13 +168,13 @@ export function permissionDenied(needed: string): Refusal {
   return new Refusal(Reason.PERMISSION_DENIED, `This call needs another credential: ${needed}.`);
 }
 
-// Who signs in to the dashboard.
+// Sign-in to the dashboard.
 
 export function signInFailed(why = "the e-mail address or the password is wrong"): Refusal {
   return new Refusal(Reason.SIGN_IN_FAILED, `Not signed in: ${why}. Try again.`, { guessed: "sign_in" });
 }
 
-/** For somebody who is signed in, and is to prove once more who asks. */
+/** Refuses a signed-in user who must confirm a change with password or code. */
 export function proofFailed(what: "password" | "code"): Refusal {
   return new Refusal(Reason.SIGN_IN_FAILED, `The ${what} is wrong. Try again.`, { param: what, guessed: "sign_in" });
 }
@@ -184,19 +184,19 @@ export function secondFactorNeeded(): Refusal {
   return new Refusal(Reason.SECOND_FACTOR_NEEDED, message);
 }
 
-/** What `retry-after` says: never that there is nothing to wait for. */
+/** Returns whole seconds for `retry-after`, at least 1. */
 function secondsOf(retryAfterMs: number): number {
   return Math.max(1, Math.ceil(retryAfterMs / 1000));
 }
 
-/** For failed credentials: of `guessed`, where it is known. */
+/** `guessed` is the kind of credential that failed, where it is known. */
 export function tooManyAttempts(retryAfterMs: number, guessed?: CredentialKind): Refusal {
   const seconds = secondsOf(retryAfterMs);
   const message = `Too many attempts. Try again in ${seconds} s.`;
   return new Refusal(Reason.RATE_LIMITED, message, { headers: { "retry-after": String(seconds) }, guessed });
 }
 
-/** `guessed` says that a session was shown that there is not. */
+/** `guessed` says that the cookie of an unknown session was sent. */
 export function sessionEnded(guessed?: "session"): Refusal {
   const message = "You are not signed in, or no longer. Sign in to the dashboard.";
   return new Refusal(Reason.SESSION_ENDED, message, { guessed });
@@ -221,7 +221,7 @@ export function registrationClosed(invitation: boolean): Refusal {
   return new Refusal(Reason.REGISTRATION_CLOSED, `Here ${who}. Ask the operator of the gateway.`);
 }
 
-/** `allowed` is the rate in words, as "60 requests a minute"; `headers` say where the caller stands. */
+/** `allowed` is the rate in words, as "60 requests a minute"; `headers` report what is left of it. */
 export function rateLimited(
   allowed: string,
   retryAfterMs: number,
@@ -232,9 +232,9 @@ export function rateLimited(
   return new Refusal(Reason.RATE_LIMITED, message, { headers: { ...headers, "retry-after": String(seconds) } });
 }
 
-// Its money.
+// The caller's credit.
 
-/** For refusals that the same request meets again, though clients repeat requests upon their status. */
+/** Tells clients not to retry: they would retry on the status, and the same request would be refused again. */
 const permanent = { "x-should-retry": "false" };
 
 /** Both amounts are decimals in units. */
@@ -255,7 +255,7 @@ export function modelUnpriced(model: string): Refusal {
   return new Refusal(Reason.MODEL_UNPRICED, message, { param: "model" });
 }
 
-/** For a request whose `param` asks for a way of being served that costs more, or other than usual, by nobody knows how much. */
+/** Refuses a request whose `param` asks for a service tier, speed, region or tool that has no known price. */
 export function wayUnpriced(model: string, param: "service_tier" | "speed" | "inference_geo" | "tools"): Refusal {
   const what = {
     service_tier: "this service tier",
@@ -275,23 +275,26 @@ export function unknownPath(method: string, path: string): Refusal {
   return new Refusal(Reason.UNKNOWN_PATH, `Invalid URL (${method} ${path}): nothing is served there.`);
 }
 
-/** Its status has clients go on by HTTP at once. It names no protocol to upgrade to, for there is none; what still comes is no request. */
+/**
+ * Status 426 makes clients continue by HTTP at once. The answer names no protocol to upgrade to, because there is none, and closes
+ * the connection, because bytes that follow are no HTTP request.
+ */
 export function responsesSocketNotServed(): Refusal {
   const message = "Responses are not served over a WebSocket. POST the request to this path; `stream` asks for events.";
   return new Refusal(Reason.METHOD_NOT_ALLOWED, message, {
     headers: { connection: "close" },
-    standing: [Code.Unimplemented, 426],
+    codes: [Code.Unimplemented, 426],
   });
 }
 
-/** RFC 6455, 4.2.2: the answer names the version that is served. */
+/** The answer names the version that is served (RFC 6455, 4.2.2). */
 export function socketVersionNotServed(): Refusal {
   const message = "WebSockets are served by version 13 of the protocol. Send `Sec-WebSocket-Version: 13`.";
   const headers = { "sec-websocket-version": "13" };
-  return new Refusal(Reason.METHOD_NOT_ALLOWED, message, { headers, standing: [Code.Unimplemented, 426] });
+  return new Refusal(Reason.METHOD_NOT_ALLOWED, message, { headers, codes: [Code.Unimplemented, 426] });
 }
 
-/** `header` is the one that is missing, or not as RFC 6455 has it. */
+/** `header` is the one that is missing, or invalid by RFC 6455. */
 export function socketHandshakeFaulty(header: string): Refusal {
   return new Refusal(
     Reason.MALFORMED_BODY,
@@ -303,7 +306,7 @@ export function answerUnderWay(): Refusal {
   return conflict("A response is under way on this connection. Wait for its end, or open another connection.");
 }
 
-/** As OpenAI names it: its clients open another. */
+/** The code is OpenAI's: its clients open another connection. */
 export function socketTooOld(): Refusal {
   const message = "A connection lasts for 60 minutes. Open another, and send the whole conversation.";
   return new Refusal(Reason.INVALID_VALUE, message, { openaiCode: "websocket_connection_limit_reached" });
@@ -319,28 +322,28 @@ export function modelNotFound(model: string): Refusal {
   return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage: `model: ${model}` });
 }
 
-/** `name` is the one that the caller sent, and never another: what stands behind an alias is not for everybody. */
+/** `name` is the name that the caller sent: it must not learn which model an alias stands for. */
 export function modelNotPermitted(name: string | undefined): Refusal {
   const which = name === undefined ? "the default model" : `the model \`${name}\``;
   const message = `This API key is not permitted to use ${which}. Use another model, or have it permitted.`;
   return new Refusal(Reason.MODEL_NOT_PERMITTED, message, { param: "model" });
 }
 
-/** What each kind of model is, and where it is called. */
+/** The kinds of models in words, and the paths of each. */
 const kindWords = {
   chat: "a chat model: call it at /v1/chat/completions, /v1/messages or /v1/responses",
   embedding: "an embedding model: call it at /v1/embeddings",
   speech: "a speech model: call it at /v1/audio/speech",
 } as const;
 
-/** For a model that is served, but does not do what is asked of it. */
+/** Refuses an operation that needs another kind of model. */
 export function modelOfOtherKind(model: string, kind: keyof typeof kindWords): Refusal {
   const message = `The model \`${model}\` is ${kindWords[kind]}.`;
   const vendorMessage = `model: ${model} is ${kindWords[kind]}`;
   return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage });
 }
 
-// What is kept.
+// Stored responses, keys and other resources.
 
 export function previousResponseNotFound(id: string): Refusal {
   const message = `Previous response with id '${id}' not found.`;
@@ -356,19 +359,19 @@ export function responseInputNotKept(id: string): Refusal {
   return new Refusal(Reason.NOT_STORED, message, { param: "id" });
 }
 
-/** For a response that is made in the background, whose events are there no more, or were never asked for. */
+/** Refuses to stream a background response whose events are gone, or were never asked for. */
 export function responseEventsGone(id: string, why: string): Refusal {
-  const message = `The response '${id}' cannot be told as a stream: ${why}. Ask for it without \`stream\`.`;
+  const message = `The response '${id}' cannot be streamed: ${why}. Ask for it without \`stream\`.`;
   return new Refusal(Reason.INVALID_VALUE, message, { param: "stream" });
 }
 
-/** For a response for which there is no place in the background now. `whose` says whose places are taken. */
+/** Refuses a background response beyond the limit. `whose` says whose limit is reached. */
 export function backgroundTooMany(whose: "the gateway" | "the account"): Refusal {
-  const message = `As many responses are made in the background as ${whose} may have. Wait for some, or cancel them.`;
+  const message = `The limit of background responses of ${whose} is reached. Wait for some to end, or cancel them.`;
   return new Refusal(Reason.GATEWAY_BUSY, message, { headers: { "retry-after": "5" } });
 }
 
-/** For a call in the background that its process could not end. */
+/** Ends a background response that was under way when its process stopped. */
 export function backgroundInterrupted(): Refusal {
   const message = "The gateway was stopped before the response was complete. Ask for it again.";
   return new Refusal(Reason.GATEWAY_BUSY, message);
@@ -391,20 +394,20 @@ export function threadNotFound(): Refusal {
   return new Refusal(Reason.NOT_STORED, message, { param: "thread.previous_message_id" });
 }
 
-/** `kind` is what people call it, as "key". */
+/** `kind` is the resource in words, as "key". */
 export function resourceNotFound(kind: string, id: string, param = "id"): Refusal {
   const message = `There is no ${kind} '${id}'. Check it.`;
   return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param });
 }
 
-/** For a session that calls by a key that it has not. What is no id may be a secret, put in the wrong place: it is not repeated. */
+/** Refuses a session that names a key its account does not have. A text that is no id may be a secret, and is not repeated. */
 export function sessionKeyNotFound(id: string): Refusal {
   const refusal = resourceNotFound("key", id.startsWith("key_") ? id : "…");
   const { message, param } = refusal;
   return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param, guessed: "session_key" });
 }
 
-/** The code is not repeated: it may be one letter away from money. */
+/** The message does not repeat the code: it may be one letter away from a valid one. */
 export function redeemCodeNotFound(): Refusal {
   const message = "This redeem code is unknown or no longer valid. Check it, or ask for another.";
   return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param: "code", guessed: "redeem_code" });
@@ -415,13 +418,13 @@ export function idempotencyConflict(): Refusal {
   return new Refusal(Reason.IDEMPOTENCY_CONFLICT, message, { headers: permanent });
 }
 
-/** The first call under the key is still made by another process of the gateway. */
+/** Refuses a repetition while another process of the gateway still makes the first call under the key. */
 export function idempotencyRunning(): Refusal {
   const message = "The call under this `Idempotency-Key` still runs. Send it again in a moment for its answer.";
   return new Refusal(Reason.IDEMPOTENCY_RUNNING, message, { headers: { "retry-after": "1" } });
 }
 
-/** The first call was answered and charged, and its answer was too long to be kept. */
+/** Refuses a repetition of a call that was answered and charged, but whose answer was too long to be stored. */
 export function replayTooLarge(): Refusal {
   const message =
     "The call under this `Idempotency-Key` was answered, and its answer was too long to be kept for a repetition. " +
@@ -435,27 +438,27 @@ export function notCached(): Refusal {
   return new Refusal(Reason.NOT_CACHED, message, { headers: { ...permanent, "x-gateway-cache": "miss" } });
 }
 
-/** `message` says what clashes, and what to do. */
+/** `message` says what conflicts, and what to do. */
 export function conflict(message: string): Refusal {
   return new Refusal(Reason.CONFLICT, message, { headers: permanent });
 }
 
 // The upstream.
 
-/** The upstream's own refusal, passed on word for word. `status` is the one that the caller sees: what is no error's becomes 502. */
+/** Passes on the upstream's own refusal, verbatim. A `status` that is no error's becomes 502. */
 export function upstreamRefused(
   status: number,
   words: Pick<Refusal, "message" | "param"> & Partial<Pick<Refusal, "vendorMessage" | "openaiCode" | "fault">>,
-  upstream: UpstreamWords | undefined,
+  upstream: UpstreamError | undefined,
   headers: Readonly<Record<string, string>>,
 ): Refusal {
   const told = Number.isInteger(status) && status >= 400 && status <= 599 ? status : 502;
-  const standing = [codeOfStatus(told), told] as const;
+  const codes = [codeOfStatus(told), told] as const;
   const { message, ...more } = words;
-  return new Refusal(Reason.UPSTREAM_REFUSED, message, { ...more, headers, upstream, standing });
+  return new Refusal(Reason.UPSTREAM_REFUSED, message, { ...more, headers, upstream, codes });
 }
 
-/** Only our own words: `why` is for the caller, and for the log where there is no other cause. */
+/** `why` is in the gateway's own words: for the caller, and for the log where there is no other cause. */
 export function upstreamFailed(why: string, cause: unknown = why): Refusal {
   return new Refusal(Reason.UPSTREAM_FAILED, `The upstream of this model failed: ${why}. Try again.`, {
     cause,
@@ -463,7 +466,7 @@ export function upstreamFailed(why: string, cause: unknown = why): Refusal {
   });
 }
 
-/** For a server that has no such operation, whatever its profile says. Where it can be asked in other words, it is. */
+/** Refuses an operation that the server lacks although its profile names it. Where a translation can replace it, that is tried. */
 export function operationUnserved(operation: string): Refusal {
   const why = `it serves no ${operation}`;
   const hint = "The operator of the gateway must take the operation out of the upstream's profile.";
@@ -471,7 +474,7 @@ export function operationUnserved(operation: string): Refusal {
   return new Refusal(Reason.UPSTREAM_FAILED, message, { cause: why, fault: why, isUnserved: true, headers: permanent });
 }
 
-/** For what comes of the gateway's own configuration: another try would end alike. */
+/** Refuses a call that fails by the gateway's own configuration: a retry would fail alike. */
 function upstreamMisconfigured(why: string, cause: string): Refusal {
   const message = `The upstream of this model failed: ${why}. The operator of the gateway must mend it.`;
   const fault = `${why}: ${cause}`;
@@ -483,29 +486,29 @@ export function upstreamRefusedCredential(answer: string): Refusal {
   return upstreamMisconfigured("it refused the gateway's own credential", answer);
 }
 
-/** For an upstream that wants money of the operator's: callers must not take it for a lack of theirs. `answer` as above. */
+/** Hides that the operator's account at the upstream lacks credit: callers must not take it for their own. `answer` as above. */
 export function upstreamRefusedAccount(answer: string): Refusal {
   return upstreamMisconfigured("it refused the gateway's own account", `credit or quota used up, ${answer}`);
 }
 
-/** The caller sent another name, and cannot know this one. */
+/** Hides the model's name at the upstream, which the caller does not know. `answer` as above. */
 export function upstreamLacksModel(answer: string): Refusal {
   return upstreamMisconfigured("it does not have the model that it is configured with", answer);
 }
 
-/** For models all of whose targets failed so often that they are left alone for a moment. */
+/** Refuses a call whose model has only targets with an open breaker. */
 export function upstreamResting(retryAfterMs: number): Refusal {
   const seconds = secondsOf(retryAfterMs);
   return new Refusal(
     Reason.UPSTREAM_FAILED,
     `The upstream of this model fails at the moment and is left alone. Try again in ${seconds} s.`,
-    { cause: resting, fault: resting, headers: { "retry-after": String(seconds) }, standing: [Code.Unavailable, 503] },
+    { cause: resting, fault: resting, headers: { "retry-after": String(seconds) }, codes: [Code.Unavailable, 503] },
   );
 }
 
 const resting = "it is left alone";
 
-/** For an upstream that has as many calls as it may have, and as many that wait. */
+/** Refuses a call to an upstream whose queue is full. */
 export function upstreamBusy(retryAfterMs: number): Refusal {
   const seconds = Math.min(60, secondsOf(retryAfterMs));
   return new Refusal(
@@ -517,10 +520,7 @@ export function upstreamBusy(retryAfterMs: number): Refusal {
 
 const busy = "it has as many calls as it may have";
 
-/**
- * `missed` says what did not come in time, as "no connection in 2 s"; `isCallersBound`, whether it was the caller who would
- * not wait longer.
- */
+/** `missed` says what was late, as "no connection in 2 s"; `isCallersBound`, whether the time-out was the caller's own. */
 export function upstreamTimeout(missed?: string, isCallersBound = false): Refusal {
   const which = missed === undefined ? "" : `: ${missed}`;
   const message = `The upstream of this model did not answer in time${which}. Try again.`;
@@ -535,7 +535,7 @@ export function cancelled(): Refusal {
   return new Refusal(Reason.CANCELLED, "The caller went away.");
 }
 
-/** For what could not be written for so long that nobody waits any more. */
+/** Refuses a call whose write to the storage has timed out. */
 export function storageUnavailable(cause: unknown): Refusal {
   const message = "The gateway cannot write to its storage at the moment. Try again in 1 s.";
   return new Refusal(Reason.STORAGE_UNAVAILABLE, message, { cause, headers: { "retry-after": "1" } });

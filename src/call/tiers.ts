@@ -1,14 +1,14 @@
 /**
- * Tiers: how fast an account may call, by all that was ever recharged to it.
+ * Tiers are the rate limits of accounts, by their cumulative recharge.
  *
- * Lists of tiers are lowest first, and their first tier holds from 0. Money is in millionths of the unit.
+ * Lists of tiers are in ascending order, and the first tier begins at 0. Money is in millionths of the unit.
  */
 export interface Tier {
   readonly name: string;
-  /** The cumulative recharge from which it holds. */
+  /** The cumulative recharge at which the tier begins. */
   readonly recharge: number;
   readonly requestsPerMinute: number;
-  /** Tokens in and out; unset: without a bound. */
+  /** Input and output tokens; undefined: unlimited. */
   readonly tokensPerMinute: number | undefined;
 }
 
@@ -19,17 +19,17 @@ export const defaultTiers: readonly Tier[] = [
   { name: "Premium", recharge: 300_000_000, requestsPerMinute: 10_000, tokensPerMinute: undefined },
 ];
 
-/** Returns the tier that this recharge has reached. */
+/** Returns the tier of an account with this cumulative recharge. */
 export function tierOf(tiers: readonly Tier[], recharged: number): Tier {
   return tiers.findLast(({ recharge }) => recharged >= recharge) ?? (tiers[0] as Tier);
 }
 
-/** Returns the first tier that it has not; none at the highest. */
+/** Returns the tier after that; undefined at the highest. */
 export function nextTier(tiers: readonly Tier[], recharged: number): Tier | undefined {
   return tiers[tiers.indexOf(tierOf(tiers, recharged)) + 1];
 }
 
-/** Returns who goes first where calls wait: 0 for the highest tier, and up to 9 for the lowest and for who has none. */
+/** Returns the place of a tier's calls in a queue: 0 (first) for the highest tier, 9 for the lowest and for callers without one. */
 export function priorityOf(tiers: readonly Tier[], tier: Tier | undefined): number {
   const rank = tier === undefined ? 0 : Math.max(0, tiers.indexOf(tier));
   return lastPriority - Math.round((lastPriority * rank) / Math.max(1, tiers.length - 1));

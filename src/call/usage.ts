@@ -1,45 +1,45 @@
-/** What calls and attempts use of a model, and how they ask to be served: the words that providers, meters and the ledger share. */
+/** What calls and attempts use of a model, and the service tier that they ask for. Providers, meters and the ledger share it. */
 
-/** What an attempt used, in parts that do not overlap. */
+/** Usage is what an attempt used, in parts that do not overlap. */
 export interface Usage {
-  /** Input tokens that were neither read from nor written to a prompt cache. */
+  /** Input tokens that were neither read from a prompt cache nor written to one. */
   readonly input: number;
   readonly cacheRead: number;
-  /** Written to a prompt cache for its shortest lifetime. */
+  /** Input tokens written to a prompt cache for its default lifetime. */
   readonly cacheWrite: number;
-  /** Written to a prompt cache for an hour. */
+  /** Input tokens written to a prompt cache for an hour. */
   readonly cacheWriteHour: number;
-  /** Output tokens, reasoning in them. */
+  /** Output tokens, including reasoning. */
   readonly output: number;
-  /** Those of the output that were reasoning. */
+  /** The part of `output` that was reasoning. */
   readonly reasoning: number;
-  /** Those of `input` that were sound, and pictures; unset: nothing was told of them. */
+  /** The parts of `input` that were audio and images; unset where the upstream did not report them. */
   readonly inputAudio?: number | undefined;
   readonly inputImage?: number | undefined;
-  /** Those of the output that were sound. */
+  /** The part of `output` that was audio. */
   readonly outputAudio?: number | undefined;
-  /** Searches of the web that the vendor made, each of which costs. */
+  /** Web searches that the vendor made. Each is charged. */
   readonly searches?: number | undefined;
 }
 
-/** How a call is to be served, or was, beyond the ordinary, in the vendor's words; "" is the ordinary way. */
+/** Manner is how a call is to be served, or was served, in the vendor's words; "" is the default. */
 export interface Manner {
   /** The service tier, as `priority` or `flex`. */
   readonly tier: string;
   /** Anthropic's `speed`, as `fast`. */
   readonly speed: string;
-  /** Where it is computed, as `us`. */
+  /** The region of computation, as `us`. */
   readonly region: string;
 }
 
-/** So much of it as is told. */
+/** The parts that an upstream reported. */
 export type ToldManner = { readonly [part in keyof Manner]?: string | undefined };
 export type ToldUsage = { readonly [part in keyof Usage]?: number | undefined } & {
-  /** How the upstream says that it serves the call. */
+  /** How the upstream served the call. */
   readonly manner?: ToldManner | undefined;
 };
 
-/** What a call used, in parts that do not overlap; of speech, the characters of its input. */
+/** CallUsage is what a call used, in parts that do not overlap; for speech, the characters of its input. */
 export interface CallUsage extends Usage {
   readonly characters: number;
 }

@@ -5,7 +5,7 @@ import { type BodyBudget, createBodyBudget } from "../doors/body/body-budget.ts"
 import type { Ledger } from "../ledger/contract.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
 import { createLimit, type Limit } from "../pipeline/admit/limit.ts";
-import { createDrains, type Drains } from "../pipeline/attempt/drain.ts";
+import { createDrains, type Drains } from "../pipeline/attempt/drains.ts";
 import { withTokenCount } from "../pipeline/charge/count-tokens.ts";
 import { type Counting, createCounting } from "../pipeline/charge/count-used.ts";
 import { type AnswerCache, createAnswerCache } from "../pipeline/replay/answer-cache.ts";

@@ -77,13 +77,29 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   const leadsOf = createCandidatesFor({ catalog, providers, targets, random });
   const priority = ({ tier }: Caller) => priorityOf(config.tiers, tier);
   const { available } = storage.ledger;
-  const complete = createComplete({ leadsOf, send, ledger, settle, counting, drains, priorityOf: priority, clock });
+  const complete = createComplete({
+    candidatesFor: leadsOf,
+    send,
+    ledger,
+    capture: settle,
+    counting,
+    drains,
+    priorityOf: priority,
+    clock,
+  });
   const caching = { cache, catalog, ledger, clock, onError, priceShare: config.cache?.priceShare ?? 0 };
   const cacheState = createCacheState(caching);
   return {
     complete: withCache(complete, caching),
     // Rules are compiled when somebody asks: the way of calls has its own.
-    explain: createExplain({ validate: createValidate([]), leadsOf, targets, left: available, cacheState, clock }),
+    explain: createExplain({
+      validate: createValidate([]),
+      candidatesFor: leadsOf,
+      targets,
+      left: available,
+      cacheState,
+      clock,
+    }),
   };
 }
 

@@ -1,10 +1,10 @@
 /**
- * Failed credentials, counted by the address that they come from and by its neighbourhood. Whoever fails again and again is
- * told so later each time, and beyond the bound is told only to come back. What is right is never counted, and works at once:
- * many people may share an address, and one of them must not lock the others out. The same credential again is no new guess but
- * a program with an old key: it counts a quarter, and is told at once.
+ * Counts failed credentials by the address that they come from, and by its neighbourhood. The more an address fails, the longer
+ * the answer is delayed; beyond the limit it says only when to come back. A right credential is never counted and works at once:
+ * many people may share an address, and one of them must not lock the others out. The same wrong credential again is no new guess,
+ * but a program with an old key: it counts a quarter, and its answer is not delayed.
  *
- * What waits to be told is bounded, and so is what is remembered of addresses.
+ * The number of delayed answers is bounded, and so is what is remembered of addresses.
  */
 import { LRUCache } from "lru-cache";
 import type { Signal } from "../runtime/caller-abort.ts";
@@ -13,59 +13,59 @@ import { neighbourhoodOf, networkOf } from "./networks.ts";
 
 export interface Guesses {
   /**
-   * Counts a failed credential, and resolves when it may be answered, at once where the caller leaves: with 0, or in how many
-   * milliseconds the address may fail again, where it is beyond its bound. `credential` is a hash of what was shown; unset where
-   * each counts in full.
+   * Counts a failed credential, and resolves when it may be answered, or at once when the caller disconnects: with 0, or beyond
+   * the limit with the milliseconds until the address may fail again. `credential` is a hash of what was sent; undefined where
+   * each failure counts in full.
    */
   failed(address: string, credential: string | undefined, gone: Signal | undefined): Promise<number>;
-  /** Counts one for the reports alone. */
+  /** Counts a failure for the reports only. */
   note(address: string): void;
-  /** Returns how often an address has failed that was not reported yet; undefined where one was reported a moment ago. */
+  /** Returns how many failures of an address are not reported yet; undefined where a report was made a moment ago. */
   report(address: string): Promise<number | undefined>;
 }
 
 export interface GuessOptions {
   readonly limiter: Limiter;
-  /** How many may fail at once from an address, and come back in a minute. */
+  /** The failures that an address is allowed: at once, and again each minute. */
   readonly perMinute: number;
   /** Resolves after so many milliseconds. */
   readonly wait?: (ms: number, gone: Signal | undefined) => Promise<void>;
 }
 
-/** What a guess counts; one that was made before from there counts 1. */
+/** The cost of a new guess. A repeated one costs 1. */
 const guess = 4;
 
-/** How many credentials are remembered. */
-const mostSeen = 20_000;
+/** The number of wrong credentials that are remembered. */
+const maxSeen = 20_000;
 
-/** Neighbours may fail so many times as often together as one of them. */
+/** A neighbourhood is allowed so many times the failures of one address. */
 const neighbours = 4;
 
-/** So many are told at once: people mistype, and programs that start together have the same old key. */
-const free = 5;
+/** The first failures are not delayed: people mistype, and programs that start together have the same old key. */
+const undelayed = 5;
 const stepMs = 50;
-const longestMs = 2_000;
+const maxDelayMs = 2_000;
 
-/** How many answers wait at most. Each holds a connection of its client's. */
-const mostWaiting = 1_000;
+/** The number of answers that are delayed at a time. Each holds its client's connection. */
+const maxWaiting = 1_000;
 
-/** Reports are rows of the audit log: one for an address in a minute, and so many for all. */
+/** Reports are rows of the audit log. These rates bound those of one address, and those of all. */
 const reportEach: Rate = { capacity: 1, windowMs: 60_000 };
 const reportAll: Rate = { capacity: 60, windowMs: 60_000 };
 
-/** Of how many addresses failures are counted for the reports. */
-const mostCounted = 10_000;
+/** The number of addresses whose failures are counted for the reports. */
+const maxCounted = 10_000;
 
 export function createGuesses({ limiter, perMinute, wait = waitFor }: GuessOptions): Guesses {
   const own: Rate = { capacity: perMinute * guess, windowMs: 60_000 };
   const ofAll: Rate = { capacity: own.capacity * neighbours, windowMs: 60_000 };
-  const seen = new LRUCache<string, true>({ max: mostSeen });
+  const seen = new LRUCache<string, true>({ max: maxSeen });
   const unreported = new Map<string, number>();
   let waiting = 0;
 
   function note(address: string): void {
     const network = networkOf(address);
-    if (unreported.size >= mostCounted) unreported.clear();
+    if (unreported.size >= maxCounted) unreported.clear();
     unreported.set(network, (unreported.get(network) ?? 0) + 1);
   }
 
@@ -92,8 +92,8 @@ export function createGuesses({ limiter, perMinute, wait = waitFor }: GuessOptio
       }
       if (shown !== undefined) seen.set(shown, true);
       const failures = perMinute - Math.floor(remaining / guess);
-      const delayMs = isKnown ? 0 : Math.min(longestMs, stepMs * Math.max(0, failures - free));
-      if (delayMs > 0 && waiting < mostWaiting) {
+      const delayMs = isKnown ? 0 : Math.min(maxDelayMs, stepMs * Math.max(0, failures - undelayed));
+      if (delayMs > 0 && waiting < maxWaiting) {
         waiting++;
         await wait(delayMs, gone).finally(() => waiting--);
       }

@@ -1,12 +1,12 @@
 /**
- * What a limiter promises: a token bucket for each id, full when first seen and refilled evenly.
+ * Limiter is the contract of rate limits: a token bucket for each id, full at first and refilled evenly.
  *
- * It answers at once and queues nothing. Promises are for limiters that several processes share.
+ * A limiter decides at once and queues nothing. It returns promises where several processes share it.
  */
 
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 
-/** So many a window, refilled evenly; the bucket holds one window's worth. Both are whole and at least 1. */
+/** A Rate is `capacity` a window, refilled evenly; the bucket holds one window's worth. Both are integers of at least 1. */
 export interface Rate {
   readonly capacity: number;
   readonly windowMs: number;
@@ -16,22 +16,22 @@ export interface Decision {
   readonly allowed: boolean;
   /** The rate's capacity. */
   readonly limit: number;
-  /** What the bucket holds now: whole, rounded down, never below 0. */
+  /** What the bucket holds now, rounded down and never below 0. */
   readonly remaining: number;
-  /** In how many milliseconds the same would be allowed: 0 when it was, infinite when the bucket can never hold it. */
+  /** Milliseconds until the same request would be allowed: 0 if it was, infinite if the bucket can never hold as much. */
   readonly retryAfterMs: number;
-  /** In how many milliseconds the bucket is full, if nothing else is taken. */
+  /** Milliseconds until the bucket is full again. */
   readonly resetMs: number;
 }
 
 export interface Limiter {
   /**
-   * Takes `cost`, a whole number, from the bucket if it holds as much, and nothing otherwise. A cost of 0 only looks, and
-   * is refused in debt. An id that comes with another rate than before keeps its bucket, filled in the same proportion.
+   * Takes `cost`, an integer, from the bucket if it holds as much, and nothing otherwise. A cost of 0 only looks, and is refused
+   * while the bucket is in debt. When the rate of an id changes, its bucket stays filled in the same proportion.
    */
   take(id: string, rate: Rate, cost: number): MaybePromise<Decision>;
   /**
-   * Draws what was used already: the bucket may go into debt, of one window's worth at most. A cost below 0 gives back what was
+   * Takes what was used already. The bucket may go into debt by one window's worth at most. A negative cost gives back what was
    * taken and not used.
    */
   draw(id: string, rate: Rate, cost: number): MaybePromise<void>;

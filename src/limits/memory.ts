@@ -1,13 +1,13 @@
 /**
- * Limits within this process: exact, without a timer, and with no memory of whoever was idle for a while.
+ * The limiter within one process: exact, without timers, and without memory of ids that were idle for a while.
  *
- * A bucket is counted in parts of a unit, `windowMs` of them each, so that a millisecond refills `capacity` parts: whole
- * numbers, which never drift. It is brought up to date when it is asked for.
+ * A bucket counts in parts: a unit has `windowMs` parts, so that a millisecond refills `capacity` of them. All counts are integers
+ * and never drift. A bucket is refilled when it is used.
  */
 import type { Decision, Limiter, Rate } from "./limiter.ts";
 
 interface Bucket {
-  /** What it held at `at`, in parts; below 0 in debt. */
+  /** Its content at `at`, in parts; negative in debt. */
   parts: number;
   at: number;
   capacity: number;
@@ -20,33 +20,33 @@ interface MemoryLimiter extends Limiter {
 }
 
 /**
- * `clock` tells milliseconds. A step back of it is no time at all: nothing is refilled, and nobody waits longer. Of some
- * `most` ids buckets are kept, and of twice as many at most: beyond that those that were asked for longest ago are full again.
+ * `clock` returns milliseconds. A clock that steps back counts as one that stands still: nothing is refilled, and no wait gets
+ * longer. Buckets of about `maxIds` ids are kept, of twice as many at most; beyond that the least recently used are full again.
  */
-export function createMemoryLimiter(clock: () => number, most = Number.POSITIVE_INFINITY): MemoryLimiter {
+export function createMemoryLimiter(clock: () => number, maxIds = Number.POSITIVE_INFINITY): MemoryLimiter {
   const time = forwardTime(clock);
-  // Buckets touched since the last turn, and those touched before it.
-  let young = new Map<string, Bucket>();
+  // Buckets used since the last rotation, and those used in the period before it.
+  let recent = new Map<string, Bucket>();
   let old = new Map<string, Bucket>();
-  let turnedAt = 0;
+  let rotatedAt = 0;
   let longestMs = 0;
 
-  /** Returns the bucket as it is now. */
+  /** Returns the bucket, refilled up to now. */
   function bucketOf(id: string, rate: Rate): Bucket {
     const now = time();
     if (rate.windowMs > longestMs) longestMs = rate.windowMs;
-    // One window pays the deepest debt and another fills the bucket: what nobody touched for so long is full, and a
-    // bucket that is full is the same as none.
-    if (now - turnedAt >= 2 * longestMs || young.size >= most) {
-      old = young;
-      young = new Map();
-      turnedAt = now;
+    // One window pays the deepest debt and another fills the bucket. A bucket that was not used for so long is full, and a full
+    // bucket is the same as none.
+    if (now - rotatedAt >= 2 * longestMs || recent.size >= maxIds) {
+      old = recent;
+      recent = new Map();
+      rotatedAt = now;
     }
-    let bucket = young.get(id);
+    let bucket = recent.get(id);
     if (!bucket) {
       bucket = old.get(id) ?? { parts: fullOf(rate), at: now, capacity: rate.capacity, windowMs: rate.windowMs };
       old.delete(id);
-      young.set(id, bucket);
+      recent.set(id, bucket);
     }
     bucket.parts = Math.min(fullOf(bucket), bucket.parts + (now - bucket.at) * bucket.capacity);
     bucket.at = now;
@@ -85,7 +85,7 @@ function fullOf({ capacity, windowMs }: Rate): number {
   return capacity * windowMs;
 }
 
-/** Counts whole milliseconds, from 0, and never backwards. */
+/** Returns a clock of integer milliseconds that begins at 0 and never goes back. */
 function forwardTime(clock: () => number): () => number {
   let seen = Math.floor(clock());
   let time = 0;

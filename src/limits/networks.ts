@@ -1,9 +1,9 @@
 /**
- * Which addresses count as one: who has one address of IPv6 has at least 2^64 of them at hand, and who has one of IPv4 often
- * has its neighbours.
+ * Groups addresses that count as one client: the holder of one IPv6 address has at least 2^64 of them, and the holder of one
+ * IPv4 address often has its neighbours too.
  */
 
-/** Returns what counts as one client: an address of IPv4, or the first half of one of IPv6. */
+/** Returns the network that counts as one client: an IPv4 address, or the first half of an IPv6 address. */
 export function networkOf(address: string): string {
   if (!address.includes(":")) return address;
   const [head = "", tail] = address.split("::", 2);
@@ -12,7 +12,7 @@ export function networkOf(address: string): string {
   return [...(before ?? []), ...Array<string>(zeros).fill("0"), ...(after ?? [])].slice(0, 4).join(":");
 }
 
-/** Returns the neighbourhood of such a client: a /24 of IPv4, a /48 of IPv6. */
+/** Returns the neighbourhood of such a network: a /24 of IPv4, a /48 of IPv6. */
 export function neighbourhoodOf(network: string): string {
   const separator = network.includes(":") ? ":" : ".";
   return network.split(separator).slice(0, 3).join(separator);

@@ -2,7 +2,7 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Handler, ServiceImplementation } from "../call/call.ts";
 import { internal } from "../call/refusals.ts";
-import { nextTurn } from "../runtime/cooperative.ts";
+import { nextSlice } from "../runtime/cooperative.ts";
 import { planOf } from "../wire/plan.ts";
 import { withMeant } from "./check/foreign-bodies.ts";
 import { createValidate, type QuickCheck, validateLong } from "./check/validate.ts";
@@ -40,7 +40,7 @@ export function createHandle(
     if (!handler) throw internal(new Error(`no handler for ${method}`));
     if (request.isLong)
       return validateLong(request, validate, quickCheck)
-        .then(() => nextTurn())
+        .then(() => nextSlice())
         .then(() => handler(call));
     validate(request);
     return handler(call);

@@ -1,35 +1,35 @@
 /**
- * Sees every call begin and end, and tells those who tell of it: the log, the metrics, the traces. A call ends when the
- * last of its answer has been handed over, or when it is refused; one that is alone is answered before it is told of.
+ * Observes every call from its beginning to its end, and reports it to the log, the metrics and the traces. A call ends when the
+ * last of its answer has been handed over, or when it is refused. The only call at a time is answered before it is reported.
  */
-import type { Answer, Arrival, Asked, Call, Caller, Handler, Way } from "../call/call.ts";
+import type { Answer, Arrival, Asked, Call, Caller, Gateway, Handler } from "../call/call.ts";
 import { type CallRecord, newCallRecord } from "../call/call-record.ts";
 import { asRefusal, Reason, type Refusal } from "../call/refusals.ts";
 import { catchError, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
 import { onEnd } from "../runtime/push-stream.ts";
 import type { FailedCredential } from "./admit/guesses.ts";
 
-/** A call that is over. */
+/** A call that has ended. */
 export interface EndedCall {
   readonly arrival: Arrival;
-  /** Undefined where it was refused before its caller was known. */
+  /** Undefined where the call was refused before its caller was known. */
   readonly caller: Caller | undefined;
   readonly record: CallRecord;
   /** Milliseconds since 1970. */
   readonly begunAt: number;
   readonly endedAt: number;
-  /** What it ended with, if not well. */
+  /** What the call ended with; undefined where it ended well. */
   readonly refusal: Refusal | undefined;
 }
 
-/** Tells of calls. It never throws, and nobody waits for it. */
+/** An Observer is told of calls. It never throws, and no call waits for it. */
 export interface Observer {
-  /** Sees a call begin that was admitted, before anything is found out about it. */
+  /** Called when an admitted call begins, before anything is recorded of it. */
   began?(call: Call): void;
   ended(call: EndedCall): void;
-  /** Sees a credential fail, before its call is over. */
+  /** Called when a credential fails, before its call has ended. */
   failedCredential?(failed: FailedCredential): void;
-  /** Sees an internal error of a door's own, of a call whose end it has seen or will see. */
+  /** Called for an internal error of a door's own. The end of its call is reported besides. */
   broke?(arrival: Arrival, refusal: Refusal): void;
 }
 
@@ -39,79 +39,36 @@ export interface ObserveOptions {
   readonly clock: () => number;
 }
 
-/** Wraps the way of calls. */
+/** Wraps a gateway, so that the observers see all of its calls. */
 export function observe(
-  way: { readonly admit: Way["admit"]; readonly handle: Handler },
-  { observers, clock }: ObserveOptions,
-): Way {
-  /** Internal errors that were told of. */
-  const told = new WeakSet<object>();
-  /** How often a call has begun or ended: of one that is alone none has meanwhile. */
-  let seen = 0;
-  const endedNow = (
-    arrival: Arrival,
-    caller: Caller | undefined,
-    facts: CallRecord,
-    begunAt: number,
-    error: unknown,
-  ): EndedCall => {
-    const refusal = error === undefined ? undefined : asRefusal(error);
-    if (refusal?.reason === Reason.INTERNAL) for (const one of behind(refusal)) told.add(one);
-    return { arrival, caller, record: facts, begunAt, endedAt: clock(), refusal };
-  };
-  const tell = (ended: EndedCall) => {
-    for (const observer of observers) observer.ended(ended);
-  };
-  /** Tells of a call that its caller has left when it is known what it cost. */
-  const tellSettled = (settling: PromiseLike<void>, ended: EndedCall) => {
-    void settling.then(
-      () => tell(ended),
-      (error: unknown) => tell({ ...ended, refusal: asRefusal(error) }),
-    );
-  };
+  gateway: { readonly admit: Gateway["admit"]; readonly handle: Handler },
+  options: ObserveOptions,
+): Gateway {
+  const { clock } = options;
+  const reports = new Reports(options);
   return {
     admit(arrival) {
       const begunAt = clock();
-      const refused = (error: unknown): never => {
-        tell(endedNow(arrival, undefined, newCallRecord(), begunAt, error));
-        throw error;
-      };
-      return catchError(() => way.admit(arrival), refused);
+      return catchError(
+        () => gateway.admit(arrival),
+        (error): never => {
+          reports.ended(reports.endOf(arrival, undefined, newCallRecord(), begunAt, error));
+          throw error;
+        },
+      );
     },
-    broke(arrival, error) {
-      const refusal = asRefusal(error);
-      if (refusal.reason !== Reason.INTERNAL || behind(refusal).some((one) => told.has(one))) return;
-      for (const one of behind(refusal)) told.add(one);
-      for (const observer of observers) observer.broke?.(arrival, refusal);
-    },
-    abandon: (arrival, caller, error) => tell(endedNow(arrival, caller, newCallRecord(), clock(), error)),
-    handle(asked: Asked): MaybePromise<Answer> {
+    broke: (arrival, error) => reports.broke(arrival, error),
+    abandon: (arrival, caller, error) => reports.ended(reports.endOf(arrival, caller, newCallRecord(), clock(), error)),
+    handle(asked): MaybePromise<Answer> {
       const begunAt = clock();
-      const { id, method, header, peer, caller, request, body, remembered, signal } = asked;
-      const call: Call = {
-        id,
-        method,
-        header,
-        peer,
-        caller,
-        request,
-        body,
-        remembered,
-        signal,
-        record: newCallRecord(),
-      };
+      const call = callOf(asked);
+      const number = reports.begin(call);
       const end = (error?: unknown) => {
-        const ended = endedNow(asked, asked.caller, call.record, begunAt, error);
-        const isAlone = seen++ === own;
-        const { settling } = call.record;
-        if (settling) tellSettled(settling, ended);
-        else if (isAlone) whenWritten(() => tell(ended));
-        else tell(ended);
+        const ended = reports.endOf(asked, asked.caller, call.record, begunAt, error);
+        reports.endedAfter(number, ended);
       };
-      const own = ++seen;
-      for (const observer of observers) observer.began?.(call);
       return thenOrCatch(
-        () => way.handle(call),
+        () => gateway.handle(call),
         (answer) => {
           if (answer.kind === "stream") return { ...answer, frames: onEnd(answer.frames, end) };
           end();
@@ -126,8 +83,68 @@ export function observe(
   };
 }
 
-/** Returns an error, and what it was made of. */
-function behind(error: unknown): object[] {
+/** Gives a call the record that is kept of it. Named one by one: a spread would take several times as long. */
+function callOf({ id, method, header, peer, caller, request, body, remembered, signal }: Asked): Call {
+  return { id, method, header, peer, caller, request, body, remembered, signal, record: newCallRecord() };
+}
+
+/** Reports calls to the observers. */
+class Reports {
+  readonly #observers: readonly Observer[];
+  readonly #clock: () => number;
+  /** Internal errors that were reported. */
+  readonly #reported = new WeakSet<object>();
+  /** How many calls have begun and ended. A call that finds the number unchanged at its end was the only one. */
+  #seen = 0;
+
+  constructor({ observers, clock }: ObserveOptions) {
+    this.#observers = observers;
+    this.#clock = clock;
+  }
+
+  /** Reports that a call begins, and returns its number, for `endedAfter`. */
+  begin(call: Call): number {
+    const number = ++this.#seen;
+    for (const observer of this.#observers) observer.began?.(call);
+    return number;
+  }
+
+  /** Returns the end of a call, at this moment. */
+  endOf(arrival: Arrival, caller: Caller | undefined, record: CallRecord, begunAt: number, error: unknown): EndedCall {
+    const refusal = error === undefined ? undefined : asRefusal(error);
+    if (refusal?.reason === Reason.INTERNAL) for (const one of causesOf(refusal)) this.#reported.add(one);
+    return { arrival, caller, record, begunAt, endedAt: this.#clock(), refusal };
+  }
+
+  ended(ended: EndedCall): void {
+    for (const observer of this.#observers) observer.ended(ended);
+  }
+
+  /** Reports the end of the call that began with this number. Where its caller disconnected, its cost is captured first. */
+  endedAfter(number: number, ended: EndedCall): void {
+    const isAlone = this.#seen++ === number;
+    const { pendingCapture } = ended.record;
+    if (pendingCapture) {
+      void pendingCapture.then(
+        () => this.ended(ended),
+        (error: unknown) => this.ended({ ...ended, refusal: asRefusal(error) }),
+      );
+    } else if (isAlone) whenWritten(() => this.ended(ended));
+    else this.ended(ended);
+  }
+
+  /** Reports an internal error of a door's own, unless it was reported with a call. */
+  broke(arrival: Arrival, error: unknown): void {
+    const refusal = asRefusal(error);
+    const causes = causesOf(refusal);
+    if (refusal.reason !== Reason.INTERNAL || causes.some((one) => this.#reported.has(one))) return;
+    for (const one of causes) this.#reported.add(one);
+    for (const observer of this.#observers) observer.broke?.(arrival, refusal);
+  }
+}
+
+/** Returns an error and its causes. */
+function causesOf(error: unknown): object[] {
   const chain: object[] = [];
   for (let at = error; typeof at === "object" && at !== null && chain.length < 10; at = (at as Error).cause)
     chain.push(at);
@@ -135,8 +152,8 @@ function behind(error: unknown): object[] {
 }
 
 /**
- * Calls back when what is handed over now has been written, which is done at the end of this tick: a caller reads while its
- * call is told of. Not where there are many: the first would ask again before all are told of, and less would come together.
+ * Calls back when what is handed over now has been written, at the end of this tick, so that the caller reads its answer while
+ * the call is reported. With several calls at once this would only delay the next ones, and it is not done.
  */
 function whenWritten(work: () => void): void {
   process.nextTick(() => process.nextTick(work));

@@ -58,7 +58,7 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
   readonly priority: number;
   readonly meter: Meter;
   /** Takes how long it was waited for the upstream. */
-  readonly facts: AttemptRecord;
+  readonly record: AttemptRecord;
 }
 
 /**

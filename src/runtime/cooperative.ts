@@ -1,14 +1,14 @@
 /**
- * Work that can be done in turns, so that a long piece of it stops nobody: where it `yield`s it may be interrupted, which is to
- * be after a millisecond of work at most.
+ * Cooperative tasks: long synchronous work that is done in time slices, so that it does not block the event loop. A task may be
+ * interrupted wherever it `yield`s, and yields after at most a millisecond of work.
  *
- * All such work in a process waits in one line. Between two turns the event loop goes round once, however many wait.
+ * All tasks of a process wait in one queue. Between two slices the event loop goes round once, however many tasks wait.
  */
 import { Deferred, type MaybePromise } from "./maybe-promise.ts";
 
 export type CooperativeTask<T> = Generator<undefined, T, undefined>;
 
-/** Does all of it at once. */
+/** Runs a task to its end, without interruption. */
 export function runNow<T>(work: CooperativeTask<T>): T {
   for (;;) {
     const { done, value } = work.next();
@@ -16,74 +16,73 @@ export function runNow<T>(work: CooperativeTask<T>): T {
   }
 }
 
-/** Does it in turns where it may be long, else at once. Throws now what fails at once. */
+/** Runs a task in slices where it may be long, and otherwise to its end at once. Throws at once in that case. */
 export function runCooperatively<T>(work: CooperativeTask<T>, mayBeLong: boolean): MaybePromise<T> {
-  return mayBeLong ? runInTurns(work) : runNow(work);
+  return mayBeLong ? runInSlices(work) : runNow(work);
 }
 
-/** How many items, each a message or a part of one, may be worked on between two interruptions. */
-export const aTurn = 64;
+/** How many items, each a message or a part of one, a task may process between two `yield`s. */
+export const itemsPerSlice = 64;
 
-interface Waiting {
+interface Queued {
   /** Works until this moment, by `performance.now()`. Returns whether there is more to do. */
-  go(until: number): boolean;
+  run(until: number): boolean;
 }
 
-/** How long a turn is, in milliseconds. */
-const turnMs = 2;
+/** The length of a slice, in milliseconds. */
+const sliceMs = 2;
 
-const line: Waiting[] = [];
-let isGoing = false;
+const queue: Queued[] = [];
+let isScheduled = false;
 
 /**
- * Does it in turns. It begins at once where nothing waits in line and this round of the event loop has time left for such work: all
- * of what begins so in a round takes a turn at most.
+ * Runs a task in slices. It begins at once if nothing is queued and this round of the event loop has time left: all tasks that
+ * begin so in one round take one slice together.
  */
-export function runInTurns<T>(work: CooperativeTask<T>): Deferred<T> {
+export function runInSlices<T>(work: CooperativeTask<T>): Deferred<T> {
   const done = new Deferred<T>();
-  const go = (until: number): boolean => {
-    let turn: IteratorResult<undefined, T>;
+  const run = (until: number): boolean => {
+    let step: IteratorResult<undefined, T>;
     try {
-      do turn = work.next();
-      while (!turn.done && performance.now() < until);
+      do step = work.next();
+      while (!step.done && performance.now() < until);
     } catch (error) {
       done.reject(error);
       return false;
     }
-    if (turn.done) done.resolve(turn.value);
-    return !turn.done;
+    if (step.done) done.resolve(step.value);
+    return !step.done;
   };
-  if (line.length > 0 || goesAtOnce(go)) stand({ go });
+  if (queue.length > 0 || runAtOnce(run)) enqueue({ run });
   return done;
 }
 
-/** Stands in line. */
-function stand(waiting: Waiting): void {
-  line.push(waiting);
-  if (isGoing) return;
-  isGoing = true;
-  setImmediate(goOn);
+function enqueue(queued: Queued): void {
+  queue.push(queued);
+  if (isScheduled) return;
+  isScheduled = true;
+  setImmediate(runNext);
 }
 
-/** How long work has been done at once in this round, in milliseconds. */
+/** How many milliseconds of this round tasks have taken that began at once. */
 let spentMs = 0;
 let isRoundEndAwaited = false;
 
-/** Does as much as may be done at once. Returns whether there is more to do. */
-function goesAtOnce(go: Waiting["go"]): boolean {
-  if (spentMs >= turnMs) return true;
+/** Runs as much of a task as this round has time for. Returns whether there is more to do. */
+function runAtOnce(run: Queued["run"]): boolean {
+  if (spentMs >= sliceMs) return true;
   awaitRoundEnd();
   const begunAt = performance.now();
-  const isMore = go(begunAt + turnMs - spentMs);
+  const isMore = run(begunAt + sliceMs - spentMs);
   spentMs += performance.now() - begunAt;
   return isMore;
 }
 
-/** Whether a turn's work may be done at once, which whoever asks does: all that this round has time for. */
-export function mayGoFirst(): boolean {
-  if (line.length > 0 || spentMs >= turnMs) return false;
+/** Takes the whole slice of this round for work that its caller does at once. Returns whether the slice was free. */
+export function tryTakeSlice(): boolean {
+  if (queue.length > 0 || spentMs >= sliceMs) return false;
   awaitRoundEnd();
-  spentMs = turnMs;
+  spentMs = sliceMs;
   return true;
 }
 
@@ -98,24 +97,24 @@ function endRound(): void {
   isRoundEndAwaited = false;
 }
 
-/** Is there when it is its turn, in a later round: for work that waits in between. It is to do about a turn's work then. */
-export function nextTurn(): Deferred<void> {
-  const turn = new Deferred<void>();
-  stand({
-    go: () => {
-      turn.resolve();
+/** Resolves when the caller's turn in the queue comes, in a later round. The caller may then work for about a slice. */
+export function nextSlice(): Deferred<void> {
+  const slice = new Deferred<void>();
+  enqueue({
+    run: () => {
+      slice.resolve();
       return false;
     },
   });
-  return turn;
+  return slice;
 }
 
-function goOn(): void {
-  const first = line.shift();
+function runNext(): void {
+  const first = queue.shift();
   try {
-    if (first?.go(performance.now() + turnMs)) line.push(first);
+    if (first?.run(performance.now() + sliceMs)) queue.push(first);
   } finally {
-    if (line.length > 0) setImmediate(goOn);
-    else isGoing = false;
+    if (queue.length > 0) setImmediate(runNext);
+    else isScheduled = false;
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Decimal strings ↔ whole numbers of their last place: "1.50" ↔ 1500000 millionths. Exact: nothing is rounded, and no
- * number in between is a fraction.
+ * Converts between decimal strings and integers in units of the last place: "1.50" is 1500000 millionths. The conversion is exact:
+ * no step rounds, and none uses fractions.
  */
 
-/** What a text says, or why it says nothing: the words go on from "expected". */
+/** The value of a text, or what was expected instead, as the end of a sentence that begins with "expected". */
 export type Decimal = { readonly value: number } | { readonly fault: string };
 
 const zero = 0x30;
@@ -13,7 +13,7 @@ export function parseDecimal(text: string, places = 6): Decimal {
   const [, sign, whole, fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
   if (whole === undefined) return { fault: 'a decimal, as "12.50"' };
   if (fraction.length > places) return { fault: `a decimal with at most ${places} places` };
-  // What is beyond the integers that a double holds is read as beyond them, however it is rounded.
+  // A number beyond the integers that a double holds exactly stays beyond them, however it is rounded.
   const value = Number(whole + fraction.padEnd(places, "0"));
   if (!Number.isSafeInteger(value)) {
     return { fault: `a decimal of at most ${formatDecimal(Number.MAX_SAFE_INTEGER, places)} in magnitude` };
@@ -21,7 +21,7 @@ export function parseDecimal(text: string, places = 6): Decimal {
   return { value: sign && value !== 0 ? -value : value };
 }
 
-/** Writes at least two places, and no zeros after those: "10.00", "12.50", "0.000123". */
+/** Formats with at least two places and no trailing zeros after those: "10.00", "12.50", "0.000123". */
 export function formatDecimal(value: number | bigint, places = 6): string {
   if (places === 6 && typeof value === "number" && value >= 0 && Number.isSafeInteger(value))
     return formatMillionths(value);
@@ -32,16 +32,16 @@ export function formatDecimal(value: number | bigint, places = 6): string {
   return `${value < 0 ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point, end).padEnd(2, "0")}`;
 }
 
-/** Three digits, without zeros behind the second, and without any at the end. */
+/** Numbers below 1000 as three digits, and the same without trailing zeros: down to two digits, and down to none. */
 const threeDigits = Array.from({ length: 1_000 }, (_, number) => String(number).padStart(3, "0"));
 const atLeastTwo = threeDigits.map((digits) => digits.replace(/0$/, ""));
 const atLeastNone = threeDigits.map((digits) => digits.replace(/0+$/, ""));
 
-/** The same in a third of the time, for what every answer tells. */
+/** Formats millionths in a third of the time, for the headers of every answer. */
 function formatMillionths(value: number): string {
   let units = Math.floor(value / 1_000_000);
   let rest = value - units * 1_000_000;
-  // The quotient of a large one may be rounded up.
+  // The quotient of a large number may have been rounded up.
   if (rest < 0) {
     units--;
     rest += 1_000_000;
@@ -56,7 +56,7 @@ export function decimalText(number: number): string {
   const [, sign, whole, fraction = "", exponent] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(number)) ?? [];
   if (whole === undefined) throw new RangeError("not a finite number");
   if (exponent === undefined) return String(number);
-  // JavaScript writes an exponent with one digit before the point only.
+  // JavaScript writes an exponent only after a mantissa with one digit before the point.
   const shift = Number(exponent);
   if (shift < 0) return `${sign}0.${"0".repeat(-shift - 1)}${whole}${fraction}`;
   return `${sign}${whole}${fraction.padEnd(shift, "0")}`;

@@ -1,32 +1,35 @@
 /**
- * Identifiers: a prefix that says what it names, and 25 characters that sort by the time they were made. Those that one
- * process makes in one millisecond sort by their order.
+ * Identifiers: a prefix that says what an id names, and 25 characters that sort by creation time. The ids that one process makes
+ * within one millisecond sort in the order in which it made them.
  */
 import { randomFillSync } from "node:crypto";
 
-/** Crockford's base 32, in lower case: no letter is taken for a digit. */
+/** Crockford's base 32, in lower case: it has no letters that look like digits. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
-/** Of a prefix, in characters, which are of ASCII. */
+/** In ASCII characters. */
 const longestPrefix = 7;
 const underscore = 0x5f;
 const pool = Buffer.alloc(16 * 256);
 let used = pool.length;
 
-/** How many characters tell the time. */
+/** How many characters hold the time. */
 const timeDigits = 9;
-/** The last millisecond that an id can tell. */
+/** The last millisecond that they can hold. */
 const lastMs = 32 ** timeDigits - 1;
 
 const digits = new Uint8Array(16);
 const codes = Buffer.from(alphabet);
 let digitsAt = Number.NaN;
 
-/** An id as bytes, its prefix at the end of what is kept for that: text is made of them at once, and is no tree of pieces. */
+/**
+ * The bytes of the last id; its prefix is right-aligned in the room for prefixes. The text is made of all bytes at once:
+ * concatenation would make it a tree of strings.
+ */
 const written = Buffer.alloc(longestPrefix + 1 + timeDigits + 16);
 const timeFrom = longestPrefix + 1;
 const digitsFrom = timeFrom + timeDigits;
 
-/** Makes an id: 9 characters of the time in milliseconds, and 16 (80 bits) that are random or, in the same one, count on. */
+/** Makes an id: 9 characters of the time in milliseconds, and 16 (80 bits) that are random, or one more than the last id's. */
 export function newId(prefix: string, now: number = Date.now()): string {
   if (now === digitsAt) countOn();
   else draw();
@@ -34,7 +37,7 @@ export function newId(prefix: string, now: number = Date.now()): string {
   return textUpTo(written.length, prefix, now);
 }
 
-/** Half of the first digits are left for counting: it never comes to an end. */
+/** Draws random digits. The first is below 16, so that counting up from any of them does not overflow. */
 function draw(): void {
   if (used === pool.length) {
     randomFillSync(pool);
@@ -54,15 +57,15 @@ function setDigit(at: number, digit: number): void {
   written[digitsFrom + at] = codes[digit] as number;
 }
 
-/** The moment that was written last: many ids are made in one. */
+/** The time that `written` holds: many ids are made in one millisecond. */
 let timeMs = -1;
 
-/** Returns what all ids from this moment on are after, and all from before it are before. */
+/** Returns a lower bound of the ids made from this moment on; earlier ids sort before it. */
 export function firstIdAt(prefix: string, now: number): string {
   return textUpTo(digitsFrom, prefix, now);
 }
 
-/** Returns when an id was made, in milliseconds since 1970; undefined for what is none. */
+/** Returns when an id was made, in milliseconds since 1970; undefined for a text that is no id. */
 export function timeOfId(id: string): number | undefined {
   const from = id.indexOf("_") + 1;
   let ms = 0;

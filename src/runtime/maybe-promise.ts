@@ -1,118 +1,120 @@
 /**
- * What is there already, or will be: who has it goes on at once. A call passes some twenty places where something may have to
- * be waited for and hardly ever has, and each wait for a promise costs turns of the microtask queue.
+ * `MaybePromise<T>` is a value or a promise of one. A call passes some twenty steps that may have to wait and hardly ever do;
+ * a step that has its value at once avoids the microtasks of an `await`.
  *
- * What was begun by a plain call goes on by one: who waits for a `Later` is called as soon as it comes, and who waits for
- * that one then, however many there are. Async functions may wait for it as for a promise:
- * `isPromise(soon) ? await soon : soon`; elsewhere `andThen`, `thenOrCatch` and `catchError` go on.
+ * Only the hot path uses it: `sequence` (`sequence.ts`) runs its steps, and `andThen`, `thenOrCatch` and `catchError` join two.
+ * Other code awaits: an async function may `await` a MaybePromise like any value.
  */
 export type MaybePromise<T> = T | PromiseLike<T>;
 
-type GoOn<T, R> = (value: T) => MaybePromise<R>;
+type Continue<T, R> = (value: T) => MaybePromise<R>;
 
 /**
- * What will be there, or fail. Who waits is called by whoever says so, and what it throws is told to who waits for it. A failure
- * that nobody waits for is told to nobody.
+ * Deferred is a promise that is settled from outside and calls its continuations synchronously, when it is settled. What a
+ * continuation throws rejects the Deferred that `then` returned for it. Unlike a Promise's, a rejection that is not handled is
+ * ignored.
  */
 export class Deferred<T> implements PromiseLike<T> {
-  #state: "awaited" | "there" | "failed" = "awaited";
-  /** What came, or what it failed by. */
+  #state: "pending" | "resolved" | "rejected" = "pending";
+  /** The value, or the error. */
   #outcome: unknown;
-  /** What this one makes of what it waits for; nothing: it passes it on. */
-  #goOn: GoOn<never, unknown> | null | undefined;
-  #failed: GoOn<never, unknown> | null | undefined;
-  /** Those that wait for this one: mostly one. */
+  /** The continuations of the Deferred that this one follows; without them it gets the same outcome. */
+  #onResolved: Continue<never, unknown> | null | undefined;
+  #onRejected: Continue<never, unknown> | null | undefined;
+  /** The Deferreds that follow this one: mostly one. */
   #first: Deferred<unknown> | undefined;
   #others: Deferred<unknown>[] | undefined;
 
-  /** Says that it is there. Only the first word counts. */
+  /** Has no effect once the Deferred is settled; nor has `reject`. */
   resolve(value: T): void {
-    this.#end("there", value);
+    this.#settle("resolved", value);
   }
 
-  /** Says that it will never be. */
   reject(error: unknown): void {
-    this.#end("failed", error);
+    this.#settle("rejected", error);
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: an async function asks for it.
-  then<R = T, F = never>(goOn?: GoOn<T, R> | null, failed?: GoOn<unknown, F> | null): Deferred<R | F> {
+  // biome-ignore lint/suspicious/noThenProperty: `await` calls it.
+  then<R = T, F = never>(
+    onResolved?: Continue<T, R> | null,
+    onRejected?: Continue<unknown, F> | null,
+  ): Deferred<R | F> {
     const next = new Deferred<R | F>();
-    next.#goOn = goOn;
-    next.#failed = failed;
-    this.#tell(next as Deferred<unknown>);
+    next.#onResolved = onResolved;
+    next.#onRejected = onRejected;
+    this.#addFollower(next as Deferred<unknown>);
     return next;
   }
 
-  #tell(next: Deferred<unknown>): void {
-    if (this.#state !== "awaited") next.#take(this.#state, this.#outcome);
+  #addFollower(next: Deferred<unknown>): void {
+    if (this.#state !== "pending") next.#follow(this.#state, this.#outcome);
     else if (this.#others) this.#others.push(next);
     else if (this.#first) this.#others = [next];
     else this.#first = next;
   }
 
-  #end(state: "there" | "failed", outcome: unknown): void {
-    if (this.#state !== "awaited") return;
+  #settle(state: "resolved" | "rejected", outcome: unknown): void {
+    if (this.#state !== "pending") return;
     this.#state = state;
     this.#outcome = outcome;
     const [first, others] = [this.#first, this.#others];
     this.#first = this.#others = undefined;
-    if (first) first.#take(state, outcome);
-    if (others) for (const other of others) other.#take(state, outcome);
+    if (first) first.#follow(state, outcome);
+    if (others) for (const other of others) other.#follow(state, outcome);
   }
 
-  /** Takes what it has waited for. */
-  #take(state: "there" | "failed", outcome: unknown): void {
-    const work = state === "there" ? this.#goOn : this.#failed;
-    this.#goOn = this.#failed = undefined;
-    if (!work) this.#end(state, outcome);
+  /** Continues with the outcome of the Deferred that this one follows. */
+  #follow(state: "resolved" | "rejected", outcome: unknown): void {
+    const work = state === "resolved" ? this.#onResolved : this.#onRejected;
+    this.#onResolved = this.#onRejected = undefined;
+    if (!work) this.#settle(state, outcome);
     else {
       try {
         this.#become(work(outcome as never));
       } catch (error) {
-        this.#end("failed", error);
+        this.#settle("rejected", error);
       }
     }
   }
 
   #become(made: unknown): void {
-    if (made instanceof Deferred) made.#tell(this as Deferred<unknown>);
+    if (made instanceof Deferred) made.#addFollower(this as Deferred<unknown>);
     else if (made instanceof Promise) made.then(this.resolve.bind(this), this.reject.bind(this));
-    else this.#end("there", made);
+    else this.#settle("resolved", made);
   }
 }
 
-/** Knows a `Later` and Node's own promises: what waits in another way is taken for what is there. */
-export function isPromise<T>(soon: MaybePromise<T>): soon is PromiseLike<T> {
-  return soon instanceof Deferred || soon instanceof Promise;
+/** Reports whether a value has to be waited for. It knows Deferreds and Node's own promises; any other thenable is a value. */
+export function isPromise<T>(value: MaybePromise<T>): value is PromiseLike<T> {
+  return value instanceof Deferred || value instanceof Promise;
 }
 
-/** Goes on with what is there, now or later. Throws what `goOn` throws now. */
-export function andThen<T, R>(soon: MaybePromise<T>, goOn: GoOn<T, R>): MaybePromise<R> {
-  return isPromise(soon) ? soon.then(goOn) : goOn(soon);
+/** Calls `onResolved` with the value, now or later, as `then` would. Throws what it throws now. */
+export function andThen<T, R>(value: MaybePromise<T>, onResolved: Continue<T, R>): MaybePromise<R> {
+  return isPromise(value) ? value.then(onResolved) : onResolved(value);
 }
 
-/** Does work, and goes on with what it fails by, now or later. Throws what that throws now. */
-export function catchError<T, F>(work: () => MaybePromise<T>, failed: GoOn<unknown, F>): MaybePromise<T | F> {
+/** Runs `work`, and calls `onRejected` with its error, now or later, as `catch` would. Throws what that throws now. */
+export function catchError<T, F>(work: () => MaybePromise<T>, onRejected: Continue<unknown, F>): MaybePromise<T | F> {
   try {
     const made = work();
-    return isPromise(made) ? made.then<T, F>(undefined, failed) : made;
+    return isPromise(made) ? made.then<T, F>(undefined, onRejected) : made;
   } catch (error) {
-    return failed(error);
+    return onRejected(error);
   }
 }
 
-/** The same, and goes on with what comes of it; what that throws is not what the work failed by. */
+/** Runs `work`, and calls one of the two with its outcome, as `then(…, …)` would: an error of `onResolved` is not caught. */
 export function thenOrCatch<T, R, F>(
   work: () => MaybePromise<T>,
-  goOn: GoOn<T, R>,
-  failed: GoOn<unknown, F>,
+  onResolved: Continue<T, R>,
+  onRejected: Continue<unknown, F>,
 ): MaybePromise<R | F> {
   let made: MaybePromise<T>;
   try {
     made = work();
   } catch (error) {
-    return failed(error);
+    return onRejected(error);
   }
-  return isPromise(made) ? made.then<R, F>(goOn, failed) : goOn(made);
+  return isPromise(made) ? made.then<R, F>(onResolved, onRejected) : onResolved(made);
 }

@@ -1,23 +1,23 @@
 /**
- * What comes bit by bit and goes through many hands: a flow hands each item over by a plain call, so that only its source
- * waits for anything, however many hands there are.
+ * PushStream is a stream whose source calls its consumer for each item. However many stages a stream has, an item passes them all
+ * in plain calls, and only the source waits.
  *
- * Who takes an item may return a promise, and no other comes before that resolves: this is the back-pressure. Who throws
- * takes no more, and those before it hear only that they were left. A flow is an iterable for whoever would rather ask, and
- * `each` takes any iterable.
+ * A consumer may return a promise, and gets no further item before it resolves: this is the back-pressure. A consumer that throws
+ * gets no more items, and the stages before it fail with `stopPulling`. A PushStream is an async iterable too, and `forEach` takes
+ * any async iterable.
  *
- * For its end each hand waits from the beginning, in thousands of streams at once: by a plain promise, and not in an async
- * function, whose frame would be most of a stream's memory.
+ * Each stage waits for the end of the stream by a plain promise. An async function would keep its frame for as long, and with
+ * thousands of streams those frames would be most of their memory.
  */
 
-/** Takes an item. Throws to take no more. */
+/** Take consumes an item. It throws to take no more. */
 export type Take<T> = (item: T) => Promise<void> | undefined;
 
-/** Hands over items until there are no more. Rejects with what it fails by, or with `noMore`. */
+/** Run is the source: it calls `take` for each item. It rejects with its own error, or with what `take` threw. */
 type Run<T> = (take: Take<T>) => Promise<void>;
 
-/** What whoever takes items throws that wants no more, and what the hands before it are told. */
-export const stopPulling = new Error("nobody takes more");
+/** The error that a consumer throws to stop a stream, and that the stages before it fail with. */
+export const stopPulling = new Error("the consumer takes no more items");
 
 class PushStream<T> implements AsyncIterable<T> {
   readonly run: Run<T>;
@@ -31,12 +31,12 @@ class PushStream<T> implements AsyncIterable<T> {
   }
 }
 
-/** Each iteration of what is returned runs it once more. */
+/** Each iteration of the stream calls `run` once more. */
 export function pushStream<T>(run: Run<T>): AsyncIterable<T> {
   return new PushStream(run);
 }
 
-/** Takes one item after another. Resolves when there are no more; rejects with what failed, or with what `take` threw. */
+/** Calls `take` for each item. Resolves at the end of the stream; rejects with its error, or with what `take` threw. */
 export function forEach<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {
   let left: { readonly error: unknown } | undefined;
   const leave = (error: unknown): never => {
@@ -51,7 +51,7 @@ export function forEach<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void
     }
   };
   const running = items instanceof PushStream ? (items.run as Run<T>)(takeNext) : iterate(items, takeNext);
-  // A source may end well though it was left.
+  // A source that was stopped may still end without an error.
   return running.then(
     () => {
       if (left) throw left.error;
@@ -62,7 +62,7 @@ export function forEach<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void
   );
 }
 
-/** Hands items on, and tells once how that ended: with nothing where nobody took more. */
+/** Passes items on, and calls `ended` once: with the stream's error, or with nothing where it ended or was stopped. */
 export function onEnd<T>(
   items: AsyncIterable<T>,
   ended: (failure?: unknown) => void,
@@ -83,7 +83,7 @@ export function onEnd<T>(
   });
 }
 
-/** Fails when what was handed over has been taken. */
+/** Rejects with `error` once the last item is taken. */
 export async function failAfter(taken: Promise<void> | undefined, error: unknown): Promise<never> {
   await taken;
   throw error;
@@ -96,7 +96,7 @@ async function iterate<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void>
   }
 }
 
-/** Yields what is handed over, when it is asked for. */
+/** Makes an async generator of a source: the source waits until each item has been asked for. */
 async function* iterated<T>(run: Run<T>): AsyncGenerator<T, void> {
   let next: { readonly item: T } | undefined;
   let isOver = false;
@@ -114,7 +114,7 @@ async function* iterated<T>(run: Run<T>): AsyncGenerator<T, void> {
     isOver = true;
     wake();
   });
-  running.catch(() => {}); // It is told below.
+  running.catch(() => {}); // Its error is thrown below.
   try {
     for (;;) {
       if (next) {

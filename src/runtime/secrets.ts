@@ -1,28 +1,28 @@
 /**
- * API keys and passwords: how they are made, and what is kept of them.
+ * Creates API keys, tokens and passwords, and hashes them for storage.
  *
- * A key is `sk-` and 256 random bits; only its SHA-256 is kept, which is enough for a secret that cannot be
- * guessed. A password is kept as argon2id with its salt and costs in the PHC string format.
+ * A key is `sk-` and 256 random bits; only its SHA-256 is stored, which suffices for a secret that cannot be guessed. A
+ * password is stored as argon2id, with its salt and costs, in the PHC string format.
  */
 import { argon2, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 
-/** Makes the secret of a new API key. It is shown once and kept nowhere. */
+/** Makes the secret of a new API key. It is shown once and stored nowhere. */
 export function newKeySecret(): string {
   return `sk-${randomBytes(32).toString("base64url")}`;
 }
 
-/** Makes what a session's cookie or a one-time link holds: 256 random bits. */
+/** Makes the token of a session cookie or a one-time link: 256 random bits. */
 export function newToken(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** Returns what is kept of such a token. */
+/** Returns the form in which such a token is stored. */
 export function hashToken(token: string): string {
   return hash("sha256", token, "hex");
 }
 
-/** Returns what is kept of a key's secret. */
+/** Returns the form in which a key's secret is stored. */
 export function hashKeySecret(secret: string): string {
   return hash("sha256", secret, "hex");
 }
@@ -41,12 +41,12 @@ export function newPassword(): string {
 const cost = { memory: 19 * 1024, passes: 2, parallelism: 1, tagLength: 32 };
 const deriveNow = promisify(argon2);
 
-/** Half of Node's threads: by the others names are looked up and files read meanwhile, however many try to sign in. */
+/** Half of Node's worker threads: DNS look-ups and file reads have the others, however many people sign in at once. */
 const atOnce = 2;
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** Derives when it is its turn. */
+/** Derives a hash, at most `atOnce` at a time. */
 async function derive(...args: Parameters<typeof deriveNow>): Promise<Buffer> {
   if (running >= atOnce) await new Promise<void>((resolve) => waiting.push(resolve));
   else running++;
@@ -59,12 +59,12 @@ async function derive(...args: Parameters<typeof deriveNow>): Promise<Buffer> {
   }
 }
 
-/** Counts the passwords that wait for their turn. */
+/** Returns how many passwords wait to be hashed. */
 export function passwordsWaiting(): number {
   return waiting.length;
 }
 
-/** Returns what is kept of a password. */
+/** Returns the form in which a password is stored. */
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16);
   const tag = await derive("argon2id", { message: password, nonce, ...cost });
@@ -72,7 +72,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
 }
 
-/** Returns whether the password is the one that was kept, at the cost it was kept with. */
+/** Reports whether a password is the stored one. It is hashed at the cost that the stored one was. */
 export async function verifyPassword(password: string, kept: string): Promise<boolean> {
   const match = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/.exec(kept);
   if (!match) throw new Error("a stored password has an unknown format");

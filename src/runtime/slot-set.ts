@@ -1,42 +1,39 @@
 /**
- * Those that are there at the moment, where they come and go with every call: each keeps its place itself.
- *
- * A Set would do but for the collector. It leaves tables behind as its members change, each of which knows the next: one that
- * has grown old, and is not collected yet, keeps all that come after it, and what was in them, until the whole heap is
- * looked through. So calls that were over were copied twice, and the heap looked through every few seconds.
+ * SlotSet is a set for short-lived objects. Each member stores its own index, so that add and delete allocate nothing; a `Set`
+ * would keep dead members reachable until the next full collection (docs/speed.md).
  */
 
 export interface Slotted {
-  /** Where it stands among those that are there; left to them. */
+  /** The member's index in its set. Only SlotSet writes it. */
   slot?: number;
 }
 
 export class SlotSet<T extends Slotted> {
-  readonly #places: (T | undefined)[] = [];
+  readonly #slots: (T | undefined)[] = [];
   readonly #free: number[] = [];
 
-  /** Whoever is added is not there yet, nor among others. */
-  add(one: T): void {
-    const place = this.#free.pop() ?? this.#places.length;
-    one.slot = place;
-    this.#places[place] = one;
+  /** `member` must not be in this set, nor in another. */
+  add(member: T): void {
+    const slot = this.#free.pop() ?? this.#slots.length;
+    member.slot = slot;
+    this.#slots[slot] = member;
   }
 
-  has(one: T): boolean {
-    return one.slot !== undefined && this.#places[one.slot] === one;
+  has(member: T): boolean {
+    return member.slot !== undefined && this.#slots[member.slot] === member;
   }
 
-  /** Returns whether it was there. */
-  delete(one: T): boolean {
-    const { slot } = one;
-    if (slot === undefined || this.#places[slot] !== one) return false;
-    this.#places[slot] = undefined;
+  /** Reports whether it was a member. */
+  delete(member: T): boolean {
+    const { slot } = member;
+    if (slot === undefined || this.#slots[slot] !== member) return false;
+    this.#slots[slot] = undefined;
     this.#free.push(slot);
     return true;
   }
 
-  /** Those that are there, in no order. */
+  /** Returns the members, in no order. */
   all(): T[] {
-    return this.#places.filter((one) => one !== undefined);
+    return this.#slots.filter((member) => member !== undefined);
   }
 }

@@ -1,15 +1,18 @@
-/** Puts threads that nobody waits for behind the one that answers: where all are held to one core they would take turns with it. */
+/** Lowers the priority of background threads, so that on a single core they do not take turns with the thread that answers. */
 import { constants, getPriority, setPriority } from "node:os";
 
-/** A tenth of what the main thread gets where both want the same core: less, and what is compiled comes too late. */
-const behind = 10;
+/**
+ * A nice value that leaves a thread a tenth of the main thread's share of a core. With less, the optimising compiler's own
+ * threads would finish too late.
+ */
+const niceness = 10;
 
-/** The thread that calls, or one of its process by its number. Only on Linux has a thread a priority of its own. */
+/** `thread` is a thread of this process by its number; 0: the caller's. Only Linux has priorities of single threads. */
 export function putBehind(thread = 0): void {
   if (process.platform !== "linux") return;
   try {
-    setPriority(thread, Math.min(getPriority() + behind, constants.priority.PRIORITY_LOW));
+    setPriority(thread, Math.min(getPriority() + niceness, constants.priority.PRIORITY_LOW));
   } catch {
-    // Where a container forbids it, it takes its turns as before.
+    // A container may forbid it. Then the thread keeps its priority.
   }
 }

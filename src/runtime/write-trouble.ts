@@ -1,14 +1,14 @@
 /**
- * Names what keeps the storage from being written: another process's lock, or a disk that is full, read-only or broken. It is
- * no fault of what is written, which may be written later.
+ * Classifies errors of writing to storage. Trouble, a lock of another process or a disk that is full, read-only or broken, may
+ * pass, and the same write may succeed later. A fault lies in what is written, and does not pass.
  */
 
-/** What the operator can set right: told in one line, without a stack. */
+/** An error that the operator can resolve. It is reported in one line, without a stack. */
 export class StorageError extends Error {
   override readonly name = "StorageError";
 }
 
-/** Another process held the lock of the database for as long as anybody waits. It has the code that SQLite gives the same. */
+/** Another process held the database's lock until the wait timed out. The code is SQLite's own for that. */
 export class LockedError extends Error {
   override readonly name = "LockedError";
   readonly code = "SQLITE_BUSY";
@@ -27,13 +27,13 @@ const troubles: readonly (readonly [RegExp, Trouble])[] = [
   [/^SQLITE_(IOERR|CANTOPEN|CORRUPT|NOTADB)/, "failing"],
 ];
 
-/** Returns undefined for an error that says nothing of the storage. */
+/** Returns undefined for any other error. */
 export function troubleOf(error: unknown): Trouble | undefined {
   const code = codeOf(error);
   return troubles.find(([pattern]) => pattern.test(code))?.[1];
 }
 
-/** Whether something failed by what was to be written, and would fail again. */
+/** Reports whether an error lies in what was to be written, so that the same write would fail again. */
 export function isFault(error: unknown): boolean {
   const isOfValue = error instanceof TypeError || error instanceof RangeError;
   return isOfValue || /^SQLITE_(CONSTRAINT|MISMATCH|RANGE)/.test(codeOf(error));

@@ -39,20 +39,20 @@ export interface Storage {
   readonly replays: ReplayStore;
   readonly auditEvents: AuditEventStore;
   readonly retention: RetentionStore;
-  /** Runs work of several stores in one transaction. What it waits for is no part of it. */
+  /** Runs work of several stores in one transaction. The work may not wait for anything. */
   transact<T>(work: () => T): T;
-  /** Another number whenever something was written, but by this process's ledger. */
+  /** Returns another number whenever anything was written, except by this process's ledger. */
   version(): number;
-  /** Runs a write at once, or as soon as no other process writes: the event loop goes on meanwhile. */
+  /** Runs a write at once, or as soon as no other process writes. The event loop goes on meanwhile. */
   readonly whenFree: WhenFree;
   /** Resolves as soon as no other process writes. */
   free(): Promise<void>;
   /**
-   * Has writers stand still for another process for a few milliseconds at most, so that whoever serves goes on. Returns what
-   * has them wait for seconds again.
+   * Limits how long a write blocks for another process to a few milliseconds, so that a process that serves goes on. Returns what
+   * restores the limit of seconds.
    */
   waitBriefly(): () => void;
-  /** Whether what is written arrives. */
+  /** Reports whether writes arrive. */
   readonly writable: Writable;
   /** Proves that the sums of money hold. */
   reconcile(): Promise<Reconciliation>;
@@ -88,7 +88,7 @@ export async function openStorage(path: string, durability?: Durability): Promis
     waitBriefly: engine.waitBriefly,
     writable: engine.writable,
     reconcile() {
-      engine.read(() => {}); // The thread sees only what is written.
+      engine.read(() => {}); // Flushes: the thread sees only what is posted.
       return reconcileApart(path);
     },
     async close() {

@@ -1,69 +1,69 @@
 /**
- * Leaves a target alone that keeps failing, and comes back to it slowly.
+ * Breaker is the circuit breaker of a target: it keeps calls away from a target that keeps failing, and lets them back slowly.
  *
- * So many failures without a success between them open the breaker: for a while nothing is sent there. Then one call tries
- * it, and each second another while that is not answered. Where that goes well the target takes calls again, at first a tenth
- * of its share and all of it half a minute later; where it fails, it is left alone as long again. Who leaves a call has proved
- * nothing, nor has a target that is busy.
+ * A number of failures in a row opens it, and for a while nothing is sent to the target. Then one call goes through as a probe,
+ * and one more each second until a probe is answered. After a success the target gets calls again, a tenth of its share at first
+ * and all of it half a minute later; after a failure the breaker stays open as long again. A caller that disconnects proves
+ * nothing about the target, and neither does an answer that says it is overloaded.
  */
 export interface BreakerOptions {
-  /** How many failures in a row open it. */
+  /** The number of failures in a row that open the breaker. */
   readonly failures: number;
-  /** For how long it stays open. */
+  /** How many milliseconds it stays open. */
   readonly openMs: number;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Told when it opens, and when it is closed again. */
+  /** Called when the breaker opens, and when it closes again. */
   readonly onChange: (isOpen: boolean) => void;
 }
 
 export interface Breaker {
-  /** For how long nothing is sent there yet, in milliseconds; 0 where it may be tried. */
+  /** Milliseconds until the breaker lets a probe through; 0 if closed, or if a probe is due. */
   restMs(): number;
-  /** For how long it has asked to be left alone yet, in milliseconds: others go first, but where there are none it is asked. */
+  /** Milliseconds until the target's `Retry-After` has passed. Other targets go first, but without any this one is tried. */
   askedMs(): number;
-  /** Notes that it asks to be left alone for so long, in milliseconds: `Retry-After`. */
+  /** Notes the target's `Retry-After`, in milliseconds. */
   asks(ms: number): void;
-  /** Which part of its weight the target gets, above 0 and at most 1. */
+  /** The share of its weight that the target gets, above 0 and at most 1. */
   share(): number;
-  /** Notes that a call goes there. */
+  /** Notes that a call is sent to the target. */
   began(): void;
-  /** Notes how it ended. */
+  /** Notes how such a call ended. */
   ended(how: "well" | "badly" | "unproved"): void;
 }
 
-/** What is dead fails at once; what answers slowly must not keep everybody out that long. */
-const betweenTrialsMs = 1000;
-/** What an upstream may ask for; a day's quota need not keep a target away for all of it. */
-const longestAskedMs = 3_600_000;
-const leastShare = 0.1;
+/** The time between probes. A dead target fails at once; a slow probe must not keep all other calls away meanwhile. */
+const betweenProbesMs = 1000;
+/** The longest `Retry-After` that is heeded: an exhausted daily quota may be raised before the day is over. */
+const maxAskedMs = 3_600_000;
+const minShare = 0.1;
 const slowStartMs = 30_000;
 
-export function createBreaker({ failures: most, openMs, clock, onChange }: BreakerOptions): Breaker {
+export function createBreaker({ failures: maxFailures, openMs, clock, onChange }: BreakerOptions): Breaker {
   let failures = 0;
   let openedAt: number | undefined;
-  /** When a call last began to try a target that was left alone; undefined where none tries it. */
-  let triedAt: number | undefined;
+  /** When the last probe was sent; undefined where none is under way. */
+  let probedAt: number | undefined;
   let closedAt = Number.NEGATIVE_INFINITY;
   let askedUntil = Number.NEGATIVE_INFINITY;
   const restMs = () => {
     if (openedAt === undefined) return 0;
-    const until = triedAt === undefined ? openedAt + openMs : triedAt + Math.min(openMs, betweenTrialsMs);
+    const until = probedAt === undefined ? openedAt + openMs : probedAt + Math.min(openMs, betweenProbesMs);
     return Math.max(0, until - clock());
   };
   return {
     restMs,
     askedMs: () => Math.max(0, askedUntil - clock()),
     asks(ms) {
-      askedUntil = clock() + Math.min(ms, longestAskedMs);
+      askedUntil = clock() + Math.min(ms, maxAskedMs);
     },
-    share: () => Math.min(1, leastShare + (clock() - closedAt) / slowStartMs),
+    share: () => Math.min(1, minShare + (clock() - closedAt) / slowStartMs),
     began() {
-      if (openedAt !== undefined) triedAt = clock();
+      if (openedAt !== undefined) probedAt = clock();
     },
     ended(how) {
-      const isTrial = triedAt !== undefined;
-      triedAt = undefined;
+      const isProbe = probedAt !== undefined;
+      probedAt = undefined;
       if (how === "unproved") return;
       if (how === "well") {
         failures = 0;
@@ -71,7 +71,7 @@ export function createBreaker({ failures: most, openMs, clock, onChange }: Break
         closedAt = clock();
         openedAt = undefined;
         onChange(false);
-      } else if (++failures >= most || isTrial) {
+      } else if (++failures >= maxFailures || isProbe) {
         if (openedAt === undefined) onChange(true);
         openedAt = clock();
       }

@@ -1,6 +1,4 @@
-/**
- * The models that this gateway serves, by id and alias, and where each is served.
- */
+/** The models that this gateway serves, by id and alias, and the targets of each. */
 
 import type { Price } from "../call/price.ts";
 import { modelNotFound, modelOfOtherKind } from "../call/refusals.ts";
@@ -9,37 +7,37 @@ import { priceOf } from "../ledger/price-of.ts";
 
 export interface Model {
   readonly id: string;
-  /** Its other names. */
+  /** Other names that callers may use. */
   readonly aliases: readonly string[];
   readonly family: string;
   readonly kind: ModelConfig["kind"];
-  /** How a chat model serves text completions: as a conversation, or by its upstream's own endpoint where it has one. */
+  /** How a chat model serves text completions: translated to chat, or at its upstream's own endpoint. */
   readonly completions: "chat" | "native";
   readonly contextWindow: number | undefined;
   readonly maxOutputTokens: number | undefined;
-  /** Who makes it; empty where nobody said. */
+  /** The model's maker; empty where the configuration does not say. */
   readonly vendor: string;
-  /** When it was released, in milliseconds since 1970; 0 where nobody said. */
+  /** In milliseconds since 1970; 0 where the configuration does not say. */
   readonly releasedAt: number;
-  /** Whether a conversation goes to the same target each time, where its equals would do: for the sake of its prompt cache. */
+  /** Whether a conversation goes to the same one of equal targets each time, to find its prompt cache there. */
   readonly sticky: boolean;
-  /** Whether it reasons before it answers; undefined where nobody said: then what its targets tell decides. */
+  /** Whether it reasons before it answers; undefined: unknown, and what its targets report decides. */
   readonly reasons: boolean | undefined;
-  /** Undefined where not all of it is known that a call may cost. */
+  /** Undefined where any part of what a call may cost is unknown. */
   readonly price: Price | undefined;
   readonly targets: readonly Target[];
 }
 
-/** A model at an upstream. */
+/** A Target is a model at an upstream. */
 export interface Target {
   readonly upstream: string;
-  /** The model's name there. */
+  /** The model's name at the upstream. */
   readonly model: string;
-  /** Lower goes first. */
+  /** Lower is tried first. */
   readonly priority: number;
-  /** Share among targets of the same priority. */
+  /** The target's share among those of the same priority. */
   readonly weight: number;
-  /** Whether its upstream computes in one region, for which some vendors have another price; unset: it does not. */
+  /** Whether its upstream computes in one region, for which some vendors charge another price. Default: no. */
   readonly isRegional?: boolean;
 }
 
@@ -51,19 +49,19 @@ export interface Catalog {
   list(): readonly Model[];
 }
 
-/** Whether an operation that the model's upstream speaks may be asked of it as it came: OpenAI's chat models refuse one. */
+/** Reports whether an upstream that speaks an operation may be sent it untranslated. OpenAI's chat models refuse completions. */
 export function mayRelay({ completions }: Model, operation: string): boolean {
   return operation !== "completions" || completions === "native";
 }
 
-/** A catalog whose models may change while calls are under way: each goes on with the model that it found. */
+/** A ModelTable is a catalog whose models may change. A call that is under way keeps the model that it found. */
 export interface ModelTable extends Catalog {
-  /** Has these models served in the place of all. What is as it was stays the same object: how targets fare is known by them. */
+  /** Replaces all models. Models and targets that have not changed stay the same objects, because their state is kept by object. */
   replace(configs: readonly ModelConfig[]): void;
 }
 
 export interface CatalogOptions {
-  /** The price of models that have none of their own; unset: they have none. */
+  /** The price of models without one of their own. Default: none. */
   readonly unpriced?: PriceConfig | undefined;
   /** The names of upstreams that compute in one region. */
   readonly regional?: ReadonlySet<string>;
@@ -82,7 +80,8 @@ export function createModelTable(configs: readonly ModelConfig[], options: Catal
 }
 
 /**
- * The first of two models with the same name has it. Models and targets that `before` has in the same form are taken from there.
+ * Makes a catalog. Of two models with the same name, the first gets it. Models and targets that `before` has unchanged are taken
+ * over as the same objects.
  */
 export function createCatalog(
   configs: readonly ModelConfig[],
@@ -104,7 +103,7 @@ export function createCatalog(
       maxOutputTokens: config.max_output_tokens,
       vendor: config.vendor ?? "",
       releasedAt: config.created ? Date.parse(config.created) : 0,
-      // Where reading from a cache costs less, it pays to come back to it.
+      // Coming back to the same target pays where cached input costs less.
       sticky: config.sticky ?? (price !== undefined && price.cacheRead < price.input),
       reasons: config.reasoning,
       price,
@@ -134,7 +133,7 @@ export function createCatalog(
   };
 }
 
-/** Both are data alone, made by the same steps. */
+/** Compares by JSON, which is exact here: both are plain data, made with their members in the same order. */
 function isAlike(one: Model | Target, other: Model | Target): boolean {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }

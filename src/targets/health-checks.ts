@@ -1,16 +1,16 @@
 /**
- * Asks upstreams now and then whether they are well, so that calls find out no more than they must. One that fails so often
- * in a row is noted as down, and as up again by its first good answer; each change is told once.
+ * Checks the health of upstreams at intervals, so that fewer calls find out by failing. An upstream is down after a number of
+ * failures in a row, and up again after one success. Each change is reported once.
  */
 import type { Targets } from "./targets.ts";
 
-/** An upstream that is asked. */
+/** An upstream with health checks. */
 export interface Checked {
   readonly upstream: string;
   readonly intervalMs: number;
-  /** After how many failures in a row it is down. */
+  /** The number of failures in a row after which it is down. */
   readonly failures: number;
-  /** Throws where it is not well. */
+  /** Sends one check. Rejects where the upstream is not healthy. */
   readonly ask: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -18,17 +18,17 @@ export interface HealthChecksOptions {
   readonly targets: Pick<Targets, "checked">;
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
-  /** Told when an upstream goes down, with what failed last, and when it is up again. */
+  /** Called when an upstream goes down, with the last error, and when it is up again. */
   readonly onChanged: (upstream: string, isUp: boolean, error?: unknown) => void;
 }
 
 export interface HealthChecks {
-  /** Asks no more, and waits for nothing. */
+  /** Stops all checks, and waits for none. */
   close(): void;
 }
 
-/** How long an answer is waited for at most. */
-const longestMs = 5000;
+/** The time-out of one check, in milliseconds. */
+const timeoutMs = 5000;
 
 export function startHealthChecks(checked: readonly Checked[], options: HealthChecksOptions): HealthChecks {
   const closing = new AbortController();
@@ -36,24 +36,24 @@ export function startHealthChecks(checked: readonly Checked[], options: HealthCh
   return { close: () => closing.abort() };
 }
 
-/** The first check comes anywhere within the interval: gateways that start together do not ask together. */
+/** Begins the checks of one upstream. The first comes at a random moment of the interval, so that gateways do not check at once. */
 function begin(
-  { upstream, intervalMs, failures: most, ask }: Checked,
+  { upstream, intervalMs, failures: maxFailures, ask }: Checked,
   options: HealthChecksOptions,
   closing: AbortSignal,
 ) {
   const { targets, random, onChanged } = options;
   let failures = 0;
   const note = (error?: unknown) => {
-    const wasDown = failures >= most;
+    const wasDown = failures >= maxFailures;
     failures = error === undefined ? 0 : failures + 1;
-    const isDown = failures >= most;
+    const isDown = failures >= maxFailures;
     if (failures === 0 || isDown) targets.checked(upstream, !isDown);
     if (isDown !== wasDown) onChanged(upstream, !isDown, error);
   };
   const check = async () => {
     try {
-      await ask(AbortSignal.any([closing, AbortSignal.timeout(Math.min(longestMs, intervalMs))]));
+      await ask(AbortSignal.any([closing, AbortSignal.timeout(Math.min(timeoutMs, intervalMs))]));
       note();
     } catch (error) {
       if (!closing.aborted) note(error);

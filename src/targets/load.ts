@@ -1,23 +1,23 @@
 /**
- * How busy a target is and how quickly it answers, so that of two the better one can be taken.
+ * Load tracks how many calls a target has and how long its answers take, so that the better of two targets can be chosen.
  *
- * Latency is an average in which what is older counts less: by half after ten seconds. One that was slow is not taken for
- * slow for ever, though nothing comes there any more: the average fades towards the unknown.
+ * Latency is an exponentially weighted average with a half-life of ten seconds. It is forgotten after a minute without an answer,
+ * so that a target that was slow once, and gets no calls since, is tried again.
  */
 export interface Load {
   began(): void;
-  /** Notes that an attempt is over; `ms` is how long its answer let itself be waited for, undefined where it had none. */
+  /** Notes that an attempt has ended. `ms` is the time until its answer; undefined where it had none. */
   ended(ms: number | undefined): void;
-  /** How long a call might have to wait there; less is better. Undefined where that is not known. */
+  /** Estimates how long a call would wait at the target, in milliseconds; undefined where nothing is known. */
   expected(): number | undefined;
   running(): number;
 }
 
 const halfLifeMs = 10_000;
-/** After so long without an answer nothing is known any more. */
+/** After so long without an answer, nothing is known. */
 const forgottenMs = 60_000;
 
-/** `clock` tells milliseconds since 1970. */
+/** `clock` returns milliseconds since 1970. */
 export function createLoad(clock: () => number): Load {
   let running = 0;
   let average: number | undefined;
@@ -31,7 +31,7 @@ export function createLoad(clock: () => number): Load {
       if (ms === undefined) return;
       const now = clock();
       const old = average === undefined || now - at > forgottenMs ? 0 : 0.5 ** ((now - at) / halfLifeMs);
-      // Answers that come at the same moment count alike, and not only the first of them.
+      // Several answers at the same moment must all count, not only the first.
       const weight = Math.min(old, 0.9);
       average = (average ?? 0) * weight + ms * (1 - weight);
       at = now;

@@ -1,21 +1,21 @@
 /**
- * How many output tokens a second a target puts out, by the streams whose usage it told: an average in which each stream
- * counts a tenth. By it reasoning is estimated that nobody sees, where a caller leaves and no usage is told in time.
+ * Pace tracks how many output tokens a second a target generates: a moving average over the streams whose usage it reported, in
+ * which each counts a tenth. Hidden reasoning is estimated by it where a caller disconnects and no usage arrives in time.
  */
 export interface Pace {
-  /** Learns from a stream that ended with its usage: `ms` is how long the model put out tokens. */
+  /** Notes a stream that ended with its usage; `ms` is how long the model generated. */
   observed(tokens: number, ms: number, hasReasoned: boolean): void;
   tokensPerSecond(): number;
-  /** Whether the target ever told of reasoning. */
+  /** Reports whether the target has ever reported reasoning. */
   hasReasoned(): boolean;
 }
 
-/** Until something was observed. */
-const unknown = 50;
+/** The pace until a stream was observed. */
+const initialPace = 50;
 const share = 0.1;
-/** A shorter stream tells of the network rather than of the model. */
-const [fewestTokens, shortestMs] = [32, 200];
-const [slowest, quickest] = [1, 5_000];
+/** A shorter stream says more about the network than about the model. */
+const [minTokens, minMs] = [32, 200];
+const [minPace, maxPace] = [1, 5_000];
 
 export function createPace(): Pace {
   let average: number | undefined;
@@ -23,11 +23,11 @@ export function createPace(): Pace {
   return {
     observed(tokens, ms, reasoned) {
       hasReasoned ||= reasoned;
-      if (tokens < fewestTokens || ms < shortestMs) return;
-      const rate = Math.min(quickest, Math.max(slowest, (tokens * 1000) / ms));
+      if (tokens < minTokens || ms < minMs) return;
+      const rate = Math.min(maxPace, Math.max(minPace, (tokens * 1000) / ms));
       average = average === undefined ? rate : average * (1 - share) + rate * share;
     },
-    tokensPerSecond: () => average ?? unknown,
+    tokensPerSecond: () => average ?? initialPace,
     hasReasoned: () => hasReasoned,
   };
 }

@@ -1,24 +1,23 @@
 /**
- * Bounds how much of what an upstream is sent may be tries of the same call again, so that one that fails is not stormed:
- * each call that goes there earns a part of a retry, and a retry takes a whole one. A few are there from the beginning, for
- * who calls rarely.
+ * RetryBudget bounds the share of retries among the calls to an upstream, so that retries do not overwhelm one that fails. Each
+ * call earns a fraction of a retry, and a retry takes a whole one. It begins with a few, for gateways with little traffic.
  */
 export interface RetryBudget {
-  /** Notes that a call goes there for the first time. */
+  /** Notes the first attempt of a call. */
   earn(): void;
-  /** Takes a retry, if there is one. */
+  /** Takes a retry, and reports whether there was one. */
   take(): boolean;
 }
 
-const atFirst = 5;
-const most = 100;
+const initialRetries = 5;
+const maxRetries = 100;
 
-/** `share` is of calls: 0.2 allows one retry for five calls. */
+/** `share` is retries per call: 0.2 allows one retry for five calls. */
 export function createRetryBudget(share: number): RetryBudget {
-  let left = share === 0 ? 0 : atFirst;
+  let left = share === 0 ? 0 : initialRetries;
   return {
     earn() {
-      left = Math.min(most, left + share);
+      left = Math.min(maxRetries, left + share);
     },
     take() {
       if (left < 1) return false;

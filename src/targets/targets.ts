@@ -1,6 +1,6 @@
 /**
- * How each target stands in this process: how busy it is, whether it is left alone, how many retries it may still be
- * sent, and how quickly it puts out tokens; and of each upstream, whether its health checks pass.
+ * The state of each target in this process: its breaker, retry budget, load and pace, and the operations that it turned out not
+ * to serve; and of each upstream, whether its health checks pass.
  */
 
 import { type Breaker, type BreakerOptions, createBreaker } from "./breaker.ts";
@@ -19,23 +19,23 @@ export interface TargetState {
 }
 
 export interface TargetsOptions extends Omit<BreakerOptions, "onChange"> {
-  /** Which part of what a target is sent may be retries. */
+  /** Retries per call that a target may be sent. */
   readonly retryShare: number;
-  /** Told when a target begins to be left alone, and when that is over. */
+  /** Called when the breaker of a target opens, and when it closes. */
   readonly onResting?: (target: Target, isResting: boolean) => void;
 }
 
 export interface Targets {
   of(target: Target): TargetState;
-  /** For how long a target is left alone yet, in milliseconds; 0 where it may be asked now. */
+  /** Milliseconds until the target's breaker lets a probe through; 0 if closed. */
   restMs(target: Target): number;
-  /** Notes how a health check of an upstream ended. */
+  /** Notes whether an upstream is healthy. */
   checked(upstream: string, passes: boolean): void;
-  /** Whether an upstream's health checks pass; undefined where it is not checked, or was not yet. */
+  /** Undefined where the upstream is not checked, or not yet. */
   passesChecks(upstream: string): boolean | undefined;
 }
 
-/** Targets are known by themselves: the catalogue makes each once, and lets go of those that are served no more. */
+/** State is kept by Target object. The catalogue makes each target once; a state goes with its target. */
 export function createTargets({ retryShare, onResting = () => {}, ...options }: TargetsOptions): Targets {
   const states = new WeakMap<Target, TargetState>();
   const checks = new Map<string, boolean>();

@@ -1,4 +1,7 @@
-/** Which operations a target's server turned out not to have, though its profile says so. It is asked again after a while. */
+/**
+ * Unserved remembers the operations that a target's server turned out not to serve, though its profile names them. They are
+ * forgotten after a while, so that the server is asked again.
+ */
 export interface Unserved {
   has(operation: string): boolean;
   note(operation: string): void;

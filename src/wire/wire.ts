@@ -7,7 +7,7 @@
  * What a Wire says is never changed: `with` makes another.
  */
 import type { DescMessage, JsonObject, MessageShape } from "@bufbuild/protobuf";
-import { type CooperativeTask, runInTurns, runNow } from "../runtime/cooperative.ts";
+import { type CooperativeTask, runInSlices, runNow } from "../runtime/cooperative.ts";
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import { asObject, findMembers, longJson, parseJson, readAnswer, readMembers } from "./json.ts";
 import { readLongMessage } from "./long/read-long.ts";
@@ -122,7 +122,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** Writes the JSON text in turns, where it is not there: it is for what is known to be long. */
   written(): MaybePromise<this> {
     if (this.#text() !== undefined) return this;
-    return runInTurns(this.#write()).then(() => this);
+    return runInSlices(this.#write()).then(() => this);
   }
 
   *#write(count?: (bytes: number) => void): CooperativeTask<void> {
@@ -172,7 +172,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   prepared(isOutlined = false): MaybePromise<this> {
     const text = this.#text();
     if (this.#json || this.#outline || !text || text.length < longJson) return this;
-    return runInTurns(this.#lenient ? this.#readAnswer(text, isOutlined) : this.#read(text)).then(() => this);
+    return runInSlices(this.#lenient ? this.#readAnswer(text, isOutlined) : this.#read(text)).then(() => this);
   }
 
   *#readAnswer(text: Buffer, isOutlined: boolean): CooperativeTask<void> {

@@ -48,7 +48,7 @@ test("a hold that cannot be released is released at the next sweep", async () =>
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   const t = await plainOf({ balance: 100 });
   await t.ledger.hold(unlimited("r1", 90, t.now()));
-  const release = vi.spyOn(t.store, "release").mockImplementation(() => {
+  const free = vi.spyOn(t.store, "release").mockImplementation(() => {
     throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
   });
   let failure: unknown;
@@ -60,7 +60,7 @@ test("a hold that cannot be released is released at the next sweep", async () =>
   await freed;
   expect(String(failure)).toContain("holds the lock");
   expect(t.account().held).toBe(90);
-  release.mockRestore();
+  free.mockRestore();
   await t.ledger.sweep();
   expect(t.account().held).toBe(0);
 });

@@ -242,9 +242,9 @@ test("that it cannot be seen whether any are due fails no write", async () => {
     throw new Error("disk I/O error");
   };
   const errors: unknown[] = [];
-  const due = { ...store.pendingTotals, isAny: failing };
+  const pendingTotals = { ...store.pendingTotals, isAny: failing };
   const ledger = createLedger(
-    { store: { ...store, pendingTotals: due }, clock: t.now, onError: (error) => errors.push(error) },
+    { store: { ...store, pendingTotals }, clock: t.now, onError: (error) => errors.push(error) },
     createLeasingLedger,
   );
   const other: TestLedger = { ...t, engine, store, ledger };

@@ -40,8 +40,8 @@ export function recordingMeter(): RecordingMeter {
 }
 
 /** What an attempt is told besides the request, where a test asks for nothing of it. */
-export function unbounded(): Pick<Attempt, "traceHeaders" | "timeouts" | "priority" | "facts"> {
-  return { traceHeaders: {}, timeouts: {}, priority: 0, facts: attemptFacts() };
+export function unbounded(): Pick<Attempt, "traceHeaders" | "timeouts" | "priority" | "record"> {
+  return { traceHeaders: {}, timeouts: {}, priority: 0, record: attemptFacts() };
 }
 
 /** The facts of an attempt of which nothing is known yet. */

@@ -1,40 +1,39 @@
 /**
- * Spreads requests over turns of the event loop: one read of a connection may bring hundreds, and each is work before the next
- * can be looked at. So many begin at once as take some milliseconds; the others begin in the turns that follow, and one whose
- * client has taken it back meanwhile never does.
+ * Spreads requests over turns of the event loop. One read of a connection may bring hundreds, and each is work before anything
+ * else runs. Only as many begin in a turn as take some milliseconds. The others wait for later turns, and one that its client has
+ * cancelled by then never begins.
  */
 
-/** How requests begin, and what has fewer of them begin in a turn. */
 export interface RequestTurns {
   /** Begins a request in this turn or a later one, unless it is over by then. */
   begin(begin: () => void, isOver: () => boolean): void;
   /**
-   * Reports that a connection was accepted in this turn. Node accepts one a turn, however many wait: while some come, turns are
-   * kept short. A thousand that come at once, to a process that is busy with those before, would else wait for many seconds.
+   * Reports that a connection was accepted in this turn. Node accepts one connection a turn, however many wait. So turns are kept
+   * short while connections come: else a thousand that come at once would wait for many seconds, each for a turn full of the
+   * requests of those before.
    */
   accepted(): void;
 }
 
-/** How many begin in one turn, and while connections come. */
-const mostPerTurn = 32;
-const mostWhileAccepting = 2;
+/** The most requests that begin in one turn, and in one in which connections come. */
+const maxPerTurn = 32;
+const maxWhileAccepting = 2;
 
 export function createRequestTurns(): RequestTurns {
   let begun = 0;
   let waiting: { readonly begin: () => void; readonly isOver: () => boolean }[] = [];
   let isTurning = false;
-  /** How many more turns are short: the one in which a connection came, and the next, whose begin may be before the next comes. */
+  /** How many turns are still short: that in which a connection came, and the next, whose requests may begin before its connection. */
   let shortTurns = 0;
-
-  const most = () => (shortTurns > 0 ? mostWhileAccepting : mostPerTurn);
+  const maxNow = () => (shortTurns > 0 ? maxWhileAccepting : maxPerTurn);
 
   function turn(): void {
     begun = 0;
     isTurning = false;
-    const limit = most();
+    const max = maxNow();
     if (shortTurns > 0) shortTurns--;
     let at = 0;
-    for (; at < waiting.length && begun < limit; at++) {
+    for (; at < waiting.length && begun < max; at++) {
       const { begin, isOver } = waiting[at] as (typeof waiting)[number];
       if (isOver()) continue;
       begun++;
@@ -52,7 +51,7 @@ export function createRequestTurns(): RequestTurns {
 
   return {
     begin(begin, isOver) {
-      if (begun < most() && waiting.length === 0) {
+      if (begun < maxNow() && waiting.length === 0) {
         begun++;
         endTurn();
         begin();

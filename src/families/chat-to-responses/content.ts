@@ -4,7 +4,7 @@
  * Sound is refused: a model that never heard it would answer as if it had. Of what vendors add to a part nothing goes on.
  */
 import { invalidValue, missingField } from "../../call/refusals.ts";
-import { aTurn, type CooperativeTask } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Dropped } from "../chat-to-messages/request/dropped.ts";
 import { fieldsSet } from "../messages-to-chat/fields.ts";
@@ -14,7 +14,7 @@ export function* contentOf(content: JsonValue | undefined, path: string, dropped
   if (!Array.isArray(content)) return asText(content);
   const parts: JsonObject[] = [];
   for (const [i, part] of content.entries()) {
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     if (isObject(part)) parts.push(inputPart(part, `${path}[${i}]`, dropped));
   }
   return parts;
@@ -30,7 +30,7 @@ export function* textOfParts(
   if (!Array.isArray(content)) return asText(content);
   const texts: string[] = [];
   for (const [i, part] of content.entries()) {
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     if (!isObject(part)) continue;
     if (typeof part.text === "string") texts.push(part.text);
     else if (typeof part.refusal === "string") texts.push(part.refusal);

@@ -5,7 +5,7 @@
  * told it. What no item can hold is left out and named, but for what the model must not do without.
  */
 
-import { aTurn, type CooperativeTask } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { asText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { ownId } from "../call-signature.ts";
 import type { Dropped } from "../chat-to-messages/request/dropped.ts";
@@ -22,7 +22,7 @@ export function* itemsOf(
 ): CooperativeTask<JsonObject[]> {
   const conversation = new Conversation(reasoning, dropped);
   for (const [i, message] of (Array.isArray(messages) ? messages : []).entries()) {
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     if (isObject(message)) yield* conversation.take(message, `messages[${i}]`);
   }
   return conversation.items;
@@ -69,7 +69,7 @@ class Conversation {
     const goesOn = said.length > 0 || calls.length > 0;
     this.items.push(...thoughts.before(0, goesOn), ...said);
     for (const [i, call] of calls.entries()) {
-      if (i % aTurn === aTurn - 1) yield;
+      if (i % itemsPerSlice === itemsPerSlice - 1) yield;
       if (i > 0) this.items.push(...thoughts.before(i, true));
       this.items.push(call);
     }
@@ -88,7 +88,7 @@ class Conversation {
   *#calls({ tool_calls, function_call: legacy }: JsonObject, path: string): CooperativeTask<JsonObject[]> {
     const items: JsonObject[] = [];
     for (const [i, call] of (Array.isArray(tool_calls) ? tool_calls : []).entries()) {
-      if (i % aTurn === aTurn - 1) yield;
+      if (i % itemsPerSlice === itemsPerSlice - 1) yield;
       items.push(...this.#call(call, `${path}.tool_calls[${i}]`));
     }
     if (!isObject(legacy)) return items;

@@ -5,7 +5,7 @@
  * so is what another server made of a conversation that had grown too long. A summary of the gateway's own is told as one.
  */
 import { makerOf } from "../../providers/profile/reasoning-seal.ts";
-import { aTurn, type CooperativeTask } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { ownId } from "../call-signature.ts";
 import type { Dropped } from "../chat-to-messages/request/dropped.ts";
@@ -26,7 +26,7 @@ export function* relayedInput(
   const relayed: JsonValue[] = [];
   let isChanged = false;
   for (const [i, item] of items.entries()) {
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     const known = isObject(item) ? relayedItem(item, maker, reasoning) : item;
     const told = isObject(known) ? withPricedTools(known, `input[${i}]`, isUnpriced, dropped) : known;
     if (told === undefined) dropped.add(`input[${i}]`);

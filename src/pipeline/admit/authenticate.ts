@@ -1,15 +1,14 @@
 /**
- * Says whose credential a call carries: an API key's, the operator's, or a session's.
+ * Authenticates a call: finds whose credential it carries, an API key's, the operator's or a session's.
  *
- * A session may call models by any of its account's keys: the one that it names in `x-gateway-key`, with all that this key
- * may and may not do.
+ * A session may call models by any key of its account: it names the key in `x-gateway-key`, and gets exactly that key's
+ * permissions.
  *
- * A key that is unknown or revoked is refused with the same words. What changes of a key or its account holds from the
- * next call on, also where another process changed it (`known-keys.ts`).
+ * An unknown key and a revoked one are refused with the same message. A change to a key or its account holds from the next call
+ * on, also where another process made it (`known-keys.ts`).
  */
-import { timingSafeEqual } from "node:crypto";
 import { Caller as Least } from "../../../gen/modelgateway/v1/access_pb.ts";
-import { type Arrival, type Caller, nobody, operatorCaller, type Peer } from "../../call/call.ts";
+import { type Arrival, type Caller, nobody, operatorCaller } from "../../call/call.ts";
 import {
   accountSuspended,
   crossSite,
@@ -22,44 +21,36 @@ import {
 } from "../../call/refusals.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
 import { networkOf } from "../../limits/networks.ts";
-import { hashKeySecret } from "../../runtime/secrets.ts";
 import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 import type { SessionWithUser } from "../../storage/people/sessions.ts";
 import { type AuthenticateSession, isFromElsewhere } from "./authenticate-session.ts";
 import { accessOf } from "./authorize.ts";
+import { createCredentialsIn } from "./credentials.ts";
 import type { KnownKey, KnownKeys } from "./known-keys.ts";
-
-export { networkOf };
 
 export interface AuthenticateOptions {
   readonly keys: Pick<KeyStore, "findWithAccount">;
   readonly knownKeys: KnownKeys;
   readonly authenticateSession: AuthenticateSession;
   readonly tiers: readonly Tier[];
-  /** Whether models that have no price are free for an account. Default: for none. */
+  /** Whether models without a price are free for an account. Default: for none. */
   readonly isFreeUnpriced?: (accountId: string) => boolean;
-  /** The operator's credential; undefined where there is none. */
+  /** The operator's credential; undefined where none is configured. */
   readonly operatorKey: string | undefined;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Told of a key that is used, now and then. */
+  /** Called now and then for a key that is in use. */
   readonly onUsed: (keyId: string, now: number) => void;
 }
 
-/** Whose calls are counted, and how many of them are allowed: an account's, a session's, or an address's. */
+/** Whose calls a rate limit counts, and how many it allows: an account's, a user's, or a network address's. */
 export interface Counted {
   readonly id: string;
   readonly tier: Tier;
-  /** Whether RPCs that have a bound of their own are counted, too. Those that stream are for everybody: they are long. */
+  /** Whether an RPC's own limit counts too. That of streaming RPCs, and of RPCs with a rate of their own, always does. */
   readonly byMethod: boolean;
-  /** What the key may still spend, in millionths of the unit; undefined where nothing bounds it. */
+  /** What the key may still spend, in millionths of the unit; undefined where nothing limits it. */
   readonly creditRemaining: number | undefined;
-}
-
-/** What may be a key, or the operator's. */
-interface Credential {
-  readonly secretHash: string;
-  readonly isOperators: boolean;
 }
 
 export interface Authenticated {
@@ -71,26 +62,12 @@ export interface Authenticated {
 /** Throws a Refusal. */
 export type Authenticate = (arrival: Arrival) => Authenticated;
 
-/** How exactly it is known when a key was last used. */
+/** A key's last use is recorded at most this often, in milliseconds. */
 const touchMs = 60_000;
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const { keys, knownKeys, authenticateSession, clock, tiers, isFreeUnpriced = () => false, onUsed } = options;
-  const operatorHash = options.operatorKey === undefined ? undefined : Buffer.from(hashKeySecret(options.operatorKey));
-  const remembered = new WeakMap<object, readonly Credential[]>();
-
-  /** Who sends the same headers with each call has its secret hashed once. */
-  function credentialsIn({ header, sameHeaders }: Arrival): readonly Credential[] {
-    const known = sameHeaders && remembered.get(sameHeaders);
-    if (known) return known;
-    const credentials = secretsIn(header).map((secret) => {
-      const secretHash = hashKeySecret(secret);
-      const isOperators = operatorHash !== undefined && timingSafeEqual(Buffer.from(secretHash), operatorHash);
-      return { secretHash, isOperators };
-    });
-    if (sameHeaders) remembered.set(sameHeaders, credentials);
-    return credentials;
-  }
+  const credentialsIn = createCredentialsIn(options.operatorKey);
 
   function useKey(known: KnownKey, now: number): Authenticated {
     const { key, caller, tier } = known;
@@ -103,40 +80,37 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     return { caller, counted: { id: key.account_id, tier, byMethod: true, creditRemaining } };
   }
 
-  function bySession(session: SessionWithUser, header: Arrival["header"]): Authenticated {
+  function useSession(session: SessionWithUser, header: Arrival["header"]): Authenticated {
     const keyId = header("x-gateway-key");
     const { user_id: userId, id: sessionId, account_id: accountId } = session;
     if (keyId === undefined) return signedIn(session, tiers, isFreeUnpriced(accountId));
     const key = keys.findWithAccount(keyId);
-    if (!key || key.revoked_at !== null || key.account_id !== accountId) {
-      throw sessionKeyNotFound(keyId);
-    }
+    if (!key || key.revoked_at !== null || key.account_id !== accountId) throw sessionKeyNotFound(keyId);
     const { caller, counted } = useKey(knownKeys.know(key), clock());
     return { caller: { ...caller, rights: "key", userId, sessionId }, counted };
   }
 
-  /** Who calls what needs no credential: a session that has ended is as good as none. */
-  function whoever(header: Arrival["header"], peer: Peer): Caller {
+  /** Authenticates a call that needs no credential. A session that has ended counts as none. */
+  function anyone({ header, peer }: Arrival): Authenticated {
+    if (isFromElsewhere(header)) throw crossSite();
+    const counted = countedBy(`address ${networkOf(peer.address)}`, openTier);
     try {
       const session = authenticateSession({ header, peer });
-      return session ? signedIn(session, tiers, isFreeUnpriced(session.account_id)).caller : nobody;
+      if (!session) return { caller: nobody, counted };
+      return { caller: signedIn(session, tiers, isFreeUnpriced(session.account_id)).caller, counted };
     } catch {
-      return nobody;
+      return { caller: nobody, counted };
     }
   }
 
   return (arrival) => {
     const { header, method, peer } = arrival;
     const least = accessOf(method).caller;
-    if (least === Least.ANYONE) {
-      if (isFromElsewhere(header)) throw crossSite();
-      const counted = countedBy(`address ${networkOf(peer.address)}`, openTier);
-      return { caller: whoever(header, peer), counted };
-    }
+    if (least === Least.ANYONE) return anyone(arrival);
     const credentials = credentialsIn(arrival);
     if (credentials.length === 0) {
       const session = authenticateSession({ header, peer });
-      if (session) return bySession(session, header);
+      if (session) return useSession(session, header);
       throw missingApiKey();
     }
     const now = clock();
@@ -145,16 +119,16 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
       const known = knownKeys.find(secretHash, now);
       if (known) return useKey(known, now);
     }
-    throw least === Least.OPERATOR ? operatorKeyRefused(operatorHash !== undefined) : invalidApiKey();
+    throw least === Least.OPERATOR ? operatorKeyRefused(options.operatorKey !== undefined) : invalidApiKey();
   };
 }
 
 const operator: Authenticated = { caller: operatorCaller, counted: undefined };
 
-/** How often the pages of one user may call: more than any person needs. */
+/** The rate of one user's dashboard pages: more than a person needs. */
 const sessionTier: Tier = { name: "session", recharge: 0, requestsPerMinute: 600, tokensPerMinute: undefined };
 
-/** How often who has not signed in may call, by their address. */
+/** The rate of calls that need no credential, by network address. */
 const openTier: Tier = { name: "open", recharge: 0, requestsPerMinute: 120, tokensPerMinute: undefined };
 
 function countedBy(id: string, tier: Tier): Counted {
@@ -181,17 +155,4 @@ function refuseInvalid(key: KeyWithAccount, now: number): void {
   if (key.disabled === 1) throw keyDisabled();
   if (key.expires_at !== null && key.expires_at <= now) throw keyExpired();
   if (key.account_suspended_at !== null) throw accountSuspended();
-}
-
-/**
- * Returns what may be the secret of a key, in the forms that clients send: `Authorization: Bearer <key>`, the bare key in
- * `Authorization`, and `x-api-key`. Some send a foreign token in one and ours in the other: both are tried.
- */
-function secretsIn(header: Arrival["header"]): string[] {
-  const authorization = header("authorization")?.trim() ?? "";
-  const bearer = /^bearer(?:\s+(.*))?$/is.exec(authorization);
-  const first = bearer ? (bearer[1] ?? "") : authorization;
-  const second = header("x-api-key")?.trim() ?? "";
-  if (first === "" || first === second) return second === "" ? [] : [second];
-  return second === "" ? [first] : [first, second];
 }

@@ -1,28 +1,24 @@
-/** Asks a target by another operation where its upstream turns out not to have the one of its profile: in the same call. */
-import type { Call } from "../../call/call.ts";
-import type { Form, Input, Operation } from "../../call/operations.ts";
+/**
+ * Runs an attempt, and runs it once more at the candidate's spare where the upstream turns out not to serve the operation that
+ * its profile names. Both are one attempt to whoever waits for the answer.
+ */
 import { Refusal } from "../../call/refusals.ts";
-import type { Signal } from "../../runtime/caller-abort.ts";
 import { catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
-import type { Candidate } from "../complete/candidates.ts";
-import { type Answered, type AttemptOptions, attemptAt } from "./attempt.ts";
+import { CallAttempt, type RunAttempt } from "./attempt.ts";
 
-/** As `attemptAt`. */
-export function attemptOrSpare<O extends Operation, F extends Form>(
-  lead: Candidate,
-  part: Call<Input<O>>,
-  signal: Signal,
-  isHedge: boolean,
-  options: AttemptOptions<F>,
-): MaybePromise<Answered<O, F>> {
-  const { spare, operation, state } = lead;
-  const by = (one: Candidate) => attemptAt<O, F>(one, part, signal, isHedge, options);
-  if (!spare) return by(lead);
-  if (state.unserved.has(operation)) return by(spare);
-  const unserved = (error: unknown) => {
-    if (!(error instanceof Refusal) || !error.isUnserved) throw error;
-    state.unserved.note(operation);
-    return by(spare);
-  };
-  return catchError(() => by(lead), unserved);
+/** Throws a Refusal, now or later. */
+export function attemptOrSpare(attempt: CallAttempt, run: RunAttempt): MaybePromise<CallAttempt> {
+  const { modelCall, part, candidate, signal, isHedge } = attempt;
+  const { spare, operation, state } = candidate;
+  if (!spare) return run(attempt);
+  const runSpare = () => run(new CallAttempt(modelCall, part, spare, signal, isHedge));
+  if (state.unserved.has(operation)) return runSpare();
+  return catchError(
+    () => run(attempt),
+    (error) => {
+      if (!(error instanceof Refusal) || !error.isUnserved) throw error;
+      state.unserved.note(operation);
+      return runSpare();
+    },
+  );
 }

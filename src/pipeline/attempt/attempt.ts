@@ -1,196 +1,212 @@
 /**
- * One attempt at one target: translate where its upstream speaks another family, reserve what the call may cost, ask, hold
- * a stream's head back until its first content, and translate back.
+ * The steps of one attempt, which is one request to one target: translate the request to the upstream's dialect, hold what the
+ * call may cost, send it, wait for a stream's first content, and translate the answer back.
  *
- * What a translation leaves out is named in the answer header `x-gateway-dropped`, and what a gateway behind this one
- * leaves out with it. A caller who sends `x-gateway-strict: true` is refused instead, before anything is sent.
+ * What a translation drops is named in the answer header `x-gateway-dropped`, with what a gateway behind this one drops. A caller
+ * that sends `x-gateway-strict: true` is refused instead, before anything is sent.
  */
 
 import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
 import type { AttemptRecord } from "../../call/call-record.ts";
-import type { Form, Input, Operation, Output } from "../../call/operations.ts";
+import type { Form, Operation, Output } from "../../call/operations.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
 import type { Translated } from "../../families/translation.ts";
+import type { Ledger } from "../../ledger/contract.ts";
 import { outputBound } from "../../ledger/worst-case.ts";
 import type { Attempt } from "../../providers/contract.ts";
-import type { Timeouts } from "../../providers/upstream/timeouts.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
-import { andThen, catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
-import type { Wire } from "../../wire/wire.ts";
-import { outputOf } from "../charge/estimate.ts";
-import type { AttemptMeter, CallMeter } from "../charge/meter.ts";
-import type { Reservation } from "../charge/reserve.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { sequence } from "../../runtime/sequence.ts";
+import { maxOutputOf } from "../charge/estimate.ts";
+import { createHoldCredit } from "../charge/hold.ts";
+import type { AttemptMeter } from "../charge/meter.ts";
 import { endless } from "../check/deadline.ts";
 import type { Candidate } from "../complete/candidates.ts";
-import type { CallStreams } from "./drain.ts";
+import type { ModelCall } from "../complete/model-call.ts";
 import { droppedHeaders } from "./dropped-headers.ts";
 import { firstContentGate } from "./first-content-gate.ts";
 import { translate } from "./translate.ts";
 import { UpstreamStream } from "./upstream-stream.ts";
 
-/** What all attempts of a call share. */
-export interface AttemptOptions<F extends Form> {
-  readonly form: F;
-  readonly meter: CallMeter;
-  readonly reservation: Reservation;
-  /** The streams of the call; undefined where it is answered whole. */
-  readonly streams: CallStreams | undefined;
-  /** When the call came, in milliseconds since 1970. */
-  readonly arrivedAt: number;
-  /** When all attempts must be over, in milliseconds since 1970. */
-  readonly deadline: number;
-  /** Bounds that the caller set for each attempt. */
-  readonly timeouts: Partial<Timeouts>;
-  /** Whether the caller would rather be refused than have anything left out. */
-  readonly isStrict: boolean;
-  /** Who goes first where calls wait for a place at an upstream: 0 (first) to 9. */
-  readonly priority: number;
-  /** Whether a stream's head is held back: what cannot be tried again need not wait. */
-  readonly holdsHead: boolean;
+type TranslatedRequest = Translated<Operation, Operation>["request"];
+
+/** CallAttempt is one attempt, and what its steps have made of it. */
+export class CallAttempt {
+  readonly modelCall: ModelCall;
+  /** The call itself, or the one of its prompts that is asked. */
+  readonly part: Call;
+  readonly candidate: Candidate;
+  /** Fires when the answer is no longer awaited. */
+  readonly signal: Signal;
+  /** Whether another attempt runs beside this one. */
+  readonly isHedge: boolean;
+
+  /** Set by `takeTranslation`. */
+  translated!: Translated<Operation, Operation>;
+  /** Set by `send`, as is all below. */
+  record: AttemptRecord | undefined;
+  request!: TranslatedRequest;
+  meter!: AttemptMeter;
+  /** Undefined for a unary answer. */
+  stream: UpstreamStream | undefined;
+  stopFollowing!: () => void;
+  /** Set by `translateAnswer`. */
+  answer!: Answer;
+
+  constructor(modelCall: ModelCall, part: Call, candidate: Candidate, signal: Signal, isHedge: boolean) {
+    this.modelCall = modelCall;
+    this.part = part;
+    this.candidate = candidate;
+    this.signal = signal;
+    this.isHedge = isHedge;
+  }
+}
+
+export interface AttemptOptions {
+  readonly ledger: Ledger;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Told of an attempt when it is sent. */
-  readonly onSent: (lead: Candidate, facts: AttemptRecord) => void;
 }
 
-export interface Answered<O extends Operation, F extends Form> {
-  readonly answer: Answer<Output<O, F>>;
-  readonly lead: Candidate;
-  readonly facts: AttemptRecord;
+/** Runs an attempt, and returns it with its answer. Throws a Refusal, now or later. */
+export type RunAttempt = (attempt: CallAttempt) => MaybePromise<CallAttempt>;
+
+export function createRunAttempt({ ledger, clock }: AttemptOptions): RunAttempt {
+  const holdCredit = createHoldCredit(ledger);
+  const hold = (attempt: CallAttempt, translated: Translated<Operation, Operation>) => {
+    takeTranslation(attempt, translated);
+    return holdCredit(attempt.modelCall, attempt.candidate, translated.request);
+  };
+  return sequence(
+    [
+      translateRequest,
+      hold,
+      (attempt: CallAttempt, request: TranslatedRequest) => send(attempt, request, clock),
+      awaitFirstContent,
+      translateAnswer,
+      (attempt: CallAttempt) => attempt,
+    ],
+    (attempt, error) => fail(attempt, error, clock),
+  );
 }
 
-/** Asks `part`, which is the call or one of several that it consists of, at a target. Throws a Refusal, now or later. */
-export function attemptAt<O extends Operation, F extends Form>(
-  lead: Candidate,
-  part: Call<Input<O>>,
-  signal: Signal,
-  isHedge: boolean,
-  options: AttemptOptions<F>,
-): MaybePromise<Answered<O, F>> {
-  const translating = translate(lead, part, options);
-  const translated = runCooperatively(translating, part.request.isLong);
-  return andThen(translated, (asked) => attemptWith(asked, lead, part, signal, isHedge, options));
+function translateRequest({ candidate, part, modelCall }: CallAttempt): MaybePromise<Translated<Operation, Operation>> {
+  return runCooperatively(translate(candidate, part, modelCall), part.request.isLong);
 }
 
-function attemptWith<O extends Operation, F extends Form>(
-  translated: Translated<Operation, Operation>,
-  lead: Candidate,
-  part: Call<Input<O>>,
-  signal: Signal,
-  isHedge: boolean,
-  options: AttemptOptions<F>,
-): MaybePromise<Answered<O, F>> {
-  const { form, meter, reservation, clock, onSent } = options;
-  const { operation } = lead;
+function takeTranslation(attempt: CallAttempt, translated: Translated<Operation, Operation>): void {
   const { dropped } = translated;
-  if (dropped.length > 0 && options.isStrict) throw wouldBeDropped(dropped);
-  const bounded = reservation.bound(lead, translated.request);
-  return andThen(bounded, (request) => {
-    const facts = factsOf(lead, clock(), isHedge);
-    part.record.attempts = [...part.record.attempts, facts];
-    onSent(lead, facts);
-    const attempted = meter.attempt(operation, request);
-    const failedFirst = followOvertaking(signal, part.signal, attempted, facts);
-    const stream = options.streams && streamOf(lead, signal, attempted, request, facts, options.streams);
-    const told = (answer: Answer): MaybePromise<Answered<O, F>> => {
-      // A stream may last for long, and asks for no text of its request any more.
-      if (form === "stream") for (const sent of [request, part.request]) sent.letGoOfText();
-      const answered = { answer: toldBack(answer, translated) as Answered<O, F>["answer"], lead, facts };
-      if (answer.kind !== "whole" || answered.answer.kind !== "whole" || !answer.body.isLong) return answered;
-      // What was long is long in other words, too.
-      return andThen((answered.answer.body as Wire).written(), () => answered);
-    };
-    /** Who has no sockets waits for itself. */
-    const waited = () => {
-      if (facts.waitedMs === 0) facts.waitedMs = performance.now() - facts.sentAt - facts.queuedMs;
-    };
-    const spoken = (spokenAnswer: Answer) => {
-      waited();
-      const answer = stream && spokenAnswer.kind === "stream" ? through(stream, spokenAnswer) : spokenAnswer;
-      return form === "stream" && (options.holdsHead || lead.spare)
-        ? heldBack(answer, attempted, facts).then(told)
-        : told(answer);
-    };
-    return catchError(
-      () => {
-        const upstream = { request, signal: stream?.signal ?? signal, late: stream?.late, meter: attempted, facts };
-        return andThen(lead.speak(requestTo(lead, part, upstream, options)), spoken);
-      },
-      (error): never => {
-        failedFirst();
-        stream?.abort();
-        waited();
-        attempted.drop();
-        facts.endedAt ??= clock();
-        throw error;
-      },
-    );
-  });
+  if (dropped.length > 0 && attempt.modelCall.isStrict) throw wouldBeDropped(dropped);
+  attempt.translated = translated;
 }
 
-/** What a provider is asked. */
-function requestTo<F extends Form>(
-  { operation, target }: Candidate,
-  { id, header, record: { trace } }: Pick<Call, "id" | "header" | "record">,
-  { request, signal, late, meter, facts }: Pick<Attempt, "request" | "signal" | "late" | "meter" | "facts">,
-  { form, deadline, timeouts, priority, clock }: AttemptOptions<F>,
-): Attempt<Operation, F> {
+/** Sends the request to the upstream. The attempt counts from here on: it is recorded, metered, and named in the answer. */
+function send(attempt: CallAttempt, request: TranslatedRequest, clock: () => number): MaybePromise<Answer> {
+  const { modelCall, part, candidate, signal } = attempt;
+  const record = newAttemptRecord(candidate, clock(), attempt.isHedge);
+  part.record.attempts = [...part.record.attempts, record];
+  noteAttempt(modelCall, candidate, record);
+  attempt.request = request;
+  attempt.meter = modelCall.meter.attempt(candidate.operation, request);
+  attempt.stopFollowing = followOvertaking(signal, part.signal, attempt.meter, record);
+  attempt.record = record;
+  attempt.stream = streamOf(attempt);
+  return candidate.speak(requestTo(attempt, record, clock));
+}
+
+/** Notes which attempt answers the call, or was sent last. */
+export function noteAttempt(modelCall: ModelCall, candidate: Candidate, record: AttemptRecord): void {
+  modelCall.lastCandidate = candidate;
+  modelCall.lastAttempt = record;
+  modelCall.call.record.model = candidate.model.id;
+}
+
+/** Returns what the provider gets. */
+function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => number): Attempt<Operation, Form> {
+  const { modelCall, part, candidate, request, signal, stream, meter } = attempt;
+  const { form, deadline, timeouts, priority } = modelCall;
+  const { id, header } = part;
   return {
     id,
-    operation,
+    operation: candidate.operation,
     form,
     request,
-    model: target.model,
+    model: candidate.target.model,
     header,
-    signal,
-    late,
-    facts,
+    signal: stream?.signal ?? signal,
+    late: stream?.late,
+    record,
     meter,
     priority,
-    traceHeaders: trace?.began(facts) ?? passedTrace(header),
+    traceHeaders: part.record.trace?.began(record) ?? passedTrace(header),
     timeouts: deadline === endless ? timeouts : { ...timeouts, totalMs: deadline - clock() },
   };
 }
 
-/** The stream that an attempt asks for. */
-function streamOf(
-  { model, operation, kind, state }: Candidate,
-  signal: Signal,
-  meter: AttemptMeter,
-  request: Wire,
-  facts: AttemptRecord,
-  call: CallStreams,
-): UpstreamStream {
-  const mostOutput = () => outputOf(operation, outputBound(operation, request.outline()), model);
-  const of = { isEmbedded: kind === "embedded", pace: state.pace, reasons: model.reasons, mostOutput };
-  return new UpstreamStream({ call, signal, meter, facts, ...of });
+/** Returns the stream that the attempt will read; undefined where it asks for a unary answer. */
+function streamOf({ modelCall, candidate, signal, meter, request, record }: CallAttempt): UpstreamStream | undefined {
+  const { streams: call } = modelCall;
+  if (!call || !record) return undefined;
+  const { model, operation, kind, state } = candidate;
+  const maxOutput = () => maxOutputOf(operation, outputBound(operation, request.outline()), model);
+  const of = { isEmbedded: kind === "embedded", pace: state.pace, reasons: model.reasons, maxOutput };
+  return new UpstreamStream({ call, signal, meter, record, ...of });
 }
 
-function through(stream: UpstreamStream, answer: Answer & { readonly kind: "stream" }): Answer {
-  return { ...answer, frames: stream.through(answer.frames) };
+/** Passes the frames of a stream through its meter, and waits for their first content where another candidate may still follow. */
+function awaitFirstContent(attempt: CallAttempt, sent: Answer): MaybePromise<Answer> {
+  const { modelCall, candidate, stream } = attempt;
+  noteWaited(attempt);
+  const answer = stream && sent.kind === "stream" ? { ...sent, frames: stream.through(sent.frames) } : sent;
+  const isGated = modelCall.form === "stream" && (modelCall.isGated || candidate.spare !== undefined);
+  return isGated ? gated(answer, attempt) : answer;
 }
 
-/** Translates an answer back, and names what was left out on the way to it. */
-function toldBack(answer: Answer, translated: Translated<Operation, Operation>): Answer {
-  const { dropped } = translated;
-  const further = answer.headers?.["x-gateway-dropped"];
-  const told = translated.answer(answer as Answer<Output<Operation, Form>>) as Answer;
-  return dropped.length === 0 && further === undefined ? told : { ...told, headers: droppedHeaders(dropped, further) };
-}
-
-/** Holds a stream's head back: what is waited for it is the upstream's. */
-async function heldBack(spoken: Answer, meter: AttemptMeter, facts: AttemptRecord): Promise<Answer> {
-  const spokenAt = performance.now();
+/** Counts the time until the first content as time that the upstream took. */
+async function gated(answer: Answer, { meter, record }: CallAttempt): Promise<Answer> {
+  const gatedAt = performance.now();
   try {
-    return await firstContentGate(spoken, () => meter.hasContent());
+    return await firstContentGate(answer, () => meter.hasContent());
   } finally {
-    facts.waitedMs += performance.now() - spokenAt;
+    if (record) record.waitedMs += performance.now() - gatedAt;
   }
 }
 
-function factsOf({ model, target, kind }: Candidate, begunAt: number, isHedge: boolean): AttemptRecord {
-  const facts: AttemptRecord = {
+/** Translates the answer back, and names what was dropped on the way. A long body is written here, in time slices. */
+function translateAnswer(attempt: CallAttempt, sent: Answer): MaybePromise<unknown> {
+  const { modelCall, part, request, translated } = attempt;
+  // A stream may last for long, and needs the text of its request no more.
+  if (modelCall.form === "stream") for (const kept of [request, part.request]) kept.letGoOfText();
+  const { dropped } = translated;
+  const further = sent.headers?.["x-gateway-dropped"];
+  const answer = translated.answer(sent as Answer<Output<Operation, Form>>) as Answer;
+  const isComplete = dropped.length === 0 && further === undefined;
+  attempt.answer = isComplete ? answer : { ...answer, headers: droppedHeaders(dropped, further) };
+  if (sent.kind === "whole" && answer.kind === "whole" && sent.body.isLong) return answer.body.written();
+  return undefined;
+}
+
+/** Ends an attempt that failed. Before it was sent there is nothing to undo. */
+function fail(attempt: CallAttempt, error: unknown, clock: () => number): never {
+  const { record } = attempt;
+  if (record) {
+    attempt.stopFollowing();
+    attempt.stream?.abort();
+    noteWaited(attempt);
+    attempt.meter.drop();
+    record.endedAt ??= clock();
+  }
+  throw error;
+}
+
+/** Records how long the upstream took, where its provider has not: one without sockets does not measure it. */
+function noteWaited({ record }: CallAttempt): void {
+  if (record?.waitedMs === 0) record.waitedMs = performance.now() - record.sentAt - record.queuedMs;
+}
+
+function newAttemptRecord({ model, target, kind }: Candidate, begunAt: number, isHedge: boolean): AttemptRecord {
+  const record: AttemptRecord = {
     upstream: target.upstream,
     kind,
     model: target.model,
@@ -200,19 +216,19 @@ function factsOf({ model, target, kind }: Candidate, begunAt: number, isHedge: b
     queuedMs: 0,
     waitedMs: 0,
   };
-  if (isHedge) facts.isHedge = true;
-  return facts;
+  if (isHedge) record.isHedge = true;
+  return record;
 }
 
 /**
- * An attempt that another has overtaken counts no more, whether it has answered or not. Returns what says that it failed
- * before: then it was not overtaken.
+ * Drops an attempt from the meter when a faster one beside it has answered, whether it has answered itself or not. Returns the
+ * function that stops this, for an attempt that fails before.
  */
-function followOvertaking(signal: Signal, caller: Signal, meter: AttemptMeter, facts: AttemptRecord): () => void {
+function followOvertaking(signal: Signal, caller: Signal, meter: AttemptMeter, record: AttemptRecord): () => void {
   if (signal === caller) return nothing;
   const overtaken = () => {
     if (caller.aborted) return;
-    facts.isOvertaken = true;
+    record.isOvertaken = true;
     meter.drop();
   };
   signal.addEventListener("abort", overtaken, { once: true });
@@ -221,7 +237,7 @@ function followOvertaking(signal: Signal, caller: Signal, meter: AttemptMeter, f
 
 const nothing = () => {};
 
-/** Who keeps no traces passes on where the call belongs. */
+/** Returns the caller's own trace headers: a gateway that keeps no traces passes them on. */
 function passedTrace(header: Call["header"]): AnswerHeaders {
   const traceparent = header("traceparent");
   if (traceparent === undefined) return {};

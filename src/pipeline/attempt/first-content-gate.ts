@@ -1,21 +1,19 @@
 /**
- * Holds a stream's head back until its first content, so that an upstream that fails before it can still be replaced by
- * another: nothing has been told to the caller then. Not for ever: who hears nothing for long takes the line for dead, and
- * what says nothing at length fills the memory.
+ * Holds the head of a stream back until its first content. An upstream that fails before that can still be replaced, because
+ * nothing was sent to the caller. The gate is bounded in time, because clients give up on silent connections, and in bytes.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer } from "../../call/call.ts";
 import { forEach, pushStream, type Take } from "../../runtime/push-stream.ts";
 import type { Wire } from "../../wire/wire.ts";
 
-/** For how long, at most, in milliseconds. */
-const longestMs = 10_000;
-/** How much of it, at most, in bytes. */
-const mostBytes = 1024 * 1024;
+/** The most that is held back, in milliseconds and in bytes. */
+const maxMs = 10_000;
+const maxBytes = 1024 * 1024;
 
 type Batch<O extends DescMessage> = readonly Wire<O>[];
 
-/** Resolves when content has come, the stream has ended, or it took too long or too much. Throws what the stream throws before that. */
+/** Resolves when content has arrived, the stream has ended, or a bound is reached. Rejects with what the stream throws before. */
 export async function firstContentGate<O extends DescMessage>(
   answer: Answer<O>,
   hasContent: () => boolean,
@@ -23,41 +21,41 @@ export async function firstContentGate<O extends DescMessage>(
   if (answer.kind === "whole") return answer;
   const head: Batch<O>[] = [];
   let bytes = 0;
-  let holds = true;
-  let taker: Take<Batch<O>> | undefined;
-  const { promise: held, resolve: letGo, reject: fail } = Promise.withResolvers<void>();
-  const { promise: told, resolve: goOn, reject: leave } = Promise.withResolvers<void>();
+  let isClosed = true;
+  let reader: Take<Batch<O>> | undefined;
+  const { promise: opened, resolve: open, reject: fail } = Promise.withResolvers<void>();
+  const { promise: headRead, resolve: resume, reject: stop } = Promise.withResolvers<void>();
   const reading = forEach(answer.frames, (batch) => {
-    if (taker) return taker(batch);
+    if (reader) return reader(batch);
     head.push(batch);
     for (const frame of batch) bytes += frame.bytes().length;
-    if (holds && !hasContent() && bytes <= mostBytes) return undefined;
-    letGo();
-    return told;
+    if (isClosed && !hasContent() && bytes <= maxBytes) return undefined;
+    open();
+    return headRead;
   });
-  reading.then(letGo, fail);
-  // Where nobody reads on, nobody is there to be told what it ends with.
-  told.catch(() => {});
-  const timer = setTimeout(letGo, longestMs);
+  reading.then(open, fail);
+  // If the frames are never read, nothing handles the rejection.
+  headRead.catch(() => {});
+  const timer = setTimeout(open, maxMs);
   try {
-    await held;
+    await opened;
   } finally {
     clearTimeout(timer);
   }
-  holds = false;
-  // The source waits in `told` until the head has been told; then each batch goes straight on.
-  const tell = async (take: Take<Batch<O>>) => {
+  isClosed = false;
+  // The source waits for `headRead`. After that each batch goes straight to the reader.
+  const readHead = async (take: Take<Batch<O>>) => {
     try {
       for (const batch of head) await take(batch);
-      taker = take;
-      goOn();
+      reader = take;
+      resume();
     } catch (error) {
-      taker = () => {
+      reader = () => {
         throw error;
       };
-      leave(error);
+      stop(error);
     }
     head.length = 0;
   };
-  return { ...answer, frames: pushStream<Batch<O>>((take) => tell(take).then(() => reading)) };
+  return { ...answer, frames: pushStream<Batch<O>>((take) => readHead(take).then(() => reading)) };
 }

@@ -1,4 +1,7 @@
-/** A call in the words that its upstream speaks, which may be longer ones: they are counted as what was sent. */
+/**
+ * Translates a request to the dialect of its upstream. A translated request may be longer than the one that was sent; its bytes
+ * are counted as the caller's.
+ */
 import type { Call } from "../../call/call.ts";
 import type { Form, Operation } from "../../call/operations.ts";
 import { callersPath, translateAlong } from "../../families/index.ts";
@@ -10,54 +13,56 @@ import { Wire } from "../../wire/wire.ts";
 import { unpricedToolsOf } from "../charge/estimate.ts";
 import type { Candidate } from "../complete/candidates.ts";
 
-/** How many times as long as its base64 a text may be as JSON, at most; nothing else grows so in a translation. */
-const mostLonger = 6;
+/** The most that a translation lengthens a request: base64 that becomes JSON text, each byte of which may be escaped. */
+const maxGrowth = 6;
 
 export interface TranslateOptions {
   readonly form: Form;
-  /** When the call came, in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly arrivedAt: number;
 }
 
-/** Puts a call into the words that the upstream of a lead speaks, as it takes them. Throws a Refusal. */
+type TranslatedCandidate = Pick<Candidate, "path" | "model" | "target" | "operation" | "fitting">;
+
+/** Translates a call for a candidate, and fits it to what the upstream accepts. Throws a Refusal. */
 export function* translate(
-  lead: Pick<Candidate, "way" | "model" | "target" | "operation" | "fitting">,
+  candidate: TranslatedCandidate,
   part: Call,
   options: TranslateOptions,
 ): CooperativeTask<Translated<Operation, Operation>> {
-  const translated = yield* inWordsOf(lead, part, options);
-  const said = fitted(lead, translated);
-  return said.request === translated.request ? said : { ...said, request: yield* counted(said.request, part) };
+  const translated = yield* translateAlongPath(candidate, part, options);
+  const fit = fitted(candidate, translated);
+  return fit.request === translated.request ? fit : { ...fit, request: yield* counted(fit.request, part) };
 }
 
-/** Fits what is said in an upstream's words to what it takes. */
+/** Fits a translated request to what its upstream accepts. */
 export function fitted(
-  { way, operation, fitting }: Pick<Candidate, "way" | "operation" | "fitting">,
+  { path, operation, fitting }: Pick<Candidate, "path" | "operation" | "fitting">,
   translated: Translated<Operation, Operation>,
 ): Translated<Operation, Operation> {
   if (!fitting) return translated;
-  const { request, dropped } = fitting.fit(operation, translated.request, way.every(isRelay));
+  const { request, dropped } = fitting.fit(operation, translated.request, path.every(isRelay));
   if (request === translated.request && dropped.length === 0) return translated;
-  const further = dropped.map((path) => callersPath(path, way)).filter((path) => path !== undefined);
+  const further = dropped.map((name) => callersPath(name, path)).filter((name) => name !== undefined);
   return { ...translated, request, dropped: [...translated.dropped, ...further] };
 }
 
-/** Whether it leaves a request in its caller's own words. */
+/** Reports whether a translation leaves a request in its own dialect. */
 function isRelay({ from, to }: Translation): boolean {
   return from === to;
 }
 
-/** Puts a call into the words that the upstream of a lead speaks. Throws a Refusal. */
-export function* inWordsOf(
-  { way, model, target, operation, fitting }: Pick<Candidate, "way" | "model" | "target" | "operation" | "fitting">,
+/** Translates a call along a candidate's path. Throws a Refusal. */
+export function* translateAlongPath(
+  { path, model, target, operation, fitting }: TranslatedCandidate,
   part: Call,
   { form, arrivedAt }: TranslateOptions,
 ): CooperativeTask<Translated<Operation, Operation>> {
-  // The models to fall back to are the gateway's business.
+  // The fallback models concern the gateway, not the upstream.
   const isNamed = "models" in part.request.desc.field && part.request.outline().models !== undefined;
   const asked = (isNamed ? part.request.with({ models: undefined }) : part.request) as TranslatedRequest;
-  if (way.length === 0) return { request: asked, dropped: [], answer: (answer) => answer };
-  const translated = yield* translateAlong(way, asked, {
+  if (path.length === 0) return { request: asked, dropped: [], answer: (answer) => answer };
+  const translated = yield* translateAlong(path, asked, {
     form,
     maxOutputTokens: model.maxOutputTokens,
     customTools: fitting?.customTools,
@@ -73,13 +78,13 @@ export function* inWordsOf(
   return { ...translated, request: yield* counted(translated.request, part) };
 }
 
-/** Counts what it has become where it may be too much. What was long is written for it, and sent as it is then. */
+/** Counts the bytes of a request that may have become too long. A long one is written for that, and sent as written. */
 function* counted(request: TranslatedRequest, { body, request: { isLong } }: Call): CooperativeTask<TranslatedRequest> {
-  const mayBeTooMuch = body.bytes * mostLonger > body.maxBytes;
+  const mayBeTooLong = body.bytes * maxGrowth > body.maxBytes;
   if (isLong) {
-    return yield* Wire.ofLong(request.desc, request.json(), (length) => mayBeTooMuch && body.growTo(length));
+    return yield* Wire.ofLong(request.desc, request.json(), (length) => mayBeTooLong && body.growTo(length));
   }
-  if (mayBeTooMuch) body.growTo(jsonLength(request.json(), body.maxBytes));
+  if (mayBeTooLong) body.growTo(jsonLength(request.json(), body.maxBytes));
   return request;
 }
 

@@ -1,8 +1,8 @@
 /**
- * The stream of one attempt, between its upstream and whoever takes it: passed on while somebody does, and read on to its usage
- * when its caller has left (`drain.ts`). What is read on is dropped at once.
+ * UpstreamStream is the stream of one attempt, between its upstream and its reader. It passes frames on while there is a reader,
+ * and is drained to its usage when the caller has disconnected (`drains.ts`). Drained frames are discarded at once.
  *
- * A class, for there are thousands at once.
+ * It is a class because thousands exist at once, and closures would take several times the memory.
  */
 import type { Frames } from "../../call/call.ts";
 import type { AttemptRecord } from "../../call/call-record.ts";
@@ -12,48 +12,52 @@ import { forEach, pushStream, stopPulling, type Take } from "../../runtime/push-
 import type { Pace } from "../../targets/pace.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { AttemptMeter } from "../charge/meter.ts";
-import type { CallStreams } from "./drain.ts";
+import type { CallStreams, ReadStream } from "./call-streams.ts";
 
 export interface UpstreamStreamInit {
   readonly call: CallStreams;
-  /** Fires when nobody waits for the attempt any more. */
+  /** Fires when the attempt's answer is no longer awaited. */
   readonly signal: Signal;
   readonly meter: AttemptMeter;
-  readonly facts: AttemptRecord;
+  readonly record: AttemptRecord;
   readonly pace: Pace;
-  /** Whether the model runs in this process: nobody sends a bill for what is not asked of it any more. */
+  /** Whether the model runs in this process: it stops at once, and bills nothing for what it did not generate. */
   readonly isEmbedded: boolean;
-  /** Whether the model reasons; undefined where what its target told before decides. */
+  /** Whether the model reasons; undefined: unknown, and what its target reported before decides. */
   readonly reasons: boolean | undefined;
-  /** Returns the most output that the attempt may have, in tokens. */
-  readonly mostOutput: () => number;
+  /** Returns the most output tokens that the attempt may have. */
+  readonly maxOutput: () => number;
 }
 
 type Batch = readonly Wire[];
 
-/** How much is read on at most, in bytes of what frames say: as much as the largest frame. */
-const mostBytes = 16 * 1024 * 1024;
-/** What a model needs to begin with is no reasoning: the time to the head of its answer, but for what is odd, in milliseconds. */
+/** The most that is drained, in bytes of the frames' payload: as much as the largest frame may have. */
+const maxBytes = 16 * 1024 * 1024;
+/**
+ * A model's start-up time is no reasoning, and is not counted as such. It is taken as the time to the head of the answer, within
+ * these bounds, in milliseconds.
+ */
 const [shortestStartMs, longestStartMs] = [200, 1_000];
-/** Which part of a stream's time its takers may take for it to tell how quick the target is. */
-const mostWaited = 0.1;
+/** A stream whose reader took a larger share of its time than this says nothing about the speed of its target. */
+const maxReaderShare = 0.1;
 
-export class UpstreamStream {
-  /** Fires when the upstream is to be broken off. */
+export class UpstreamStream implements ReadStream {
+  /** Fires when the upstream request is to be aborted. */
   readonly signal = new CallerAbort();
   readonly #init: UpstreamStreamInit;
   #state: "new" | "taken" | "draining" | "over" = "new";
   #take: Take<Batch> | undefined;
-  /** Tells whoever takes how the stream ended. */
+  /** Ends the reader's stream. */
   #end: Pick<PromiseWithResolvers<void>, "resolve" | "reject"> | undefined;
-  /** Lets the upstream go on while it waits for a taker. */
-  #goOn: (() => void) | undefined;
-  #waitedMs = 0;
+  /** Lets the upstream continue while it waits for the reader. */
+  #resume: (() => void) | undefined;
+  /** How long the upstream has waited for the reader. */
+  #readerMs = 0;
   /** When the first content came, by `performance.now()`; 0 until then. */
   #contentAt = 0;
   #drainingSince = 0;
   #bytes = 0;
-  #late: NodeJS.Timeout | undefined;
+  #drainTimer: NodeJS.Timeout | undefined;
 
   constructor(init: UpstreamStreamInit) {
     this.#init = init;
@@ -61,13 +65,13 @@ export class UpstreamStream {
     else init.signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** The signal of a part fires, too, where another part of its call has failed: then nobody has left. */
+  /** The signal of a part also fires where another part of its call has failed; then the caller is still connected. */
   readonly #onAbort = () => {
     if (this.#init.call.caller.aborted) this.leave();
     else this.abort();
   };
 
-  /** Returns the frames for whoever takes them. */
+  /** Returns the frames for the reader. */
   through<F extends Frames>(frames: F): F {
     return pushStream<Batch>((take) => {
       const end = Promise.withResolvers<void>();
@@ -83,7 +87,7 @@ export class UpstreamStream {
     }) as AsyncIterable<Batch> as F;
   }
 
-  /** The caller takes no more: the stream is read on if content has come, and else broken off. */
+  /** Notes that the caller disconnected: drains the stream if content has arrived, and aborts its request if not. */
   leave(): void {
     if (this.#state === "taken" && this.#mayDrain()) this.#drain(cancelled());
     else if (this.#state === "taken" || this.#state === "new") {
@@ -93,22 +97,21 @@ export class UpstreamStream {
   }
 
   /**
-   * A bound that the caller set has passed: that is leaving in another way. Returns whether the stream is read on; its taker is
-   * then told `why` at once.
+   * Notes that a time-out of the caller's own has passed, which counts as disconnecting. Returns whether the stream is drained;
+   * its reader then fails with `why` at once.
    */
   readonly late = (why: Error): boolean => {
     if (this.#state === "taken" && this.#mayDrain()) this.#drain(why);
     return this.#state === "draining";
   };
 
-  /** Breaks the upstream off, with nothing read on. */
+  /** Aborts the upstream request, and drains nothing. */
   abort(): void {
     this.#init.signal.removeEventListener("abort", this.#onAbort);
     this.signal.abort();
-    this.#goOn?.();
+    this.#resume?.();
   }
 
-  /** Ends its being read on, if it is. */
   cut(): void {
     if (this.#state !== "draining") return;
     this.#drained();
@@ -119,60 +122,60 @@ export class UpstreamStream {
     const { meter } = this.#init;
     meter.came();
     if (this.#contentAt === 0 && meter.hasContent()) this.#contentAt = performance.now();
-    if (!this.#take) return this.#drop(batch);
+    if (!this.#take) return this.#discard(batch);
     let taken: Promise<void> | undefined;
     try {
       taken = this.#take(batch);
     } catch (error) {
       return this.#untaken(error);
     }
-    return taken && this.#until(taken);
+    return taken && this.#untilTaken(taken);
   };
 
-  /** Throws once nothing is read on: a source need not heed the signal. */
-  #drop(batch: Batch): Promise<void> | undefined {
+  /** Discards a batch. Throws when draining is over, because a source need not heed the signal. */
+  #discard(batch: Batch): Promise<void> | undefined {
     let bytes = 0;
     for (const frame of batch) bytes += frame.bytes().length;
     this.#bytes += bytes;
-    if (this.#bytes > mostBytes) this.cut();
+    if (this.#bytes > maxBytes) this.cut();
     if (this.#state !== "draining") throw stopPulling;
     const paced = this.#init.call.drains.paced(bytes);
     return paced && this.#untilCut(paced);
   }
 
-  /** Waits for what paces the reading on, but no longer than it lasts. */
+  /** Waits for the shared rate, but no longer than the drain lasts. */
   #untilCut(paced: Promise<void>): Promise<void> {
     return new Promise((resolve) => {
-      this.#goOn = resolve;
+      this.#resume = resolve;
       void paced.then(resolve);
     });
   }
 
-  /** Waits for the taker, but no longer than there is one. */
-  #until(taken: Promise<void>): Promise<void> {
+  /** Waits for the reader, but no longer than there is one. */
+  #untilTaken(taken: Promise<void>): Promise<void> {
     const from = performance.now();
     return new Promise((resolve, reject) => {
-      const goOn = () => {
-        if (this.#goOn === goOn) this.#goOn = undefined;
-        this.#waitedMs += performance.now() - from;
+      const resume = () => {
+        if (this.#resume === resume) this.#resume = undefined;
+        this.#readerMs += performance.now() - from;
         resolve();
       };
-      this.#goOn = goOn;
-      taken.then(goOn, (error: unknown) => {
-        if (this.#goOn === goOn) this.#goOn = undefined;
+      this.#resume = resume;
+      taken.then(resume, (error: unknown) => {
+        if (this.#resume === resume) this.#resume = undefined;
         try {
           resolve(this.#untaken(error));
         } catch (left) {
           reject(left);
         }
       });
-      if (!this.#take) goOn();
+      if (!this.#take) resume();
     });
   }
 
   /**
-   * Whoever takes has stopped. Where the caller has left, its signal says so now or in a moment; where something failed on the
-   * way, the call does (`failed`). Throws where nothing is read on.
+   * Handles a reader that stopped. Either the caller has disconnected, and its signal fires now or in a moment, or a step on the
+   * way failed, and the call says so (`CallStreams.failed`). Throws `error` unless the stream is drained.
    */
   #untaken(error: unknown): undefined {
     if (this.#state === "taken" && this.#mayDrain()) this.#drain(error);
@@ -195,24 +198,24 @@ export class UpstreamStream {
     const { call } = this.#init;
     this.#state = "draining";
     this.#drainingSince = performance.now();
-    this.#late = setTimeout(() => this.cut(), call.drains.lastsMs());
+    this.#drainTimer = setTimeout(() => this.cut(), call.drains.lastsMs());
     call.drainBegan(this);
     const end = this.#end;
     this.#take = this.#end = undefined;
-    this.#goOn?.();
+    this.#resume?.();
     end?.reject(why);
   }
 
   #drained(): void {
     const ms = Math.round(performance.now() - this.#drainingSince);
     this.#state = "over";
-    clearTimeout(this.#late);
+    clearTimeout(this.#drainTimer);
     this.#estimateReasoning();
     this.#init.call.drainEnded(this, ms);
   }
 
-  /** The upstream tells no more. */
-  #ended(tell: () => void): void {
+  /** Handles the end of the upstream's answer. */
+  #ended(endReader: () => void): void {
     const { signal, call } = this.#init;
     signal.removeEventListener("abort", this.#onAbort);
     this.#observePace();
@@ -220,29 +223,29 @@ export class UpstreamStream {
     if (this.#state === "draining") this.#drained();
     this.#state = "over";
     this.#take = this.#end = undefined;
-    tell();
+    endReader();
   }
 
-  /** Says what may have been thought before the first content: it counts where no usage tells. */
+  /** Reports the reasoning that may have come before the first content: it counts where the upstream reports no usage. */
   #estimateReasoning(): void {
-    const { meter, facts, pace, reasons, mostOutput } = this.#init;
+    const { meter, record, pace, reasons, maxOutput } = this.#init;
     if (this.#contentAt === 0 || !(reasons ?? pace.hasReasoned())) return;
-    const ms = Math.max(0, this.#contentAt - startOf(facts));
-    meter.reasoned(Math.round((ms / 1000) * pace.tokensPerSecond()), mostOutput());
+    const ms = Math.max(0, this.#contentAt - startOf(record));
+    meter.reasoned(Math.round((ms / 1000) * pace.tokensPerSecond()), maxOutput());
   }
 
   #observePace(): void {
-    const { meter, facts, pace } = this.#init;
+    const { meter, record, pace } = this.#init;
     const usage = meter.usageAtEnd();
     if (!usage) return;
-    const ms = performance.now() - startOf(facts);
-    // A slow reader slows its upstream, which tells nothing of the model.
-    if (this.#waitedMs <= ms * mostWaited) pace.observed(usage.output, ms, usage.reasoning > 0);
+    const ms = performance.now() - startOf(record);
+    // A slow reader slows its upstream down, so that the time says nothing about the model.
+    if (this.#readerMs <= ms * maxReaderShare) pace.observed(usage.output, ms, usage.reasoning > 0);
     else if (usage.reasoning > 0) pace.observed(0, 0, true);
   }
 }
 
-/** When the model began to put out tokens, by `performance.now()`. */
+/** Returns when the model began to generate, by `performance.now()`. */
 function startOf({ sentAt, queuedMs, firstByteMs = 0 }: AttemptRecord): number {
   return sentAt + queuedMs + Math.max(shortestStartMs, Math.min(firstByteMs, longestStartMs));
 }

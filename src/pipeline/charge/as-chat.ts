@@ -1,4 +1,4 @@
-/** A request of another family as the chat that it comes to: for who counts its tokens, and asks nobody. */
+/** Translates a request of another family to chat, to count its tokens without asking an upstream. */
 
 import type { Input } from "../../call/operations.ts";
 import { messagesToChat } from "../../families/messages-to-chat/index.ts";
@@ -12,7 +12,7 @@ import type { Wire } from "../../wire/wire.ts";
 const translations = { messages: messagesToChat, responses: responsesToChat } as const;
 const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0, estimateTokens } as const;
 
-/** A long one is translated in turns. Throws a Refusal, now or later. */
+/** A long request is translated in time slices. Throws a Refusal, now or later. */
 export function asChat<O extends keyof typeof translations>(
   family: O,
   request: Wire<Input<O>>,

@@ -1,119 +1,108 @@
 /**
- * Charges a call for what it used, once, however it ends: the table of charges.
+ * Captures the charge of a call for what it used, once, however the call ends.
  *
- * One that breaks off is charged by what had been used up to there. One whose caller leaves is charged when its upstream has been
- * read on (`drain.ts`). A caller who leaves before the first content, and a call that never brought a byte, cost nothing; and
- * none costs more than was held for it: what an upstream tells beyond that is the operator's loss.
+ * A stream that breaks off is charged for what was used until then. A call whose caller disconnected is charged when its upstream
+ * has been drained (`drains.ts`). A caller who disconnects before the first content pays nothing, and so does a call that never
+ * brought a byte. No call is charged more than is held for it: what an upstream reports beyond the hold is the operator's loss.
  */
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Caller } from "../../call/call.ts";
-import type { AttemptRecord } from "../../call/call-record.ts";
-import type { Operation } from "../../call/operations.ts";
 import type { Price } from "../../call/price.ts";
-import type { CallUsage } from "../../call/usage.ts";
-import type { Captured, Ledger } from "../../ledger/contract.ts";
+import { type CallUsage, nothingUsed } from "../../call/usage.ts";
+import type { Capture, Captured, Ledger } from "../../ledger/contract.ts";
 import { costOf, costOfAll } from "../../ledger/price.ts";
 import { chargedRates, isPlain } from "../../ledger/rates.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
-import type { CallStreams } from "../attempt/drain.ts";
-import { triedOf } from "../attempt/failed-attempts.ts";
-import type { Candidate } from "../complete/candidates.ts";
-import { type Charge, chargeOnce } from "./charge-once.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { sequence } from "../../runtime/sequence.ts";
+import { failedAttemptsOf } from "../attempt/failed-attempts.ts";
+import type { ModelCall } from "../complete/model-call.ts";
+import { captureOnce } from "./capture-once.ts";
 import { charactersOf } from "./estimate.ts";
-import { type CallMeter, type Measured, type MeasuredRequest, nothingMeasured } from "./meter.ts";
-import type { Reservation } from "./reserve.ts";
-
-/** A call whose cost was reserved. */
-export interface Running {
-  readonly call: Call;
-  readonly asked: Operation;
-  /** Where it went last; without facts where nothing was sent. */
-  readonly reached: () => { readonly lead: Candidate; readonly facts: AttemptRecord | undefined };
-  readonly meter: CallMeter;
-  /** Milliseconds since 1970. */
-  readonly arrivedAt: number;
-  /** Where nothing is made of it, it was refused before: that is no matter of money. */
-  readonly reservation: Pick<Reservation, "isMade" | "held">;
-  /** What it reads of its upstreams; undefined where it is answered whole. */
-  readonly streams: CallStreams | undefined;
-}
+import { type Measured, type MeasuredRequest, nothingMeasured } from "./meter.ts";
 
 export interface CaptureOptions {
   readonly ledger: Ledger;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Told how many tokens a call used, all in all. */
+  /** Called with the tokens that a call used, input and output together. */
   readonly onUsed: (caller: Caller, tokens: number) => void;
-  /** Told of a call that should have cost more than was held for it, by so much in millionths of the unit. */
+  /** Called for a call that should have cost more than was held for it, with the difference in millionths of the unit. */
   readonly onWaived?: (call: Call, waived: number) => void;
-  /** Told of what went wrong where nobody waits. */
+  /** Called with errors that no caller waits for. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Runs a call to its answer, and charges it. Throws what `work` throws, when that has been settled: now or later. */
-export type CaptureCall = <A extends Answer>(running: Running, work: () => MaybePromise<A>) => MaybePromise<A>;
+/** Runs a call to its answer, and captures its charge. Throws what `work` throws, once that is captured: now or later. */
+export type CaptureCall = <A extends Answer>(modelCall: ModelCall, work: () => MaybePromise<A>) => MaybePromise<A>;
 
 export function createCapture(options: CaptureOptions): CaptureCall {
-  return (running, work) => {
-    const { call, arrivedAt, meter, streams } = running;
-    return chargeOnce({ call, arrivedAt, meter, streams, charge: chargeOf(running, options) }, work, options);
+  const capture = sequence([
+    endStreams,
+    measureUsage,
+    priceUsage,
+    (charge: Charge, row: Capture) => options.ledger.capture(row, charge.modelCall.hold.held),
+    (charge: Charge, charged: Captured | undefined) => recordCharge(charge, charged, options),
+  ]);
+  return (modelCall, work) => {
+    const charge = (outcome: Outcome, endedAt: number, firstByteAt: number | undefined) => {
+      // A call that got no hold was refused before: there is nothing to charge.
+      if (!modelCall.hold.isMade) return {};
+      modelCall.outcome = outcome;
+      modelCall.endedAt = endedAt;
+      modelCall.firstByteAt = firstByteAt;
+      return capture({ modelCall, hasCost: false, measured: nothingMeasured, usage: nothingUsed });
+    };
+    return captureOnce(modelCall, charge, work, options);
   };
 }
 
-function chargeOf(running: Running, options: CaptureOptions): Charge {
-  return (outcome, endedAt, firstByteAt) => {
-    const { reservation, streams, meter } = running;
-    if (!reservation.isMade()) return {};
-    const chargedFor = (hasCost: boolean, measuring: MaybePromise<Measured>) =>
-      andThen(measuring, (measured) =>
-        chargeFor(running, { outcome, endedAt, firstByteAt, hasCost }, measured, options),
-      );
-    if (outcome === Outcome.LEFT)
-      return andThen(streams?.left(), () => {
-        // Of a whole answer that its caller left nothing was told.
-        const hasCost = streams !== undefined && meter.hasContent();
-        return chargedFor(hasCost, hasCost ? meter.measureLeft() : nothingMeasured);
-      });
-    const isAnswered = outcome === Outcome.ANSWERED;
-    if (!isAnswered) streams?.failed();
-    const hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
-    return chargedFor(hasCost, hasCost ? meter.measure(isAnswered) : nothingMeasured);
-  };
+/** The charge of a call that has ended, as the steps of its capture work it out. */
+interface Charge {
+  readonly modelCall: ModelCall;
+  hasCost: boolean;
+  measured: Measured;
+  usage: CallUsage;
 }
 
-/** How a call ended, and when: in milliseconds since 1970. */
-interface Ended {
-  readonly outcome: Outcome;
-  readonly endedAt: number;
-  readonly firstByteAt: number | undefined;
-  readonly hasCost: boolean;
+/** Waits until a call whose caller disconnected is drained. One that failed is not drained. */
+function endStreams({ modelCall: { outcome, streams } }: Charge): MaybePromise<void> {
+  if (outcome === Outcome.LEFT) return streams?.left();
+  if (outcome !== Outcome.ANSWERED) streams?.failed();
+  return undefined;
 }
 
-function chargeFor(
-  running: Running,
-  ended: Ended,
-  measured: Measured,
-  options: CaptureOptions,
-): MaybePromise<AnswerHeaders> {
-  const { call, asked, arrivedAt } = running;
-  const { outcome, endedAt, firstByteAt, hasCost } = ended;
-  const { used, requests, estimated, isNothing, gaveUp } = measured;
-  const { lead, facts: last } = running.reached();
-  const { model, target } = lead;
-  const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = used;
-  const characters = hasCost ? charactersOf(asked, call.request) : 0;
-  const whole: CallUsage = { ...used, characters };
+function measureUsage(charge: Charge): MaybePromise<Measured> {
+  const { outcome, firstByteAt, streams, meter } = charge.modelCall;
+  if (outcome === Outcome.LEFT) {
+    // Nothing was sent of a unary answer whose caller disconnected.
+    charge.hasCost = streams !== undefined && meter.hasContent();
+    return charge.hasCost ? meter.measureLeft() : nothingMeasured;
+  }
+  charge.hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
+  return charge.hasCost ? meter.measure(outcome === Outcome.ANSWERED) : nothingMeasured;
+}
+
+/** Returns the row of the call. Its cost is bounded by the hold only when the ledger captures it. */
+function priceUsage(charge: Charge, measured: Measured): Capture {
+  const { modelCall, hasCost } = charge;
+  const { call, operation, arrivedAt, outcome, endedAt, firstByteAt, lastAttempt } = modelCall;
+  const { model, target } = modelCall.lastCandidate;
+  const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = measured.used;
+  const characters = hasCost ? charactersOf(operation, call.request) : 0;
+  charge.measured = measured;
+  charge.usage = { ...measured.used, characters };
   const { isRegional = false } = target;
-  const cost = model.price && !isNothing ? costOfCall(model.price, whole, requests, isRegional) : 0;
-  const settlement = {
+  const isPriced = model.price && !measured.isNothing;
+  const cost = isPriced ? costOfCall(model.price, charge.usage, measured.requests, isRegional) : 0;
+  return {
     id: call.id,
     account_id: call.caller.accountId,
     key_id: call.caller.keyId,
-    operation: asked,
+    operation,
     model: model.id,
     upstream: target.upstream,
-    tried: triedOf(call.record.attempts, last, { model: model.id, cost }),
+    tried: failedAttemptsOf(call.record.attempts, lastAttempt, { model: model.id, cost }),
     outcome,
     input,
     cache_read: cacheRead,
@@ -121,35 +110,42 @@ function chargeFor(
     output,
     reasoning,
     characters,
-    estimated: estimated ? 1 : 0,
+    estimated: measured.estimated ? 1 : 0,
     cost,
     created_at: arrivedAt,
     duration_ms: Math.max(0, endedAt - arrivedAt),
     first_byte_ms: firstByteAt === undefined ? null : Math.max(0, firstByteAt - arrivedAt),
   };
-  return andThen(options.ledger.capture(settlement, running.reservation.held()), (charged) => {
-    const { record } = call;
-    record.outcome = outcome;
-    record.used = whole;
-    record.cost = charged?.cost ?? 0;
-    record.waived = charged?.waived ?? 0;
-    if (record.waived > 0) options.onWaived?.(call, record.waived);
-    if (gaveUp) record.gaveUp = true;
-    options.onUsed(call.caller, tokensOf(whole));
-    return headersOf(whole, estimated, charged);
-  });
 }
 
 /** Returns the cost in millionths of the unit: each request to an upstream by the rates that it was served at. */
-function costOfCall(price: Price, whole: CallUsage, requests: readonly MeasuredRequest[], isRegional: boolean): number {
-  if (isPlain(price)) return costOf(price, whole);
+function costOfCall(price: Price, usage: CallUsage, requests: readonly MeasuredRequest[], isRegional: boolean): number {
+  if (isPlain(price)) return costOf(price, usage);
   const [first, ...others] = requests;
-  // Speech is paid by what was asked, of which there is one request.
-  const all = first ? [{ ...first, used: { ...first.used, characters: whole.characters } }, ...others] : [];
+  // Speech is charged by its input, and is always one request.
+  const all = first ? [{ ...first, used: { ...first.used, characters: usage.characters } }, ...others] : [];
   const charged = all.map(({ used, asked, told }) => {
     return { used, ...chargedRates(price, used, { asked, told, isRegional }) };
   });
   return costOfAll(price, charged);
+}
+
+/** Records what was captured, and returns the headers that report it. */
+function recordCharge(
+  { modelCall, measured, usage }: Charge,
+  charged: Captured | undefined,
+  { onUsed, onWaived }: CaptureOptions,
+): AnswerHeaders {
+  const { call, outcome } = modelCall;
+  const { record } = call;
+  record.outcome = outcome;
+  record.used = usage;
+  record.cost = charged?.cost ?? 0;
+  record.waived = charged?.waived ?? 0;
+  if (record.waived > 0) onWaived?.(call, record.waived);
+  if (measured.gaveUp) record.gaveUp = true;
+  onUsed(call.caller, tokensOf(usage));
+  return costHeaders(record.cost, usage, measured.estimated);
 }
 
 function tokensOf({ input, cacheRead, cacheWrite, cacheWriteHour, output }: CallUsage): number {
@@ -157,18 +153,18 @@ function tokensOf({ input, cacheRead, cacheWrite, cacheWriteHour, output }: Call
 }
 
 /** `x-gateway-usage` has the parts that are not zero: `input=12, cache_read=3, output=5`. */
-function headersOf(used: CallUsage, estimated: boolean, charged: Captured | undefined): AnswerHeaders {
-  let words = "";
-  const tell = (part: string, count: number) => {
-    if (count > 0) words += `${words === "" ? "" : ", "}${part}=${count}`;
+function costHeaders(cost: number, used: CallUsage, estimated: boolean): AnswerHeaders {
+  let text = "";
+  const add = (part: string, count: number) => {
+    if (count > 0) text += `${text === "" ? "" : ", "}${part}=${count}`;
   };
-  tell("input", used.input);
-  tell("cache_read", used.cacheRead);
-  tell("cache_write", used.cacheWrite + used.cacheWriteHour);
-  tell("output", used.output);
-  tell("reasoning", used.reasoning);
-  tell("characters", used.characters);
-  tell("searches", used.searches ?? 0);
-  if (estimated) words += words === "" ? "estimated" : ", estimated";
-  return { "x-gateway-cost": formatDecimal(charged?.cost ?? 0), "x-gateway-usage": words };
+  add("input", used.input);
+  add("cache_read", used.cacheRead);
+  add("cache_write", used.cacheWrite + used.cacheWriteHour);
+  add("output", used.output);
+  add("reasoning", used.reasoning);
+  add("characters", used.characters);
+  add("searches", used.searches ?? 0);
+  if (estimated) text += text === "" ? "estimated" : ", estimated";
+  return { "x-gateway-cost": formatDecimal(cost), "x-gateway-usage": text };
 }

@@ -1,7 +1,7 @@
 /**
- * Counts the tokens of a request in this process, of messages for upstreams that do not count and of responses in any case: an
- * estimate, by the tokenizer of another vendor, and free. A long request is estimated from its length alone: what is free must
- * not keep others waiting for their counts.
+ * Counts the tokens of a request in this process: of messages where the upstream does not count, and of responses always. The
+ * count is an estimate, by another vendor's tokenizer, and free. A long request is estimated from its length alone, so that free
+ * calls do not delay the counts of others.
  */
 
 import { CreateMessageRequestSchema, MessageTokenCountSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
@@ -14,29 +14,29 @@ import { estimatePromptTokens as estimateTokens, promptTokens } from "../../toke
 import { Wire } from "../../wire/wire.ts";
 import { asChat } from "./as-chat.ts";
 
-/** Lets a provider count here where it does not itself. */
+/** Adds token counting to a provider that does not offer it. */
 export function withTokenCount(provider: Provider): Provider {
   return { ...provider, speaks: { count_tokens: countTokens as Speak<"count_tokens">, ...provider.speaks } };
 }
 
-/** In bytes. */
-const longest = 262_144;
+/** Longer requests, in bytes, are estimated from their length. */
+const maxCounted = 262_144;
 
 async function countTokens({
   request,
   signal,
 }: Attempt<"count_tokens">): Promise<Answer<typeof MessageTokenCountSchema>> {
-  // A request to count is one to answer without a bound, which the translation wants.
+  // A request to count has no output bound, which the translation requires.
   const asked = Wire.ofJson(CreateMessageRequestSchema, { ...request.json(), max_tokens: 1 });
   const input_tokens = await counted(await asChat("messages", asked), request.byteLength, signal);
   return { kind: "whole", body: Wire.ofJson(MessageTokenCountSchema, { input_tokens }) };
 }
 
-/** Counts the tokens of a request for a response that refers to nothing any more. Throws a Refusal. */
+/** Counts the tokens of a request for a response. All that it refers to must be in it. Throws a Refusal. */
 export async function countResponseTokens(request: Wire<Input<"responses">>, signal: Signal): Promise<number> {
   return counted(await asChat("responses", request), request.byteLength, signal);
 }
 
 async function counted(conversation: Wire<Input<"chat">>, length: number, signal: Signal): Promise<number> {
-  return length > longest ? estimateTokens(conversation) : promptTokens(conversation, counter, signal);
+  return length > maxCounted ? estimateTokens(conversation) : promptTokens(conversation, counter, signal);
 }

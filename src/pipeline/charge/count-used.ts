@@ -1,7 +1,6 @@
 /**
- * Counts in this process what a call used, for charges where the upstream told no usage: an estimate, by the tokenizer of
- * another vendor. What cannot be counted, or not in good time, is taken at four bytes a token: no call loses its settlement
- * by it.
+ * Counts in this process what a call used, to charge it where the upstream reported no usage. The count is an estimate, by another
+ * vendor's tokenizer. What cannot be counted, or not in time, counts as a token for four bytes, so that every call can be captured.
  */
 
 import type { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -15,38 +14,38 @@ import { asChat } from "./as-chat.ts";
 
 /** Never fails. */
 export interface Counting {
-  /** Counts the input of a request in the words of an operation. */
+  /** Counts the input tokens of an operation's request. */
   input(operation: Operation, request: Wire): Promise<number>;
-  /** Counts a text that a model put out. */
+  /** Counts the tokens of a text that a model generated. */
   output(text: string): Promise<number>;
 }
 
 export interface CountingOptions {
   readonly counter: TextCounter;
-  /** Fires when nobody can wait for counts any more. Until then what is charged is counted to its end, whoever has left. */
+  /** Fires when the process stops and counts are no longer waited for. Callers that disconnect do not cut them short. */
   readonly hurry: Signal;
-  /** Told why something could not be counted that should have been. */
+  /** Called with the error of a count that should have succeeded. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Of UTF-8. */
+/** Bytes of UTF-8. */
 const bytesPerToken = 4;
 
-/** Returns about how many tokens so many bytes of text are. */
+/** Estimates the tokens of so many bytes of text. */
 export function guessTokens(bytes: number): number {
   return Math.ceil(bytes / bytesPerToken);
 }
 
-/** In bytes: what is longer would keep others waiting for their counts. */
-const longest = 1_048_576;
+/** Longer requests, in bytes, are estimated from their length: they would delay the counts of others. */
+const maxCounted = 1_048_576;
 
 export function createCounting({ counter, hurry, onError }: CountingOptions): Counting {
-  /** What is counted is so many bytes long. */
+  /** `bytes` is the length of what is counted. */
   async function counted(counting: () => Promise<number>, bytes: number): Promise<number> {
     try {
       return await counting();
     } catch (error) {
-      // A request that says what no other family can is no fault of anybody's.
+      // A Refusal only means that the request cannot be translated to chat.
       if (!(error instanceof Refusal)) onError(error);
       return guessTokens(bytes);
     }
@@ -65,7 +64,7 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
   return {
     async input(operation, request) {
       const length = request.byteLength;
-      return length > longest ? guessTokens(length) : counted(() => countInput(operation, request), length);
+      return length > maxCounted ? guessTokens(length) : counted(() => countInput(operation, request), length);
     },
     output: (text) => counted(() => counter.countAll([text], hurry), Buffer.byteLength(text)),
   };
@@ -73,7 +72,7 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
 
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
-/** Of a text, a list of tokens, or a list of either: the texts, and how many tokens there are beside. */
+/** Splits a prompt, which is a text, a list of tokens, or a list of either, into its texts and the number of its tokens. */
 function partsOf(value: unknown): { readonly texts: readonly string[]; readonly tokens: number } {
   const parts = [value].flat(2);
   const texts = parts.filter((part) => typeof part === "string");

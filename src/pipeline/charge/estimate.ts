@@ -1,8 +1,7 @@
 /**
- * What a call needs of its payer's credit: the most that it may cost, and what it cannot do with less than. Known from the
- * request, the model and its price alone; nothing is asked and nothing held.
+ * Estimates what a call may cost: at most, and at least for it to be worth sending. Both follow from the request, the model and
+ * its price alone; the ledger is not asked.
  */
-import type { Call } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import type { Price, Rates } from "../../call/price.ts";
 import { modelUnpriced, wayUnpriced } from "../../call/refusals.ts";
@@ -23,38 +22,31 @@ import type { Model } from "../../targets/catalog.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { mayCallUnpriced } from "../admit/authorize.ts";
+import type { Candidate } from "../complete/candidates.ts";
+import type { ModelCall } from "../complete/model-call.ts";
 
-/** A call as it is asked, and as it goes to its upstream. */
-export interface Asking {
-  readonly call: Call;
-  /** What the caller asks. Counting tokens is free. */
-  readonly asked: Operation;
-  readonly model: Model;
-  /** What the upstream is asked, once or for each prompt. */
-  readonly operation: Operation;
-  readonly request: Wire;
-}
+/** What an estimate reads of a call. */
+export type EstimatedCall = Pick<ModelCall, "call" | "operation">;
 
-/** Money is in millionths of the unit. */
+/** Money is in millionths of the unit; output is in tokens. */
 export interface Estimate {
   /** The most that the call may cost. */
   readonly max: number;
-  /** What it cannot do with less than. */
+  /** The least credit that it is sent for: its input, and some output. */
   readonly min: number;
-  /** What its input may cost of that. */
-  readonly ofInput: number;
+  /** The part of `max` that the input may cost. */
+  readonly inputCost: number;
   readonly answers: number;
-  /** The most output of one answer, in tokens. */
-  readonly output: number;
-  /** The least output that each answer needs room for, in tokens. */
-  readonly fewest: number;
-  /** Whether the upstream is told a bound even where all that is wanted is held. */
-  readonly isTold: boolean;
-  /** The dearest that it may be charged by. */
+  /** The most and the least output of one answer. */
+  readonly maxOutput: number;
+  readonly minOutput: number;
+  /** Whether the upstream must be told a bound of the output even where all of `max` is held. */
+  readonly needsBound: boolean;
+  /** The highest rates that the call may be charged by. */
   readonly rates: Rates;
 }
 
-/** Throws a Refusal where a request, as its upstream is to get it, asks for a way of being served that has no price. */
+/** Throws a Refusal where a request, in its upstream's dialect, asks for a service tier, speed, region or tool without a price. */
 export function refuseUnpriced({ id, price }: Model, request: Wire): Asked {
   const asked = askedManner(request.outline());
   const key = price && !isFree(price) ? unpricedKey(price, asked) : undefined;
@@ -62,14 +54,21 @@ export function refuseUnpriced({ id, price }: Model, request: Wire): Asked {
   return asked;
 }
 
-/** Returns which tools of vendors' have no price; undefined where nothing needs one. */
+/** Returns the test for vendors' tools that have no price; undefined where the model is free or has no price itself. */
 export function unpricedToolsOf({ price }: Model): ((tool: JsonObject) => boolean) | undefined {
   return price && !isFree(price) ? (tool) => isUnpriced(price, toolFee(tool)) : undefined;
 }
 
-/** Returns undefined where nothing is to be reserved. Throws a Refusal where the cost cannot be known and must be. */
-export function estimateOf(asking: Asking): Estimate | undefined {
-  const { call, model, asked, operation, request } = asking;
+/**
+ * Returns the estimate for a candidate that is sent `request`; undefined where nothing is to be held. Throws a Refusal where the
+ * cost cannot be known and the payer must cover it beforehand.
+ */
+export function estimateOf(
+  modelCall: EstimatedCall,
+  { model, operation }: Pick<Candidate, "model" | "operation">,
+  request: Wire,
+): Estimate | undefined {
+  const { call, operation: asked } = modelCall;
   const { price } = model;
   if (!price) {
     if (!mayCallUnpriced(call.caller)) throw modelUnpriced(model.id);
@@ -78,79 +77,74 @@ export function estimateOf(asking: Asking): Estimate | undefined {
   if (isFree(price)) return undefined;
   const manner = refuseUnpriced(model, request);
   const json = call.request.outline();
-  const spoken = request.outline();
+  const sentJson = request.outline();
   const answers = answersAskedFor(asked, json);
-  const isOwn = (outputBound(asked, json) ?? 0) > 0;
-  const sent = outputBound(operation, spoken);
-  const output = outputOf(operation, sent, model);
-  const fewest = leastOutput(operation, spoken);
-  const [input, characters] = [inputOf(asked, call.request, model), charactersOf(asked, call.request)];
-  const { rates, fees } = dearest(price, manner, input, asking);
+  const hasOwnBound = (outputBound(asked, json) ?? 0) > 0;
+  const sentBound = outputBound(operation, sentJson);
+  const maxOutput = maxOutputOf(operation, sentBound, model);
+  const minOutput = leastOutput(operation, sentJson);
+  const [input, characters] = [maxInputOf(asked, call.request, model), charactersOf(asked, call.request)];
+  const { rates, fees } = highestRates(price, manner, input, model, modelCall);
   const costOf = (tokens: number) => fees + worstCost(rates, input, characters, tokens);
-  const wanted = costOf(output * answers);
-  const least = isOwn ? wanted : Math.min(wanted, costOf(fewest * answers));
-  return {
-    max: wanted,
-    min: least,
-    ofInput: costOf(0),
-    answers,
-    output,
-    fewest,
-    isTold: isTold(operation, sent, model),
-    rates,
-  };
+  const max = costOf(maxOutput * answers);
+  const min = hasOwnBound ? max : Math.min(max, costOf(minOutput * answers));
+  const needsBound = mayExceed(operation, sentBound, model);
+  return { max, min, inputCost: costOf(0), answers, maxOutput, minOutput, needsBound, rates };
 }
 
-/** Returns the dearest rates that the call may be charged by, and what its searches and requests cost at most. */
-function dearest(price: Price, spoken: Asked, prompt: number, { call, asked, model }: Asking) {
+/** Returns the highest rates that the call may be charged by, and what its searches and requests cost at most. */
+function highestRates(price: Price, sent: Asked, prompt: number, model: Model, { call, operation }: EstimatedCall) {
   if (isPlain(price)) return { rates: price, fees: 0 };
-  // Another target of the model may get what this one's dialect has no word for.
+  // Another target of the model may be sent what the dialect of this one cannot express.
   const own = askedManner(call.request.outline());
   const holding: Holding = {
     asked: {
-      tier: spoken.tier || own.tier,
-      speed: spoken.speed || own.speed,
-      region: spoken.region || own.region,
-      searches: Math.max(spoken.searches, own.searches),
+      tier: sent.tier || own.tier,
+      speed: sent.speed || own.speed,
+      region: sent.region || own.region,
+      searches: Math.max(sent.searches, own.searches),
     },
     prompt,
     hasAttachments: hasAttachments(call.request),
     isRegional: model.targets.some(({ isRegional = false }) => isRegional),
   };
-  const requests = promptsOf(asked, call.request.outline());
+  const requests = promptsOf(operation, call.request.outline());
   return { rates: heldRates(price, holding), fees: heldFees(price, holding) * requests };
 }
 
-/** Returns the bound of each answer's output that is set where so much is held, in tokens; undefined where none is. */
-export function boundWith(held: number, need: Estimate): number | undefined {
-  const { rates, max, ofInput, answers, output, fewest } = need;
-  if (held === max && !need.isTold) return undefined;
-  // What is held is never less than the fewest cost, which rounding must not take away.
-  const affordable = Math.max(fewest, Math.floor(outputFor(rates, held - ofInput) / answers));
-  return Math.min(affordable, output);
+/** Returns the bound of each answer's output that so much held credit pays for, in tokens; undefined where none is needed. */
+export function affordableOutput(held: number, estimate: Estimate): number | undefined {
+  const { rates, max, inputCost, answers, maxOutput, minOutput, needsBound } = estimate;
+  if (held === max && !needsBound) return undefined;
+  // The hold always covers `minOutput`; rounding must not take that away.
+  const affordable = Math.max(minOutput, Math.floor(outputFor(rates, held - inputCost) / answers));
+  return Math.min(affordable, maxOutput);
 }
 
-/** The most input, in tokens: each prompt has the whole context, and of a list of texts to embed each has it too. */
-function inputOf(asked: Operation, request: Wire, { contextWindow }: Model): number {
+/** Returns the most input tokens. Each prompt may fill the whole context, and so may each of several texts to embed. */
+function maxInputOf(asked: Operation, request: Wire, { contextWindow }: Model): number {
   if (asked === "speech") return 0;
   const isOne = asked !== "embeddings" && asked !== "completions";
   return inputBound(request, isOne ? contextWindow : undefined, promptsOf(asked, request.outline()));
 }
 
-/** Whether the model may put out more than is known unless it is told a bound, or is asked for more than it can put out. */
-function isTold(operation: Operation, sent: number | undefined, { maxOutputTokens }: Model): boolean {
-  if (sent === undefined) return operation === "completions" || maxOutputTokens === undefined;
-  return sent > (maxOutputTokens ?? Number.POSITIVE_INFINITY);
+/**
+ * Reports whether the model may generate more than the estimate without a bound: its own maximum is unknown, or the caller's
+ * bound lies above it.
+ */
+function mayExceed(operation: Operation, sentBound: number | undefined, { maxOutputTokens }: Model): boolean {
+  if (sentBound === undefined) return operation === "completions" || maxOutputTokens === undefined;
+  return sentBound > (maxOutputTokens ?? Number.POSITIVE_INFINITY);
 }
 
-/** The most output of one answer of which so much is sent as its bound, in tokens. */
-export function outputOf(operation: Operation, sent: number | undefined, { maxOutputTokens }: Model): number {
-  const asked = sent ?? (operation === "completions" ? defaultCompletionTokens : undefined);
+/** Returns the most output tokens of one answer, for the bound that the request has in its upstream's dialect. */
+export function maxOutputOf(operation: Operation, sentBound: number | undefined, { maxOutputTokens }: Model): number {
+  const asked = sentBound ?? (operation === "completions" ? defaultCompletionTokens : undefined);
   const own = maxOutputTokens ?? (asked === undefined ? defaultOutputTokens : Number.POSITIVE_INFINITY);
   return Math.min(asked ?? own, own);
 }
 
-/** Speech is paid by the character: Unicode code points of its input. */
+/** Returns the characters that speech is charged by: the Unicode code points of its input. */
 export function charactersOf(asked: Operation, request: Wire): number {
   if (asked !== "speech") return 0;
   const { input } = request.json();

@@ -1,35 +1,36 @@
 /**
- * Measures what a call uses while it is answered: by what its upstream tells, and where it tells nothing by counting.
+ * Measures what a call uses: by the usage that its upstream reports, and by counting where it reports none.
  *
- * What the model put out is kept for that until the end, up to a bound (`kept-text.ts`); what goes beyond it is guessed. A
- * count is never less than what was told.
+ * The model's output is kept for that until the end, up to a bound (`kept-text.ts`); output beyond it is estimated. A count is
+ * never below what was reported.
  */
 
 import type { Operation } from "../../call/operations.ts";
 import { type CallUsage, nothingUsed } from "../../call/usage.ts";
 import type { Served } from "../../ledger/rates.ts";
-import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { sequence } from "../../runtime/sequence.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type Counting, guessTokens } from "./count-used.ts";
 import type { KeptText } from "./kept-text.ts";
-import { Attempted, type AttemptMeter, isUncounted } from "./metered-attempt.ts";
+import { type AttemptMeter, isUncounted, MeteredAttempt } from "./metered-attempt.ts";
 
 export type { AttemptMeter };
 
-/** What one request to an upstream used, and how it was asked to be served, and was. */
+/** What one request to an upstream used, the service tier it asked for, and the one it got. */
 export interface MeasuredRequest extends Omit<Served, "isRegional"> {
   readonly used: CallUsage;
 }
 
 export interface Measured {
   readonly used: CallUsage;
-  /** The same by requests to upstreams. */
+  /** The same, by request to an upstream. */
   readonly requests: readonly MeasuredRequest[];
-  /** Whether any of it was counted here. */
+  /** Whether any of it was counted by the gateway. */
   readonly estimated: boolean;
-  /** Whether the model gave up with nothing put out. */
+  /** Whether the model stopped by an error or a filter, without any output. */
   readonly isNothing: boolean;
-  /** Whether it gave up at all. */
+  /** Whether it stopped by an error or a filter. */
   readonly gaveUp: boolean;
 }
 
@@ -42,19 +43,19 @@ export const nothingMeasured: Measured = {
 };
 
 export interface CallMeter {
-  /** Begins to measure one request to an upstream. */
+  /** Returns the meter of one request to an upstream. */
   attempt(operation: Operation, request: Wire): AttemptMeter;
-  /** Whether the end of the answer has been seen. */
+  /** Reports whether the end of the answer has been seen. */
   isOver(): boolean;
-  /** Whether anything has come of an answer that counts. */
+  /** Reports whether content has arrived of an attempt that is not dropped. */
   hasContent(): boolean;
-  /** Returns what was used so far; `complete` says that what was told of the output is all of it. */
+  /** Returns what was used so far. `complete` says that the reported output is all of it. */
   measure(complete: boolean): MaybePromise<Measured>;
-  /** Returns what a call used that its caller left: by each attempt of which content has come, with the reasoning in it. */
+  /** Returns what a call used whose caller disconnected: that of attempts with content, with estimated reasoning. */
   measureLeft(): MaybePromise<Measured>;
 }
 
-/** `parts` is of how many requests the call consists. */
+/** `parts` is the number of requests that the call consists of. */
 export function createMeter(parts: number, counting: Counting): CallMeter {
   return new Attempts(parts, counting);
 }
@@ -62,8 +63,8 @@ export function createMeter(parts: number, counting: Counting): CallMeter {
 class Attempts implements CallMeter {
   readonly #parts: number;
   readonly #counting: Counting;
-  /** Made anew with each: a list that grows in place keeps room for sixteen more, in each of thousands of streams. */
-  #attempts: readonly Attempted[] = [];
+  /** Copied on each change: an array that grows in place reserves room for sixteen more, in each of thousands of streams. */
+  #attempts: readonly MeteredAttempt[] = [];
 
   constructor(parts: number, counting: Counting) {
     this.#parts = parts;
@@ -71,9 +72,9 @@ class Attempts implements CallMeter {
   }
 
   attempt(operation: Operation, request: Wire): AttemptMeter {
-    const attempted = new Attempted(operation, request);
-    this.#attempts = this.#attempts.length === 0 ? [attempted] : [...this.#counted(), attempted];
-    return attempted;
+    const attempt = new MeteredAttempt(operation, request);
+    this.#attempts = this.#attempts.length === 0 ? [attempt] : [...this.#counted(), attempt];
+    return attempt;
   }
 
   isOver(): boolean {
@@ -98,62 +99,95 @@ class Attempts implements CallMeter {
     return this.#measureAll(this.#attempts.filter(hasCome), { complete: false, isLeft: true });
   }
 
-  #measureAll(all: readonly Attempted[], how: How): MaybePromise<Measured> {
+  #measureAll(all: readonly MeteredAttempt[], how: How): MaybePromise<Measured> {
     const only = all[0];
     if (only && all.length === 1) return measure(only, how, this.#counting);
-    const measuring = Promise.all(all.map((attempted) => measure(attempted, how, this.#counting)));
+    const measuring = Promise.all(all.map((attempt) => measure(attempt, how, this.#counting)));
     return measuring.then((measured) => measured.reduce(sum, nothingMeasured));
   }
 
-  #counted(): readonly Attempted[] {
+  #counted(): readonly MeteredAttempt[] {
     return this.#attempts.every(isCounted) ? this.#attempts : this.#attempts.filter(isCounted);
   }
 }
 
-const isCounted = ({ isDropped }: Attempted) => !isDropped;
-const hasCome = (attempted: Attempted) => !attempted.isDropped && attempted.hasCome && attempted.hasContent();
+const isCounted = ({ isDropped }: MeteredAttempt) => !isDropped;
+const hasCome = (attempt: MeteredAttempt) => !attempt.isDropped && attempt.hasCome && attempt.hasContent();
 
-/** How what was used is measured. */
 interface How {
-  /** Whether what was told of the output is all of it, also where the end of the answer has not been seen. */
+  /** Whether the reported output is all of it, also where the end of the answer has not been seen. */
   readonly complete: boolean;
+  /** Whether the caller has disconnected. */
   readonly isLeft: boolean;
 }
 
-function measure(attempted: Attempted, { complete, isLeft }: How, counting: Counting): MaybePromise<Measured> {
-  const { operation, request, usage, output: kept, hasGivenUp, hasEnded, isCut } = attempted;
-  // Of vectors nobody pays for an output.
-  const toldOutput = operation === "embeddings" ? 0 : usage.output;
-  // Some upstreams tell of nothing where there was something.
-  const isCounted = toldOutput === 0 && !kept.isEmpty();
-  const isTold = usage.input !== undefined && toldOutput !== undefined && (complete || hasEnded) && !isCounted;
-  return andThen(isTold || isUncounted(operation) ? 0 : countOutput(kept, counting), (counted) =>
-    andThen(usage.input ?? (isUncounted(operation) ? 0 : counting.input(operation, request)), (input) => {
-      const { cacheRead, cacheWrite, cacheWriteHour, reasoning } = usage;
-      const thought = isLeft && !attempted.isOutputTold ? thoughtOf(attempted, counted) : 0;
-      const output = Math.max(toldOutput ?? 0, counted + thought);
-      const isNothing = hasGivenUp && output === 0 && kept.isEmpty();
-      const estimated = isCut || ((usage.input === undefined || output !== toldOutput) && !isUncounted(operation));
-      const parts = { input, cacheRead, cacheWrite, cacheWriteHour, output };
-      const used = { ...parts, reasoning: Math.max(reasoning, thought), characters: 0, ...rareOf(attempted) };
-      const requests = [{ used, asked: attempted.asked, told: attempted.manner }];
-      return { used, requests, estimated, isNothing, gaveUp: hasGivenUp };
-    }),
-  );
+/** The measuring of one attempt, as its steps work it out. */
+interface Measuring {
+  readonly attempt: MeteredAttempt;
+  readonly how: How;
+  readonly counting: Counting;
+  countedOutput: number;
 }
 
-/** Who was asked to search, and does not tell how often, has done so once. */
-function rareOf({ rare, asked }: Attempted): Attempted["rare"] {
+const measureSteps = sequence([countOutput, countInput, measuredOf]);
+
+function measure(attempt: MeteredAttempt, how: How, counting: Counting): MaybePromise<Measured> {
+  return measureSteps({ attempt, how, counting, countedOutput: 0 });
+}
+
+/** Counts the output, unless the upstream reported all of it. */
+function countOutput({ attempt, how, counting }: Measuring): MaybePromise<number> {
+  const { operation, usage, output, hasEnded } = attempt;
+  if (isUncounted(operation)) return 0;
+  const reported = reportedOutput(attempt);
+  // Some upstreams report 0 output tokens although there was output.
+  const isMissing = reported === 0 && !output.isEmpty();
+  const isComplete = usage.input !== undefined && reported !== undefined && (how.complete || hasEnded);
+  return isComplete && !isMissing ? 0 : countText(output, counting);
+}
+
+function countInput(measuring: Measuring, countedOutput: number): MaybePromise<number> {
+  measuring.countedOutput = countedOutput;
+  const { operation, request, usage } = measuring.attempt;
+  return usage.input ?? (isUncounted(operation) ? 0 : measuring.counting.input(operation, request));
+}
+
+function measuredOf({ attempt, how, countedOutput }: Measuring, input: number): Measured {
+  const { operation, usage, output: text, hasGivenUp, isCut, isOutputTold, asked, manner } = attempt;
+  const { cacheRead, cacheWrite, cacheWriteHour } = usage;
+  const reported = reportedOutput(attempt);
+  const hidden = how.isLeft && !isOutputTold ? reasoningOf(attempt, countedOutput) : 0;
+  const output = Math.max(reported ?? 0, countedOutput + hidden);
+  const reasoning = Math.max(usage.reasoning, hidden);
+  const isCounted = (usage.input === undefined || output !== reported) && !isUncounted(operation);
+  const parts = { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning };
+  const used = { ...parts, characters: 0, ...rareOf(attempt) };
+  return {
+    used,
+    requests: [{ used, asked, told: manner }],
+    estimated: isCut || isCounted,
+    isNothing: hasGivenUp && output === 0 && text.isEmpty(),
+    gaveUp: hasGivenUp,
+  };
+}
+
+/** Returns the output that the upstream reported. Embeddings have none that is charged. */
+function reportedOutput({ operation, usage }: MeteredAttempt): number | undefined {
+  return operation === "embeddings" ? 0 : usage.output;
+}
+
+/** Counts one web search where the upstream was asked to search and did not report how often it did. */
+function rareOf({ rare, asked }: MeteredAttempt): MeteredAttempt["rare"] {
   const { sureSearches } = asked;
   return sureSearches > 0 && rare?.searches === undefined ? { ...rare, searches: sureSearches } : rare;
 }
 
-/** Returns the reasoning that is estimated beside so much output. */
-function thoughtOf({ thought, mostOutput }: Attempted, counted: number): number {
-  return Math.max(0, Math.min(thought, mostOutput - counted));
+/** Returns the estimated reasoning tokens, within the most output that the attempt may have. */
+function reasoningOf({ estimatedReasoning, maxOutput }: MeteredAttempt, counted: number): number {
+  return Math.max(0, Math.min(estimatedReasoning, maxOutput - counted));
 }
 
-async function countOutput(kept: KeptText, counting: Counting): Promise<number> {
+async function countText(kept: KeptText, counting: Counting): Promise<number> {
   return kept.isEmpty() ? 0 : (await counting.output(kept.text())) + guessTokens(kept.beyondBytes);
 }
 

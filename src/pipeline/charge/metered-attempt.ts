@@ -1,5 +1,5 @@
 /**
- * What one request to an upstream has told and put out so far, for the call's meter.
+ * MeteredAttempt collects the usage and the output of one request to an upstream, for the call's meter.
  */
 
 import type { Operation } from "../../call/operations.ts";
@@ -10,24 +10,24 @@ import { type AskedManner, askedManner } from "../../providers/usage/manner.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { KeptText } from "./kept-text.ts";
 
-/** Measures one request to an upstream. */
+/** AttemptMeter measures one request to an upstream. */
 export interface AttemptMeter extends Meter {
-  /** Whether it is paid by its input alone, which is known: nothing is to be learnt from the rest of its answer. */
+  /** Whether the request is charged by its input alone, so that the rest of its answer does not matter. */
   readonly isPaidByInput: boolean;
-  /** Notes that frames of a stream have come. */
+  /** Notes that frames of a stream have arrived. */
   came(): void;
-  /** Whether anything of the answer itself has come. */
+  /** Reports whether any content of the answer has arrived. */
   hasContent(): boolean;
-  /** Returns the output that was told by the end of the answer; undefined where that has not been seen, or nothing was told. */
+  /** Returns the output that the upstream reported by the end of the answer; undefined before the end, or without a report. */
   usageAtEnd(): Pick<Usage, "output" | "reasoning"> | undefined;
-  /** Takes an estimate of reasoning that nobody saw, for a call that is left: all output comes to `most` tokens at most with it. */
-  reasoned(tokens: number, most: number): void;
-  /** Forgets the attempt: it failed, and another is made in its place. */
+  /** Takes an estimate of hidden reasoning, for a caller that disconnects. Output and reasoning together are `max` tokens at most. */
+  reasoned(tokens: number, max: number): void;
+  /** Drops the attempt: it failed, and another may replace it. */
   drop(): void;
 }
 
-/** What was told last of each part, at first nothing. */
-interface Told {
+/** The last reported count of each part. */
+interface ReportedUsage {
   input: number | undefined;
   cacheRead: number;
   cacheWrite: number;
@@ -36,14 +36,14 @@ interface Told {
   reasoning: number;
 }
 
-/** What most upstreams never tell. */
+/** Parts that most upstreams never report. */
 const rareParts = ["inputAudio", "inputImage", "outputAudio", "searches"] as const;
 type Rare = { readonly [part in (typeof rareParts)[number]]?: number };
 
-export class Attempted implements AttemptMeter {
+export class MeteredAttempt implements AttemptMeter {
   readonly operation: Operation;
   readonly request: Wire;
-  readonly usage: Told = {
+  readonly usage: ReportedUsage = {
     input: undefined,
     cacheRead: 0,
     cacheWrite: 0,
@@ -53,22 +53,22 @@ export class Attempted implements AttemptMeter {
   };
   readonly output = new KeptText();
   hasCome = false;
-  /** Whether anything was put out, text or not. */
+  /** Whether there was any output, text or not. */
   hasWritten = false;
   hasGivenUp = false;
   hasEnded = false;
   isDropped = false;
-  /** Whether more was told than is believed. */
+  /** Whether a reported count was implausible, and was cut. */
   isCut = false;
-  /** How it is to be served, and what was told of that; and of what is told rarely. */
+  /** The service tier that was asked for, the reported one, and the reported rare parts. */
   readonly asked: AskedManner;
   manner: ToldManner | undefined;
   rare: Rare | undefined;
-  /** Whether output was told since there is any: all of it up to then, reasoning too. */
+  /** Whether output was reported after there was any. Such a report includes the reasoning up to then. */
   isOutputTold = false;
-  /** Reasoning that is estimated, and the most output with it. */
-  thought = 0;
-  mostOutput = 0;
+  estimatedReasoning = 0;
+  /** The most output and reasoning together, in tokens. */
+  maxOutput = 0;
 
   constructor(operation: Operation, request: Wire) {
     this.operation = operation;
@@ -81,19 +81,19 @@ export class Attempted implements AttemptMeter {
     const { usage } = this;
     if (manner) this.manner = manner;
     for (const part of rareParts) {
-      const count = this.#believed(told[part]);
+      const count = this.#plausible(told[part]);
       if (count !== undefined) this.rare = { ...this.rare, [part]: count };
     }
-    usage.input = this.#believed(input) ?? usage.input;
-    usage.cacheRead = this.#believed(cacheRead) ?? usage.cacheRead;
-    usage.cacheWrite = this.#believed(cacheWrite) ?? usage.cacheWrite;
-    usage.cacheWriteHour = this.#believed(cacheWriteHour) ?? usage.cacheWriteHour;
-    usage.output = this.#believed(output) ?? usage.output;
-    usage.reasoning = this.#believed(reasoning) ?? usage.reasoning;
+    usage.input = this.#plausible(input) ?? usage.input;
+    usage.cacheRead = this.#plausible(cacheRead) ?? usage.cacheRead;
+    usage.cacheWrite = this.#plausible(cacheWrite) ?? usage.cacheWrite;
+    usage.cacheWriteHour = this.#plausible(cacheWriteHour) ?? usage.cacheWriteHour;
+    usage.output = this.#plausible(output) ?? usage.output;
+    usage.reasoning = this.#plausible(reasoning) ?? usage.reasoning;
     if (output !== undefined && this.hasWritten) this.isOutputTold = true;
   }
 
-  #believed(count: number | undefined): number | undefined {
+  #plausible(count: number | undefined): number | undefined {
     if (count === undefined || count <= mostTold) return count;
     this.isCut = true;
     return mostTold;
@@ -120,7 +120,7 @@ export class Attempted implements AttemptMeter {
     this.hasCome = true;
   }
 
-  /** Of speech nothing is counted, and its first bytes are content. */
+  /** For speech, which counts no output, the first bytes are content. */
   hasContent(): boolean {
     return this.isPaidByInput ? this.hasCome : this.hasWritten || this.hasEnded || this.hasGivenUp;
   }
@@ -130,9 +130,9 @@ export class Attempted implements AttemptMeter {
     return this.hasEnded && output !== undefined ? { output, reasoning } : undefined;
   }
 
-  reasoned(tokens: number, most: number): void {
-    this.thought = tokens;
-    this.mostOutput = most;
+  reasoned(tokens: number, max: number): void {
+    this.estimatedReasoning = tokens;
+    this.maxOutput = max;
   }
 
   drop(): void {
@@ -140,7 +140,7 @@ export class Attempted implements AttemptMeter {
   }
 }
 
-/** Speech is paid by the characters of its input, which are known. */
+/** Reports whether output is not counted: speech is charged by the characters of its input. */
 export function isUncounted(operation: Operation): boolean {
   return operation === "speech";
 }

@@ -16,7 +16,7 @@ import { createValidator, type Validator, type Violation } from "@bufbuild/proto
 import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
-import { type CooperativeTask, nextTurn, runInTurns } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, nextSlice, runInSlices } from "../../runtime/cooperative.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
 import type { JsonObject } from "../../wire/json.ts";
@@ -37,11 +37,11 @@ export interface QuickCheck {
 
 /** Holds a long request to its contract in turns. Throws as `validate` does, later. */
 export function validateLong(request: Wire, validate: Validate, quickCheck?: QuickCheck): Deferred<void> {
-  const checked = runInTurns(quickCheck?.isSureOfLong(request.desc, request.outline()) ?? unsure());
+  const checked = runInSlices(quickCheck?.isSureOfLong(request.desc, request.outline()) ?? unsure());
   return checked.then((isSure) => {
     if (isSure) return;
     // The reader makes of it what the validator looks at.
-    const understood = runInTurns(request.understand()).then(() => nextTurn());
+    const understood = runInSlices(request.understand()).then(() => nextSlice());
     return understood.then(() => validate(request, true));
   });
 }

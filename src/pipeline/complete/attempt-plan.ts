@@ -1,93 +1,94 @@
-/** How far a call has come among its leads: which it has asked, which have failed, and which it may ask next. */
+/** AttemptPlan picks the next candidate of a call, and remembers which were tried and which failed. */
 import type { Model, Target } from "../../targets/catalog.ts";
 import type { TargetState, Targets } from "../../targets/targets.ts";
 
-/** What a call may be sent by: a target of a model, and whatever else whoever sends it knows of it. */
-export interface ToTarget {
+/** What the plan reads of a candidate. */
+export interface PlannedCandidate {
   readonly model: Pick<Model, "id">;
   readonly target: Target;
-  /** How the target stands. */
   readonly state: TargetState;
 }
 
-/** For how long the first of them is left alone yet, in milliseconds. */
-export function shortestRest(leads: readonly ToTarget[]): number {
-  return Math.min(...leads.map(({ state }) => state.breaker.restMs()));
+/** Returns the milliseconds until the first of the candidates' breakers lets a call through. */
+export function shortestRest(candidates: readonly PlannedCandidate[]): number {
+  return Math.min(...candidates.map(({ state }) => state.breaker.restMs()));
 }
 
-/** Most calls ask once: what they need not know is not kept. */
-export class AttemptPlan<L extends ToTarget> {
-  readonly #leads: readonly L[];
+export class AttemptPlan<C extends PlannedCandidate> {
+  readonly #candidates: readonly C[];
   readonly #targets: Pick<Targets, "passesChecks">;
-  /** How often each model may be asked. */
   readonly #attempts: number;
-  readonly #asked: L[] = [];
-  readonly #failed: L[] = [];
+  readonly #tried: C[] = [];
+  readonly #failed: C[] = [];
 
-  constructor(leads: readonly L[], targets: Pick<Targets, "passesChecks">, attempts: number) {
-    this.#leads = leads;
+  /** `attempts` is how many attempts a call may make at each model. */
+  constructor(candidates: readonly C[], targets: Pick<Targets, "passesChecks">, attempts: number) {
+    this.#candidates = candidates;
     this.#targets = targets;
     this.#attempts = attempts;
   }
 
   /**
-   * The next that has not failed and may be asked. One that fails its health checks, or has asked to be left alone, is the last:
-   * checks may be wrong, and what another call has met need not meet this one.
+   * Returns the next candidate that has not failed and may be tried. One that fails its health checks, or has sent
+   * `Retry-After`, comes last: checks can be wrong, and what another call met need not happen to this one.
    */
-  next(): L | undefined {
-    let down: L | undefined;
-    for (const lead of this.#leads) {
-      if (!this.#mayAsk(lead)) continue;
-      if (this.#isUp(lead)) return lead;
-      down ??= lead;
+  next(): C | undefined {
+    let down: C | undefined;
+    for (const candidate of this.#candidates) {
+      if (!this.#mayTry(candidate)) continue;
+      if (this.#isUp(candidate)) return candidate;
+      down ??= candidate;
     }
     return down;
   }
 
-  /** One that may be asked while another is: of the same model. */
-  beside(lead: L): L {
-    const isBeside = (other: L) => other !== lead && other.model === lead.model;
-    return this.#leads.find((other) => isBeside(other) && this.#mayAsk(other) && this.#isUp(other)) ?? lead;
+  /** Returns a candidate of the same model that may be tried beside this one; this one where there is no other. */
+  beside(candidate: C): C {
+    const isBeside = (other: C) => other !== candidate && other.model === candidate.model;
+    return this.#candidates.find((other) => isBeside(other) && this.#mayTry(other) && this.#isUp(other)) ?? candidate;
   }
 
-  asked(lead: L): void {
-    this.#asked.push(lead);
+  tried(candidate: C): void {
+    this.#tried.push(candidate);
   }
 
-  /** `model` says that no other target of its model need be asked. */
-  failed(lead: L, model: boolean): void {
-    for (const other of this.#leads)
-      if (other === lead || (model && other.model === lead.model)) this.#failed.push(other);
+  /** `isWholeModel` says that the other targets of its model would fail alike. */
+  failed(candidate: C, isWholeModel: boolean): void {
+    for (const other of this.#candidates)
+      if (other === candidate || (isWholeModel && other.model === candidate.model)) this.#failed.push(other);
   }
 
-  /** How often its model was asked. */
-  count({ model }: L): number {
+  /** Returns how often the candidate's model was tried. */
+  count({ model }: C): number {
     let count = 0;
-    for (const asked of this.#asked) if (asked.model.id === model.id) count++;
+    for (const tried of this.#tried) if (tried.model.id === model.id) count++;
     return count;
   }
 
-  /** Whether its model was asked as often as it may be. */
-  isSpent(lead: L): boolean {
-    return this.count(lead) >= this.#attempts;
+  /** Reports whether the candidate's model was tried as often as it may be. */
+  isSpent(candidate: C): boolean {
+    return this.count(candidate) >= this.#attempts;
   }
 
-  #mayAsk(lead: L): boolean {
-    return !this.#failed.includes(lead) && !this.isSpent(lead) && lead.state.breaker.restMs() === 0;
+  #mayTry(candidate: C): boolean {
+    return !this.#failed.includes(candidate) && !this.isSpent(candidate) && candidate.state.breaker.restMs() === 0;
   }
 
-  #isUp({ target, state }: L): boolean {
+  #isUp({ target, state }: C): boolean {
     return state.breaker.askedMs() === 0 && this.#targets.passesChecks(target.upstream) !== false;
   }
 }
 
-/** Returns leads in the order in which one after another is asked; those that are left alone at this moment are none of it. */
-export function attemptOrder<L extends ToTarget>(leads: readonly L[], targets: Pick<Targets, "passesChecks">): L[] {
-  const course = new AttemptPlan(leads, targets, Number.POSITIVE_INFINITY);
-  const order: L[] = [];
-  for (let lead = course.next(); lead; lead = course.next()) {
-    order.push(lead);
-    course.failed(lead, false);
+/** Returns the candidates in the order in which they would be tried. Those whose breaker is open are left out. */
+export function attemptOrder<C extends PlannedCandidate>(
+  candidates: readonly C[],
+  targets: Pick<Targets, "passesChecks">,
+): C[] {
+  const plan = new AttemptPlan(candidates, targets, Number.POSITIVE_INFINITY);
+  const order: C[] = [];
+  for (let candidate = plan.next(); candidate; candidate = plan.next()) {
+    order.push(candidate);
+    plan.failed(candidate, false);
   }
   return order;
 }

@@ -1,36 +1,37 @@
 /**
- * Where a call may be sent, in the order in which it tries: the targets of the model that it names, and then those of the
- * models that it names further (`models`). Each of these is one that the key may call: otherwise the call is refused at
+ * The candidates of a call, in the order in which they are tried: the targets of the model that it names, then those of its
+ * fallback models (`models`). The key must be permitted to call every one of these models: otherwise the call is refused at
  * once, and not when its first model fails.
  */
 import type { Call } from "../../call/call.ts";
-import { type Input, type Operation, operations } from "../../call/operations.ts";
+import { type Operation, operations } from "../../call/operations.ts";
 import { internal, invalidType, invalidValue, modelNotFound, Refusal } from "../../call/refusals.ts";
 import type { Fitting, Provider, Speak } from "../../providers/contract.ts";
 import type { Catalog, Model, Target } from "../../targets/catalog.ts";
 import type { TargetState, Targets } from "../../targets/targets.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { authorizeModel } from "../admit/authorize.ts";
-import { type Way, waysTo } from "../attempt/ways.ts";
+import { type TranslationPath, translationPathsTo } from "../attempt/translation-paths.ts";
 import { conversationOf } from "./conversation.ts";
-import { partsOf } from "./each-prompt.ts";
+import { countParts } from "./parts.ts";
 import { route } from "./route.ts";
 
-/** A target of a model, and the way to what its upstream speaks. */
+/** A Candidate is a target of a model, and how a call is put to it. */
 export interface Candidate {
   readonly model: Model;
   readonly target: Target;
   /** The API that its upstream speaks. */
   readonly kind: string;
-  readonly way: Way;
+  readonly path: TranslationPath;
+  /** The operation that the upstream is asked: where the path ends. */
   readonly operation: Operation;
   readonly speak: Speak<Operation>;
-  /** What its upstream takes; undefined where a request goes as it is. */
+  /** What the upstream accepts of a request; undefined: requests are sent as they are. */
   readonly fitting: Fitting | undefined;
-  /** Whether calls may have to wait for one another there. */
+  /** Whether calls may queue at the upstream. */
   readonly hasQueue: boolean;
   readonly state: TargetState;
-  /** What is asked in its place where the upstream turns out not to have the operation. */
+  /** The candidate that is asked instead where the upstream turns out not to serve the operation. */
   readonly spare?: Candidate | undefined;
 }
 
@@ -43,47 +44,41 @@ export interface CandidatesOptions {
   readonly random: () => number;
 }
 
-/** At least one lead, and all of them ask their upstreams in the same number of requests. Throws a Refusal. */
-export type CandidatesFor = <O extends Operation>(
-  asked: O,
-  call: Call<Input<O>>,
-) => readonly [Candidate, ...Candidate[]];
+/** Returns at least one candidate; all of them ask their upstreams in the same number of requests. Throws a Refusal. */
+export type CandidatesFor = (asked: Operation, call: Call) => readonly [Candidate, ...Candidate[]];
 
 export function createCandidatesFor(options: CandidatesOptions): CandidatesFor {
   const { catalog, targets, random } = options;
-  const leadAt = createLeadAt(options);
+  const candidateAt = createCandidateAt(options);
 
-  /** Adds a lead for each target that can be asked: nearly every call has one, for which no list is made in between. */
-  function addTo<O extends Operation>(leads: Candidate[], asked: O, model: Model, call: Call<Input<O>>): void {
+  /** Adds a candidate for each target that can be asked. Nearly every call has one, so no list is made in between. */
+  function addTo(candidates: Candidate[], asked: Operation, model: Model, call: Call): void {
     const isSticky = model.sticky && model.targets.length > 1;
-    const conversation = isSticky ? conversationOf(asked, call as unknown as Call) : undefined;
+    const conversation = isSticky ? conversationOf(asked, call) : undefined;
     for (const target of route(model, { targets, random, conversation })) {
-      const lead = leadAt(asked, model, target, call);
-      if (lead) leads.push(lead);
+      const candidate = candidateAt(asked, model, target, call);
+      if (candidate) candidates.push(candidate);
     }
   }
 
-  return <O extends Operation>(asked: O, call: Call<Input<O>>) => {
+  return (asked, call) => {
     const models = modelsOf(asked, call, catalog);
-    const leads: Candidate[] = [];
-    for (const model of models) addTo(leads, asked, model, call);
-    const [first] = leads;
+    const candidates: Candidate[] = [];
+    for (const model of models) addTo(candidates, asked, model, call);
+    const [first, ...others] = candidates;
     if (!first) throw modelNotFound(namedIn(call.request.outline()).model ?? "");
-    const parts = partsOf(first.way, call);
+    const parts = countParts(first.path, call);
     if (models.length > 1 && parts > 1) {
-      throw invalidValue(
-        "models",
-        "of several prompts all are asked of one model: send them one by one, or leave it out",
-      );
+      throw invalidValue("models", "several prompts go to one model: send them one by one, or omit `models`");
     }
-    return leads.length === 1 ? [first] : [first, ...leads.slice(1).filter(({ way }) => asksIn(parts, way, call))];
+    return others.length === 0 ? [first] : [first, ...others.filter(({ path }) => hasParts(parts, path, call))];
   };
 }
 
-/** Whether an upstream at the end of this way is asked in so many requests; one that cannot be asked at all is not. */
-function asksIn<O extends Operation>(parts: number, way: Way, call: Call<Input<O>>): boolean {
+/** Reports whether a path asks its upstream in so many requests. A path that cannot take the call does not. */
+function hasParts(parts: number, path: TranslationPath, call: Call): boolean {
   try {
-    return partsOf(way, call) === parts;
+    return countParts(path, call) === parts;
   } catch {
     return false;
   }
@@ -95,7 +90,7 @@ interface Named {
   readonly models?: readonly string[] | null;
 }
 
-/** Reads them also where the operation's contract has no `models`: then nobody has held it to a type. Throws a Refusal. */
+/** Reads the names. `models` may be unchecked: the contracts of some operations do not have it. Throws a Refusal. */
 function namedIn({ model, models }: JsonObject): Named {
   const isList = Array.isArray(models) && models.every((name) => typeof name === "string");
   if ((models ?? null) !== null && !isList) throw invalidType("models", "expected a list of names");
@@ -103,15 +98,15 @@ function namedIn({ model, models }: JsonObject): Named {
 }
 
 /** Returns the models that a call names, in its order, each once. Throws a Refusal where its key may not call one of them. */
-export function modelsOf<O extends Operation>(
-  asked: O,
-  call: Pick<Call<Input<O>>, "caller" | "request">,
+export function modelsOf(
+  asked: Operation,
+  call: Pick<Call, "caller" | "request">,
   catalog: Catalog,
 ): readonly [Model, ...Model[]] {
   const { kind } = operations[asked];
   const { model, models } = namedIn(call.request.outline());
   const find = (name: string) => {
-    // Of what kind it is, too, is told to those only who may use it.
+    // Permission comes first: the kind of a model is told only to keys that may use it.
     authorizeModel(call.caller, catalog.get(name), name);
     return catalog.find(name, kind);
   };
@@ -127,48 +122,57 @@ export function modelsOf<O extends Operation>(
   return [first, ...new Set(found.filter((further) => further !== first))];
 }
 
-/** Returns the lead for what is asked; undefined where the target cannot be asked that. */
-type LeadAt = (asked: Operation, model: Model, target: Target, call: Pick<Call, "request">) => Candidate | undefined;
+/** Returns the candidate for an operation; undefined where the target cannot be asked it. */
+type CandidateAt = (
+  asked: Operation,
+  model: Model,
+  target: Target,
+  call: Pick<Call, "request">,
+) => Candidate | undefined;
 
-/** The leads of a target: nearly always one. */
-interface LeadsAt {
+/** The candidates of one target: nearly always one. */
+interface TargetCandidates {
   readonly usual: Candidate;
-  readonly other?: { readonly lead: Candidate; readonly takes: (request: JsonObject) => boolean } | undefined;
+  readonly other?: { readonly candidate: Candidate; readonly takes: (request: JsonObject) => boolean } | undefined;
 }
 
-/** What upstreams speak never changes: the leads of a model are found once, by the first call that asks for them. */
-function createLeadAt(options: CandidatesOptions): LeadAt {
-  const found = new WeakMap<Model, Map<Operation, Map<Target, LeadsAt>>>();
+/** Candidates of a model are made once, by the first call that asks for them: what an upstream speaks never changes. */
+function createCandidateAt(options: CandidatesOptions): CandidateAt {
+  const made = new WeakMap<Model, Map<Operation, Map<Target, TargetCandidates>>>();
   return (asked, model, target, { request }) => {
-    const ofModel = found.get(model) ?? new Map<Operation, Map<Target, LeadsAt>>();
+    const ofModel = made.get(model) ?? new Map<Operation, Map<Target, TargetCandidates>>();
     const known = ofModel.get(asked);
-    const leads = known ?? leadsOfAll(asked, model, options);
-    if (!known) found.set(model, ofModel.set(asked, leads));
-    const { usual, other } = leads.get(target) ?? {};
-    return other?.takes(request.outline()) ? other.lead : usual;
+    const ofTargets = known ?? candidatesByTarget(asked, model, options);
+    if (!known) made.set(model, ofModel.set(asked, ofTargets));
+    const { usual, other } = ofTargets.get(target) ?? {};
+    return other?.takes(request.outline()) ? other.candidate : usual;
   };
 }
 
-function leadsOfAll(asked: Operation, model: Model, { providers, targets }: CandidatesOptions): Map<Target, LeadsAt> {
-  const leads = new Map<Target, LeadsAt>();
+function candidatesByTarget(
+  asked: Operation,
+  model: Model,
+  { providers, targets }: CandidatesOptions,
+): Map<Target, TargetCandidates> {
+  const candidates = new Map<Target, TargetCandidates>();
   for (const target of model.targets) {
     const provider = providerOf(target, providers);
     const { speaks, kind, hasQueue = false } = provider;
     const fitting = provider.fitting?.(target.model, model.reasons);
     const state = targets.of(target);
-    const ways = waysTo(asked, model, provider, fitting);
-    if (!ways) continue;
-    const leadBy = (way: Way, spareWay?: Way): Candidate => {
-      const operation = way.at(-1)?.to ?? asked;
+    const paths = translationPathsTo(asked, model, provider, fitting);
+    if (!paths) continue;
+    const candidateBy = (path: TranslationPath, sparePath?: TranslationPath): Candidate => {
+      const operation = path.at(-1)?.to ?? asked;
       const speak = speaks[operation] as Speak<Operation>;
-      const spare = spareWay && operation === "responses" ? leadBy(spareWay) : undefined;
-      return { model, target, kind, way, operation, speak, fitting, hasQueue, state, spare };
+      const spare = sparePath && operation === "responses" ? candidateBy(sparePath) : undefined;
+      return { model, target, kind, path, operation, speak, fitting, hasQueue, state, spare };
     };
-    const { usual, other, spare } = ways;
-    const further = other && { lead: leadBy(other.way, spare), takes: other.takes };
-    leads.set(target, { usual: leadBy(usual, spare), other: further });
+    const { usual, other, spare } = paths;
+    const further = other && { candidate: candidateBy(other.path, spare), takes: other.takes };
+    candidates.set(target, { usual: candidateBy(usual, spare), other: further });
   }
-  return leads;
+  return candidates;
 }
 
 function providerOf({ upstream }: Target, providers: CandidatesOptions["providers"]): Provider {

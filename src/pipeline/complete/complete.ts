@@ -1,135 +1,145 @@
 /**
- * The way of a model call once its caller is known and its request is sound: find where it may go, reserve what it may
- * cost, send, settle what it cost. What an upstream does one by one is asked of it one by one; it is one call all the same,
- * reserved and settled once.
+ * The life of a call to a model, once its caller is known and its request is valid:
  *
- * An upstream that fails before its first content is replaced by another, or tried again (`send.ts`). Which model and which
- * upstream answered, how many attempts it took and where the time went is told in the answer's headers.
+ *   candidates  the targets that may answer it, in the order in which they are tried
+ *   estimate    the most that it may cost, by its own bounds and the model's price
+ *   hold        that much of its payer's credit, in the ledger, before anything is sent
+ *   attempt     one request to one target; as long as nothing was sent to the caller, a failed attempt is followed by another
+ *   answer      the upstream's answer in the caller's own dialect, with headers that name model, upstream, attempts and times
+ *   capture     the charge for what was used, at most what is held, once, however the call ends
+ *
+ * A ModelCall goes through these stages and carries what each has found. A call of several prompts is answered part by part,
+ * and is held and captured once.
  */
+
+import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
-import type { AttemptRecord, CallRecord } from "../../call/call-record.ts";
 import type { Form, Input, Operation, Output } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
 import type { Ledger } from "../../ledger/contract.ts";
-import type { Signal } from "../../runtime/caller-abort.ts";
 import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
-import type { Answered } from "../attempt/attempt.ts";
+import { CallAttempt, createRunAttempt, noteAttempt } from "../attempt/attempt.ts";
 import { attemptOrSpare } from "../attempt/attempt-or-spare.ts";
-import { CallStreams, createDrains, type Drains } from "../attempt/drain.ts";
+import { CallStreams } from "../attempt/call-streams.ts";
+import { createDrains, type Drains } from "../attempt/drains.ts";
 import type { CaptureCall } from "../charge/capture.ts";
 import type { Counting } from "../charge/count-used.ts";
 import { createMeter } from "../charge/meter.ts";
-import { createReservation } from "../charge/reserve.ts";
 import { deadlineOf, timeoutsOf } from "../check/deadline.ts";
 import { isStrict } from "../check/strict.ts";
 import type { Candidate, CandidatesFor } from "./candidates.ts";
-import { eachPrompt, partsOf } from "./each-prompt.ts";
+import { eachPrompt } from "./each-prompt.ts";
+import type { ModelCall } from "./model-call.ts";
+import { countParts } from "./parts.ts";
 import type { Send } from "./send.ts";
 import { serverTiming } from "./server-timing.ts";
 
 export interface CompleteOptions {
-  readonly leadsOf: CandidatesFor;
+  readonly candidatesFor: CandidatesFor;
   readonly send: Send;
   readonly ledger: Ledger;
-  readonly settle: CaptureCall;
+  readonly capture: CaptureCall;
   readonly counting: Counting;
-  /** Left out: no stream is read on after its caller has left. */
+  /** Omitted: no stream is drained after its caller has disconnected. */
   readonly drains?: Drains;
-  /** Who goes first where calls wait for a place at an upstream: 0 (first) to 9. */
+  /** Returns the caller's place in an upstream's queue: 0 (first) to 9. */
   readonly priorityOf: (caller: Call["caller"]) => number;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
 
-/** Answers an operation, in the form that is asked for. Throws a Refusal, now or later. */
+/** Answers an operation in the form that is asked for. Throws a Refusal, now or later. */
 export type Complete = <O extends Operation, F extends Form>(
-  asked: O,
+  operation: O,
   form: F,
   call: Call<Input<O>>,
 ) => MaybePromise<Answer<Output<O, F>>>;
 
-export function createComplete(init: CompleteOptions): Complete {
-  const { leadsOf, send, ledger, settle, counting, drains = createDrains(0), priorityOf, clock } = init;
-  return <O extends Operation, F extends Form>(asked: O, form: F, call: Call<Input<O>>) => {
-    const begunAt = performance.now();
-    const arrivedAt = clock();
-    const { record } = call;
-    record.operation = asked;
-    record.form = form;
-    const timeouts = timeoutsOf(call.header);
-    const deadline = deadlineOf(timeouts, arrivedAt);
-    const strict = isStrict(call.header);
-    const leads = leadsOf(asked, call);
-    const [first] = leads;
-    record.model = first.model.id;
-    const meter = createMeter(partsOf(first.way, call), counting);
-    const streams = form === "stream" ? new CallStreams(drains, call) : undefined;
-    const reservation = createReservation(ledger, { call, asked, arrivedAt });
-    let reached: { lead: Candidate; facts: AttemptRecord | undefined } = { lead: first, facts: undefined };
-    const reach = (lead: Candidate, attempt: AttemptRecord) => {
-      reached = { lead, facts: attempt };
-      record.model = lead.model.id;
-    };
-    const options = {
-      form,
-      meter,
-      reservation,
-      streams,
-      arrivedAt,
-      deadline,
-      timeouts,
-      isStrict: strict,
-      priority: priorityOf(call.caller),
-      holdsHead: send.attempts > 1 || leads.length > 1,
-      clock,
-      onSent: reach,
-    };
-    const mayHedge = form === "whole" ? () => clock() < deadline && !record.attempts.some(isQueued) : undefined;
-    const onPaused = (ms: number) => {
-      record.pausedMs = (record.pausedMs ?? 0) + ms;
-    };
-    const answeredBy = ({ answer, lead, facts: attempt }: Answered<O, F>): Answer<Output<O, F>> => {
-      // Of two that were asked at once the one that was sent last need not be the one that answered.
-      reach(lead, attempt);
-      const told = toldOf(lead, record, begunAt);
-      const headers = answer.headers ? { ...answer.headers, ...told } : told;
-      return answer.kind === "whole" ? { kind: "whole", body: answer.body, headers } : { ...answer, headers };
-    };
-    const ask = (part: Call<Input<O>>): MaybePromise<Answer<Output<O, F>>> => {
-      const sending = { signal: part.signal, deadline, mayHedge, onPaused };
-      const askAt = (to: Candidate, signal: Signal, isHedge: boolean) =>
-        attemptOrSpare<O, F>(to, part, signal, isHedge, options);
-      const failed = (error: unknown): never => {
-        throw withWay(error, reached.lead, record, begunAt);
-      };
-      return thenOrCatch(() => send.send(leads, sending, askAt), answeredBy, failed);
-    };
-    const running = { call, asked, meter, arrivedAt, reached: () => reached, reservation, streams };
-    const hasQueue = leads.some((lead) => lead.hasQueue);
-    return settle(running, () => eachPrompt(first.way, form, call, ask, hasQueue));
+export function createComplete(options: CompleteOptions): Complete {
+  const { send, capture } = options;
+  const runAttempt = createRunAttempt(options);
+
+  function complete(operation: Operation, form: Form, call: Call): MaybePromise<Answer> {
+    const modelCall = beginModelCall(operation, form, call, options);
+    return capture(modelCall, () => eachPrompt(modelCall, (part) => answerPart(modelCall, part)));
+  }
+
+  function answerPart(modelCall: ModelCall, part: Call): MaybePromise<Answer> {
+    return thenOrCatch(
+      () =>
+        send.send(modelCall, part, (candidate, signal, isHedge) =>
+          attemptOrSpare(new CallAttempt(modelCall, part, candidate, signal, isHedge), runAttempt),
+        ),
+      (attempt) => answerOf(modelCall, attempt),
+      (error): never => {
+        throw withOrigin(modelCall, error);
+      },
+    );
+  }
+
+  return complete as Complete;
+}
+
+/** Reads how the caller would have the call answered, and finds its candidates. Throws a Refusal. */
+function beginModelCall(operation: Operation, form: Form, call: Call, options: CompleteOptions): ModelCall {
+  const { candidatesFor, send, counting, drains = createDrains(0), priorityOf, clock } = options;
+  const startedAt = performance.now();
+  const arrivedAt = clock();
+  const { record } = call;
+  record.operation = operation;
+  record.form = form;
+  const timeouts = timeoutsOf(call.header);
+  const strict = isStrict(call.header);
+  const candidates = candidatesFor(operation, call);
+  const [first] = candidates;
+  record.model = first.model.id;
+  return {
+    call,
+    operation,
+    form,
+    arrivedAt,
+    startedAt,
+    timeouts,
+    deadline: deadlineOf(timeouts, arrivedAt),
+    isStrict: strict,
+    priority: priorityOf(call.caller),
+    candidates,
+    isGated: send.attempts > 1 || candidates.length > 1,
+    hold: { model: undefined, boundOutput: undefined, held: undefined, isMade: false },
+    lastCandidate: first,
+    lastAttempt: undefined,
+    meter: createMeter(countParts(first.path, call), counting),
+    streams: form === "stream" ? new CallStreams(drains, call) : undefined,
+    outcome: Outcome.UNSPECIFIED,
+    endedAt: 0,
+    firstByteAt: undefined,
   };
 }
 
-const isQueued = (attempt: AttemptRecord) => attempt.isQueued === true;
-
-/** Says who answered, and where the time went. */
-function toldOf(lead: Candidate, facts: CallRecord, begunAt: number): AnswerHeaders {
-  let asked = 1;
-  for (const { failure, isOvertaken } of facts.attempts) if (failure !== undefined || isOvertaken) asked++;
-  return wayOf(lead, asked, facts, begunAt);
+/** Returns the answer of an attempt, with the headers that say where it comes from. */
+function answerOf(modelCall: ModelCall, { answer, candidate, record }: CallAttempt): Answer {
+  // Of two hedged attempts, the one that was sent last need not be the one that answered.
+  if (record) noteAttempt(modelCall, candidate, record);
+  let attempts = 1;
+  for (const { failure, isOvertaken } of modelCall.call.record.attempts)
+    if (failure !== undefined || isOvertaken) attempts++;
+  const origin = originHeaders(modelCall, attempts);
+  const headers = answer.headers ? { ...answer.headers, ...origin } : origin;
+  return answer.kind === "whole" ? { kind: "whole", body: answer.body, headers } : { ...answer, headers };
 }
 
-/** Has a refusal say where the call went, if it went anywhere. */
-function withWay(error: unknown, lead: Candidate, facts: CallRecord, begunAt: number): unknown {
-  const { length } = facts.attempts;
-  return error instanceof Refusal && length > 0 ? error.with({ headers: wayOf(lead, length, facts, begunAt) }) : error;
+/** Returns a refusal with the headers that say where it comes from, if the call was sent anywhere. */
+function withOrigin(modelCall: ModelCall, error: unknown): unknown {
+  const { length } = modelCall.call.record.attempts;
+  return error instanceof Refusal && length > 0 ? error.with({ headers: originHeaders(modelCall, length) }) : error;
 }
 
-function wayOf({ model, target }: Candidate, attempts: number, facts: CallRecord, begunAt: number): AnswerHeaders {
+function originHeaders({ call, lastCandidate, startedAt }: ModelCall, attempts: number): AnswerHeaders {
+  const { model, target }: Candidate = lastCandidate;
   return {
     "x-gateway-model": model.id,
     "x-gateway-upstream": target.upstream,
     "x-gateway-attempts": String(attempts),
-    "server-timing": serverTiming(facts, begunAt),
+    "server-timing": serverTiming(call.record, startedAt),
   };
 }

@@ -1,9 +1,9 @@
 /**
- * Several pieces of work as one, of which only a few run at once. The first to fail stops the others, and is told when
- * all have ended: nothing runs on behind an answer.
+ * Runs several pieces of work as one, a few at a time. The first failure stops the others, and is thrown when all of them have
+ * ended, so that nothing runs on after the answer.
  */
 
-/** Returns the results in the order of the items. `stop` makes the work that runs fail. */
+/** Returns the results in the order of the items. `stop` makes running work fail. */
 export async function allOf<T, R>(
   items: readonly T[],
   atOnce: number,
@@ -29,16 +29,16 @@ export async function allOf<T, R>(
   return results;
 }
 
-/** What a stream says to one question for more. */
-type Turn<T> = { readonly stream: AsyncIterator<T> } & (
+/** A Pull is the outcome of asking a stream for one item. */
+type Pull<T> = { readonly stream: AsyncIterator<T> } & (
   | { readonly result: IteratorResult<T> }
   | { readonly error: unknown }
 );
 
 /**
- * Yields what the streams bring, as it comes. Each is one step ahead at most, so that a slow reader slows them all, and
- * after each step it lets the others have their turn. A stream is opened when one before it has ended. `stop` makes
- * those that are open fail; it is called where the end is not theirs.
+ * Merges streams: yields their items as they arrive. Each stream is one item ahead at most, so that a slow reader slows all of
+ * them, and takes turns with the others. `atOnce` streams are open at a time; the end of one opens the next. `stop` makes the open
+ * streams fail, and is called where the merged stream ends before they do.
  */
 export async function* interleave<T>(
   streams: Iterable<AsyncIterable<T>>,
@@ -46,13 +46,13 @@ export async function* interleave<T>(
   stop: () => void,
 ): AsyncGenerator<T, void> {
   const open = new Set<AsyncIterator<T>>();
-  const turns: Turn<T>[] = [];
+  const pulls: Pull<T>[] = [];
   let wake = () => {};
-  const take = (turn: Turn<T>) => {
-    turns.push(turn);
+  const take = (pull: Pull<T>) => {
+    pulls.push(pull);
     wake();
   };
-  const step = (stream: AsyncIterator<T>) =>
+  const pullFrom = (stream: AsyncIterator<T>) =>
     void stream.next().then(
       (result) => take({ stream, result }),
       (error: unknown) => take({ stream, error }),
@@ -63,20 +63,20 @@ export async function* interleave<T>(
     if (next.done) return;
     const stream = next.value[Symbol.asyncIterator]();
     open.add(stream);
-    step(stream);
+    pullFrom(stream);
   };
   for (let i = 0; i < atOnce; i++) openNext();
   try {
     while (open.size > 0) {
-      const turn = turns.shift();
-      if (!turn) await new Promise<void>((resolve) => (wake = resolve));
-      else if ("error" in turn) throw turn.error;
-      else if (turn.result.done) {
-        open.delete(turn.stream);
+      const pull = pulls.shift();
+      if (!pull) await new Promise<void>((resolve) => (wake = resolve));
+      else if ("error" in pull) throw pull.error;
+      else if (pull.result.done) {
+        open.delete(pull.stream);
         openNext();
       } else {
-        yield turn.result.value;
-        step(turn.stream);
+        yield pull.result.value;
+        pullFrom(pull.stream);
       }
     }
   } finally {

@@ -1,19 +1,19 @@
 /**
- * What tells a conversation from others: its account, and how it begins, up to the first thing that its user says. Later
- * turns begin alike, and so they find the prompt cache that the turns before have filled.
+ * Identifies a conversation by its account and its beginning, up to the first user message. All turns of a conversation begin
+ * alike, and so find the prompt cache that the earlier turns have filled.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Call } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { writeJson } from "../../wire/long/write-json.ts";
 
-/** In characters: what is longer tells no more. */
-const longest = 8192;
+/** How much of the beginning is compared, in characters. */
+const maxLength = 8192;
 
-/** Returns undefined for what has no conversation. */
+/** Returns undefined for an operation without conversations. */
 export function conversationOf(asked: Operation, { caller, request }: Call): string | undefined {
   const beginning = beginningOf(asked, request.json());
-  return beginning === undefined ? undefined : `${caller.accountId}\n${beginning.slice(0, longest)}`;
+  return beginning === undefined ? undefined : `${caller.accountId}\n${beginning.slice(0, maxLength)}`;
 }
 
 function beginningOf(asked: Operation, json: JsonObject): string | undefined {
@@ -23,17 +23,17 @@ function beginningOf(asked: Operation, json: JsonObject): string | undefined {
   return undefined;
 }
 
-/** Writes no more than is needed: what comes first may be megabytes. */
+/** Formats no more than is compared: the first message may have megabytes. */
 function beginningIn(value: JsonValue): string {
   let text = "";
   const work = writeJson(value, (part) => {
     text += part;
   });
-  while (text.length < longest && !work.next().done);
+  while (text.length < maxLength && !work.next().done);
   return text;
 }
 
-/** Returns all up to the first message of the user's; a text is the user's own. */
+/** Returns the messages up to the first user message. A plain text is a user message. */
 function leading(messages: JsonValue | undefined): JsonValue {
   if (!Array.isArray(messages)) return messages ?? null;
   const first = messages.findIndex((message) => (message as JsonObject | null)?.role === "user");

@@ -1,24 +1,25 @@
 /**
- * A completion of several prompts on a chat model, which goes on with one conversation a call: each prompt is asked for
- * in a call of its own, a few at once, and the answers are one.
+ * A text completion of several prompts, on a chat model, which continues one conversation a request: each prompt is asked by
+ * itself, a few at once, and the answers are joined to one.
  *
- * All of it is the caller's one call. Who leaves it leaves every upstream; where one prompt fails the others are given
- * up, and their caller is told of the failure. Whatever else is asked goes through in one call as it came.
+ * To the caller it is one call. When the caller disconnects, every upstream request is aborted; when one prompt fails, the
+ * others are aborted and the caller is told of that failure. Every other call is asked in one request, as it came.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, BodyRoom, Call, Frames } from "../../call/call.ts";
-import type { Form, Input, Operation, Output } from "../../call/operations.ts";
+import type { Form, Input, Output } from "../../call/operations.ts";
 import { expandedTooLarge, internal } from "../../call/refusals.ts";
 import { promptTexts } from "../../families/completions-to-chat/prompt.ts";
 import { JoinedPieces, joinedCompletion } from "../../families/completions-to-chat/several.ts";
-import type { Translation } from "../../families/translation.ts";
 import { abortSignalOf } from "../../runtime/caller-abort.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { allOf, interleave } from "./concurrently.ts";
+import type { ModelCall } from "./model-call.ts";
+import { completionOf, isAskedByPrompt } from "./parts.ts";
 
-/** Asks the upstream once. */
-export type Ask<I extends DescMessage, D extends DescMessage> = (call: Call<I>) => MaybePromise<Answer<D>>;
+/** Answers one part of a call. Throws a Refusal, now or later. */
+export type AnswerPart = (part: Call) => MaybePromise<Answer>;
 
 type Completion = Output<"completions", Form>;
 
@@ -26,45 +27,22 @@ type Completion = Output<"completions", Form>;
 const atOnce = 4;
 
 /**
- * How many of a stream's prompts are waited for until their upstreams accept: what these refuse can then be told with its
- * status. Where there is a queue the others may wait for the very place that the first gives back when it has been read.
+ * How many prompts of a stream must be accepted by their upstreams before the answer begins, so that a refusal can still set its
+ * status. Where upstreams have a queue it is one: the others may wait for the very place that the first gives up when it is read.
  */
 const acceptedFirst = (hasQueue: boolean) => (hasQueue ? 1 : atOnce);
 
-/** Returns of how many calls to the upstream a call consists. Throws a Refusal. */
-export function partsOf<O extends Operation>(way: readonly Translation[], call: Call<Input<O>>): number {
-  if (way[0]?.from !== "completions") return 1;
-  const request = call.request as Wire<DescMessage> as Wire<Input<"completions">>;
-  return promptTexts(request.message().prompt).length;
-}
-
-/** Returns the first of the calls to the upstream that a call consists of. Throws a Refusal. */
-export function firstPart(way: readonly Translation[], call: Call): Call {
-  if (way[0]?.from !== "completions") return call;
-  const request = call.request as Wire<Input<"completions">>;
-  const [prompt = "", ...others] = promptTexts(request.message().prompt);
-  return others.length === 0 ? call : { ...call, request: request.with({ prompt }) as Wire<DescMessage> };
+/** Has each part of a call answered, and joins the answers. Throws a Refusal, now or later. */
+export function eachPrompt(modelCall: ModelCall, answerPart: AnswerPart): MaybePromise<Answer> {
+  const { call, candidates } = modelCall;
+  if (!isAskedByPrompt(candidates[0].path)) return answerPart(call);
+  boundPrompts(completionOf(call), call.body);
+  return askEach(modelCall, answerPart);
 }
 
 /**
- * Throws a Refusal, now or later. `way` is what lies between the call and its upstream, and `hasQueue` says that an upstream has
- * a queue.
- */
-export function eachPrompt<O extends Operation, F extends Form>(
-  way: readonly Translation[],
-  form: F,
-  call: Call<Input<O>>,
-  ask: Ask<Input<O>, Output<O, F>>,
-  hasQueue = false,
-): MaybePromise<Answer<Output<O, F>>> {
-  if (way[0]?.from !== "completions") return ask(call);
-  boundPrompts(call.request as Wire<DescMessage> as Wire<Input<"completions">>, call.body);
-  return askEach(form, call, ask, hasQueue);
-}
-
-/**
- * Every prompt is sent with all else that the request says, and with `echo` told again in each choice: neither may come to more
- * than a body may have. Throws a Refusal.
+ * Bounds what a call of several prompts stands for: each is sent with the whole rest of the request, and `echo` repeats it in each
+ * choice. Neither may come to more than a body may have. Throws a Refusal.
  */
 function boundPrompts(request: Wire<Input<"completions">>, { maxBytes }: BodyRoom): void {
   const { prompt, n = 1, echo = false } = request.message();
@@ -76,25 +54,23 @@ function boundPrompts(request: Wire<Input<"completions">>, { maxBytes }: BodyRoo
   if (texts + prompts.length * rest > maxBytes) throw expandedTooLarge(maxBytes, "prompt");
 }
 
-async function askEach<O extends Operation, F extends Form>(
-  form: F,
-  call: Call<Input<O>>,
-  ask: Ask<Input<O>, Output<O, F>>,
-  hasQueue: boolean,
-): Promise<Answer<Output<O, F>>> {
-  const request = call.request as Wire<DescMessage> as Wire<Input<"completions">>;
+async function askEach({ call, form, candidates }: ModelCall, answerPart: AnswerPart): Promise<Answer> {
+  const request = completionOf(call);
   const { prompt, n = 1 } = request.message();
   const prompts = promptTexts(prompt);
-  if (prompts.length === 1) return ask(call);
+  if (prompts.length === 1) return answerPart(call);
   const stopping = new AbortController();
   const signal = AbortSignal.any([abortSignalOf(call.signal), stopping.signal]);
   const rest = request.with({ prompt: "" }); // So that no prompt costs the reading of them all.
   const askFor = async (text: string) =>
-    ask({ ...call, request: rest.with({ prompt: text }) as Wire<DescMessage> as Wire<Input<O>>, signal });
-  const several: Several = { prompts, n, askFor: askFor as Several["askFor"], stop: () => stopping.abort() };
-  return (form === "whole" ? whole(several) : streamed(several, acceptedFirst(hasQueue))) as Promise<
-    Answer<Output<O, F>>
-  >;
+    (await answerPart({
+      ...call,
+      request: rest.with({ prompt: text }) as Wire<DescMessage>,
+      signal,
+    })) as Answer<Completion>;
+  const several: Several = { prompts, n, askFor, stop: () => stopping.abort() };
+  const hasQueue = candidates.some((candidate) => candidate.hasQueue);
+  return (form === "whole" ? unary(several) : streamed(several, acceptedFirst(hasQueue))) as Promise<Answer>;
 }
 
 interface Several {
@@ -102,11 +78,11 @@ interface Several {
   /** How many choices each prompt asks for. */
   readonly n: number;
   askFor(prompt: string): Promise<Answer<Completion>>;
-  /** Gives up what is asked for. */
+  /** Aborts what is asked for. */
   stop(): void;
 }
 
-async function whole({ prompts, n, askFor, stop }: Several): Promise<Answer<Completion>> {
+async function unary({ prompts, n, askFor, stop }: Several): Promise<Answer<Completion>> {
   const answers = await allOf(prompts, atOnce, askFor, stop);
   const bodies = answers.map((answer) => {
     if (answer.kind !== "whole") throw internal(new Error("a part of a whole answer is a stream"));
@@ -127,12 +103,12 @@ async function streamed({ prompts, n, askFor, stop }: Several, few: number): Pro
     const frames = prompts.map((prompt, i) => (first[i] ? framesOf(first[i]) : later(() => askFor(prompt))));
     return { kind: "stream", frames: joined(frames, n, stop), ...headersOf(first) };
   } catch (error) {
-    await Promise.allSettled(accepted.map(leave));
+    await Promise.allSettled(accepted.map(endStream));
     throw error;
   }
 }
 
-/** What is left out is left out for every prompt: they differ in nothing else. */
+/** Returns the headers of all: what is dropped is dropped for every prompt, because they differ in nothing else. */
 function headersOf([answer]: readonly Answer<Completion>[]): { readonly headers?: AnswerHeaders } {
   return answer?.headers ? { headers: answer.headers } : {};
 }
@@ -157,7 +133,7 @@ async function* joined(streams: readonly Frames<Completion>[], n: number, stop: 
   if (last.length > 0) yield last;
 }
 
-/** Lets go of a stream. It has to begin for that: who has not begun has nothing to clear up. */
-async function leave(answer: Answer<Completion>): Promise<void> {
+/** Ends a stream. It is begun for that: a stream that never began has no end to run. */
+async function endStream(answer: Answer<Completion>): Promise<void> {
   for await (const _ of framesOf(answer)) break;
 }

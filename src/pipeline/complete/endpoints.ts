@@ -1,6 +1,5 @@
 /**
- * The model endpoints by their public paths, as the contract's HTTP rules have them: which operation a request to one asks,
- * and in which form its answer comes.
+ * The model endpoints by public path, from the HTTP rules of the contract: the operation of each, and the form of its answer.
  */
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { http } from "../../../gen/google/api/annotations_pb.ts";
@@ -11,7 +10,7 @@ import { accessOf } from "../admit/authorize.ts";
 
 export interface Endpoint {
   readonly asked: Operation;
-  /** Whose input is the request's. */
+  /** The RPC whose input is the request. */
   readonly method: DescMethod;
   /** Returns the form of the answer to a request with this body. */
   formOf(body: JsonObject): Form;

@@ -1,14 +1,14 @@
 /**
- * What would become of a call at this moment, by the same steps that it would take: held to its contract, sent to leads,
- * put into the words of their upstreams, its need worked out. Nothing is sent, held or written down.
+ * Explains what would become of a call at this moment, by the stages that it would go through: validated, put to its candidates,
+ * translated for their upstreams, its cost estimated. Nothing is sent, held or recorded.
  *
- * Chance decides between equal targets when a call is made, and may decide otherwise the next time. What upstreams would
- * say nobody knows.
+ * Equal targets are chosen at random when a call is made, so that the next call may go elsewhere. What upstreams would answer is
+ * not known.
  */
 
 import type { Call } from "../../call/call.ts";
 import { newCallRecord } from "../../call/call-record.ts";
-import type { Form, Input, Operation } from "../../call/operations.ts";
+import type { Form, Operation } from "../../call/operations.ts";
 import type { Rates } from "../../call/price.ts";
 import { asRefusal, Reason, type Refusal, upstreamResting, wouldBeDropped } from "../../call/refusals.ts";
 import type { Translated } from "../../families/translation.ts";
@@ -16,30 +16,31 @@ import { runCooperatively } from "../../runtime/cooperative.ts";
 import type { LedgerStore } from "../../storage/money/contract.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { Targets } from "../../targets/targets.ts";
-import { fitted, inWordsOf } from "../attempt/translate.ts";
-import { boundWith, estimateOf } from "../charge/estimate.ts";
-import { shortOf } from "../charge/reserve.ts";
+import type { Wire } from "../../wire/wire.ts";
+import { fitted, translateAlongPath } from "../attempt/translate.ts";
+import { affordableOutput, type EstimatedCall, estimateOf } from "../charge/estimate.ts";
+import { shortOf } from "../charge/hold.ts";
 import { timeoutsOf } from "../check/deadline.ts";
 import { isStrict } from "../check/strict.ts";
 import { type Validate, validateLong } from "../check/validate.ts";
 import { attemptOrder, shortestRest } from "./attempt-plan.ts";
 import type { Candidate, CandidatesFor } from "./candidates.ts";
-import { firstPart } from "./each-prompt.ts";
+import { firstPart } from "./parts.ts";
 
-/** What is asked, and in which form. */
+/** The operation that is explained, and the form of its answer. */
 export interface Explaining {
   readonly asked: Operation;
   readonly form: Form;
 }
 
-/** What a service puts into a request before the model call begins. Throws a Refusal. */
+/** Prepares a request as its service does before the model call begins. Throws a Refusal. */
 export type Prepare = (asked: Operation, call: Call) => Promise<Call>;
 
 export interface Explained {
-  /** In the order in which they would be asked. */
+  /** In the order in which they would be tried. */
   readonly models: readonly ExplainedModel[];
   readonly cache: CacheState;
-  /** What the call would meet before anything is sent. */
+  /** The refusal that the call would get before anything is sent. */
   readonly refusal: Refusal | undefined;
 }
 
@@ -50,9 +51,9 @@ export interface ExplainedModel {
 }
 
 export interface ExplainedTarget {
-  readonly lead: Candidate;
+  readonly candidate: Candidate;
   readonly dropped: readonly string[];
-  /** For how long it is left alone yet, in milliseconds. */
+  /** Milliseconds until its breaker lets a call through; 0 if closed. */
   readonly restMs: number;
   readonly refusal: Refusal | undefined;
   readonly hold: ExplainedHold | undefined;
@@ -60,25 +61,25 @@ export interface ExplainedTarget {
 
 /** Money is in millionths of the unit. */
 export interface ExplainedHold {
-  readonly wanted: number;
-  readonly least: number;
-  /** Undefined where nothing bounds it. */
+  readonly max: number;
+  readonly min: number;
+  /** Undefined where the credit is unlimited. */
   readonly available: number | undefined;
-  /** The bound that would be set, in tokens. */
+  /** The output bound that the gateway would set, in tokens. */
   readonly outputBound: number | undefined;
-  /** The dearest that it may be charged by. */
+  /** The highest rates that it may be charged by. */
   readonly rates: Rates;
 }
 
-/** Whether the answer is kept; empty where none is for such a call. */
+/** Whether the answer would come from the cache; empty where the cache is not used for the call. */
 export type CacheState = "hit" | "miss" | "";
 
 export interface ExplainOptions {
   readonly validate: Validate;
-  readonly leadsOf: CandidatesFor;
+  readonly candidatesFor: CandidatesFor;
   readonly targets: Targets;
   readonly left: LedgerStore["available"];
-  /** Says whether the answer is kept. Throws a Refusal where the caller wants only one that is. */
+  /** Throws a Refusal where the caller accepts only a cached answer and there is none. */
   readonly cacheState: (asked: Operation, form: Form, call: Call) => CacheState;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -87,24 +88,24 @@ export interface ExplainOptions {
 export type Explain = (explaining: Explaining, call: Call, prepare: Prepare) => Promise<Explained>;
 
 export function createExplain(options: ExplainOptions): Explain {
-  const { validate, leadsOf, targets, clock, cacheState } = options;
+  const { validate, candidatesFor, targets, clock, cacheState } = options;
   return async (explaining, given, prepare) => {
     const { asked, form } = explaining;
     try {
-      const own = { ...given, facts: newCallRecord() };
+      const own = { ...given, record: newCallRecord() };
       await (own.request.isLong ? validateLong(own.request, validate) : validate(own.request));
       const call = await prepare(asked, own);
       timeoutsOf(call.header);
       isStrict(call.header);
-      const leads = leadsOf(asked, call as Call<Input<Operation>>);
-      const course = attemptOrder(leads, targets);
-      const resting = leads.filter((lead) => !course.includes(lead));
-      const words = translator({ ...explaining, call, arrivedAt: clock() });
-      const at = (lead: Candidate) => explainedAt(lead, words, { ...explaining, call }, options);
+      const candidates = candidatesFor(asked, call);
+      const order = attemptOrder(candidates, targets);
+      const resting = candidates.filter((candidate) => !order.includes(candidate));
+      const translateFor = createTranslator({ call, form, arrivedAt: clock() });
       const found: ExplainedTarget[] = [];
-      for (const lead of [...course, ...resting]) found.push(await at(lead));
+      for (const candidate of [...order, ...resting])
+        found.push(await explainTarget(candidate, translateFor, { call, operation: asked }, options));
       const cache = cacheState(asked, form, call);
-      const refusal = cache === "hit" ? undefined : refusalBefore(found, leads);
+      const refusal = cache === "hit" ? undefined : refusalBefore(found, candidates);
       return { models: byModel(found), cache, refusal };
     } catch (error) {
       return { models: [], cache: "", refusal: refusalOf(error) };
@@ -112,83 +113,85 @@ export function createExplain(options: ExplainOptions): Explain {
   };
 }
 
-/** The first that is asked decides: where it refuses the call itself, no other is. */
-function refusalBefore(found: readonly ExplainedTarget[], leads: readonly Candidate[]) {
+/** Returns the refusal of the first target: where that refuses the call itself, no other is tried. */
+function refusalBefore(found: readonly ExplainedTarget[], candidates: readonly Candidate[]) {
   const [first] = found;
-  return first && first.restMs > 0 ? upstreamResting(shortestRest(leads)) : first?.refusal;
+  return first && first.restMs > 0 ? upstreamResting(shortestRest(candidates)) : first?.refusal;
 }
 
-/** Puts a call into the words of a lead's upstream. Fails by a Refusal. */
-type Translator = (lead: Candidate) => Promise<Translated<Operation, Operation>>;
+/** Translates a call for a candidate. Rejects with a Refusal. */
+type Translator = (candidate: Candidate) => Promise<Translated<Operation, Operation>>;
 
-/** What is long takes long to translate: it is done once for all leads that are asked in the same words. */
-function translator(explaining: Explaining & { readonly call: Call; readonly arrivedAt: number }): Translator {
-  const { form, call, arrivedAt } = explaining;
+/** Long requests take long to translate: a translation is made once for all candidates for which it comes out alike. */
+function createTranslator(translating: {
+  readonly call: Call;
+  readonly form: Form;
+  readonly arrivedAt: number;
+}): Translator {
+  const { call } = translating;
   const done = new Map<string, Translated<Operation, Operation>>();
-  return async (lead) => {
-    const { operation, way, model, target, fitting } = lead;
-    const items = operation === "responses" ? [model.id, way.length, target.upstream, fitting?.reasoningItems] : [];
+  return async (candidate) => {
+    const { operation, path, model, target, fitting } = candidate;
+    const items = operation === "responses" ? [model.id, path.length, target.upstream, fitting?.reasoningItems] : [];
     const { maxOutputTokens, reasons } = model;
-    const words = JSON.stringify([operation, maxOutputTokens, reasons, fitting?.customTools, target.model, ...items]);
-    const translating = () => inWordsOf(lead, firstPart(lead.way, call), { form, arrivedAt });
-    const translated = done.get(words) ?? (await runCooperatively(translating(), call.request.isLong));
-    done.set(words, translated);
-    return fitted(lead, translated);
+    const key = JSON.stringify([operation, maxOutputTokens, reasons, fitting?.customTools, target.model, ...items]);
+    const translate = () => translateAlongPath(candidate, firstPart(path, call), translating);
+    const translated = done.get(key) ?? (await runCooperatively(translate(), call.request.isLong));
+    done.set(key, translated);
+    return fitted(candidate, translated);
   };
 }
 
-async function explainedAt(
-  lead: Candidate,
+async function explainTarget(
+  candidate: Candidate,
   translateFor: Translator,
-  { asked, call }: Explaining & { readonly call: Call },
+  estimated: EstimatedCall,
   { left }: ExplainOptions,
 ): Promise<ExplainedTarget> {
-  const told = { lead, dropped: [], restMs: lead.state.breaker.restMs(), refusal: undefined, hold: undefined };
+  const { header, caller } = estimated.call;
+  const restMs = candidate.state.breaker.restMs();
+  const explained = { candidate, dropped: [], restMs, refusal: undefined, hold: undefined };
   let translated: Translated<Operation, Operation>;
   try {
-    translated = await translateFor(lead);
+    translated = await translateFor(candidate);
   } catch (error) {
-    return { ...told, refusal: refusalOf(error) };
+    return { ...explained, refusal: refusalOf(error) };
   }
   const { dropped, request } = translated;
-  if (dropped.length > 0 && isStrict(call.header)) {
-    return { ...told, dropped, refusal: wouldBeDropped(dropped) };
-  }
-  const asking = { call, asked, model: lead.model, operation: lead.operation, request };
-  return { ...told, dropped, ...heldFor(asking, left(call.caller.keyId)) };
+  if (dropped.length > 0 && isStrict(header)) return { ...explained, dropped, refusal: wouldBeDropped(dropped) };
+  return { ...explained, dropped, ...explainHold(candidate, request, estimated, left(caller.keyId)) };
 }
 
-/** Says what would be held, and whether the credit reaches for it. */
-function heldFor(
-  asking: Parameters<typeof estimateOf>[0],
+/** Explains what would be held, and whether the credit suffices for it. */
+function explainHold(
+  candidate: Candidate,
+  request: Wire,
+  estimated: EstimatedCall,
   left: ReturnType<LedgerStore["available"]>,
 ): Pick<ExplainedTarget, "hold" | "refusal"> {
   try {
-    const need = asking.asked === "count_tokens" ? undefined : estimateOf(asking);
-    if (!need) return { hold: undefined, refusal: undefined };
-    const { max, min } = need;
+    const estimate = estimated.operation === "count_tokens" ? undefined : estimateOf(estimated, candidate, request);
+    if (!estimate) return { hold: undefined, refusal: undefined };
+    const { max, min, rates } = estimate;
     const isShort = left.available < min;
     const available = left.available === Number.POSITIVE_INFINITY ? undefined : left.available;
-    const outputBound = isShort ? undefined : boundWith(Math.min(max, left.available), need);
-    return {
-      hold: { wanted: max, least: min, available, outputBound, rates: need.rates },
-      refusal: isShort ? shortOf(min, left) : undefined,
-    };
+    const outputBound = isShort ? undefined : affordableOutput(Math.min(max, left.available), estimate);
+    return { hold: { max, min, available, outputBound, rates }, refusal: isShort ? shortOf(min, left) : undefined };
   } catch (error) {
     return { hold: undefined, refusal: refusalOf(error) };
   }
 }
 
-/** What is held for a model is what its first target needs that can be asked. */
+/** Groups targets by model. The hold of a model is that of its first target that can be asked. */
 function byModel(found: readonly ExplainedTarget[]): ExplainedModel[] {
-  const models = [...new Set(found.map(({ lead }) => lead.model))];
+  const models = [...new Set(found.map(({ candidate }) => candidate.model))];
   return models.map((model) => {
-    const targets = found.filter(({ lead }) => lead.model === model);
+    const targets = found.filter(({ candidate }) => candidate.model === model);
     return { model, targets, hold: targets.find(({ hold }) => hold !== undefined)?.hold };
   });
 }
 
-/** What is the gateway's own fault is explained by nobody. */
+/** Returns what the call would be refused with. Throws where that would be an internal error, which explains nothing. */
 function refusalOf(error: unknown): Refusal {
   const refusal = asRefusal(error);
   if (refusal.reason === Reason.INTERNAL) throw refusal;

@@ -1,43 +1,48 @@
 /**
- * Makes a call once more where its answer takes long, and takes the answer that comes first: the other attempt is given up.
+ * Hedging: makes a second attempt where the first takes long, and takes the answer that comes first; the other attempt is
+ * aborted.
  *
- * An upstream may charge for what was given up, so only a part of all calls is made twice. What that may have cost is told
- * (`lost_cost` of the attempt, and among the metrics); the caller pays for the answer that it got.
+ * An upstream may charge for an attempt that was aborted, so only a share of all calls is hedged. The possible cost is recorded
+ * (`lost_cost` of the attempt, and in the metrics); the caller pays for the answer that it got.
  */
 import { setTimeout } from "node:timers/promises";
 import { abortSignalOf, type Signal } from "../../runtime/caller-abort.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { createRetryBudget } from "../../targets/retry-budget.ts";
-import type { AskAt } from "./send.ts";
+
+/** Makes one attempt. `signal` fires when its answer is no longer awaited. Throws a Refusal, now or later. */
+export type AskCandidate<C, A> = (candidate: C, signal: Signal, isHedge: boolean) => MaybePromise<A>;
 
 export interface HedgeOptions {
-  /** After how long without an answer, in milliseconds. */
+  /** How many milliseconds the first attempt gets before a second is made. */
   readonly afterMs: number;
-  /** Which part of calls may be made twice. */
+  /** The share of calls that may be hedged. */
   readonly share: number;
 }
 
 export interface Hedge {
-  /** Throws what the attempt threw that was alone at last. */
-  ask<L, A>(ask: AskAt<L, A>, from: Hedging<L>): Promise<A>;
+  /** Throws what the attempt threw that failed last. */
+  ask<C, A>(ask: AskCandidate<C, A>, hedged: Hedged<C>): Promise<A>;
 }
 
-interface Hedging<L> {
-  readonly lead: L;
-  /** Where it is asked beside the first. */
-  readonly other: () => L;
+interface Hedged<C> {
+  readonly candidate: C;
+  /** Returns the candidate of the second attempt. */
+  readonly other: () => C;
   readonly signal: Signal;
-  /** Whether it still makes sense when the time is up: who waits for a place is not asked quicker by waiting twice. */
+  /** Whether a second attempt makes sense when the time is up: a call that waits in a queue gains nothing from it. */
   readonly mayAskAgain: () => boolean;
 }
 
 export function createHedge({ afterMs, share }: HedgeOptions): Hedge {
   const budget = createRetryBudget(share);
   return {
-    async ask<L, A>(ask: AskAt<L, A>, { lead, other, signal: caller, mayAskAgain }: Hedging<L>): Promise<A> {
+    async ask<C, A>(ask: AskCandidate<C, A>, hedged: Hedged<C>): Promise<A> {
+      const { candidate, other, signal: caller, mayAskAgain } = hedged;
       budget.earn();
       const signal = abortSignalOf(caller);
       const [first, second] = [new AbortController(), new AbortController()];
-      const asking = asked(ask, lead, AbortSignal.any([signal, first.signal]), false);
+      const asking = asked(ask, candidate, AbortSignal.any([signal, first.signal]), false);
       const waiting = new AbortController();
       const late = setTimeout(afterMs, timeIsUp, { signal: waiting.signal });
       try {
@@ -53,30 +58,30 @@ export function createHedge({ afterMs, share }: HedgeOptions): Hedge {
   };
 }
 
-/** Asks, and promises what comes of it: promises can be raced. */
-async function asked<L, A>(ask: AskAt<L, A>, lead: L, signal: Signal, isHedge: boolean): Promise<A> {
-  return ask(lead, signal, isHedge);
+/** Makes an attempt whose result is a promise in any case, so that it can be raced. */
+async function asked<C, A>(ask: AskCandidate<C, A>, candidate: C, signal: Signal, isHedge: boolean): Promise<A> {
+  return ask(candidate, signal, isHedge);
 }
 
-/** What the race is lost to. */
+/** The result of a race that no attempt has won in time. */
 const timeIsUp = Symbol("the time is up");
 
-/** Resolves with the answer that comes first, and gives the other up. Where one fails the other is waited for. */
+/** Resolves with the answer that comes first, and aborts the other attempt. Where one fails, the other is awaited. */
 async function firstOf<A>(
   one: Promise<A>,
   other: Promise<A>,
-  leaveOne: AbortController,
-  leaveOther: AbortController,
+  abortOne: AbortController,
+  abortOther: AbortController,
 ): Promise<A> {
   let hasWon = false;
-  const won = (leave: AbortController) => (answer: A) => {
-    // Who answers all the same that was given up does not give up the one that was taken.
-    if (!hasWon) leave.abort();
+  const won = (loser: AbortController) => (answer: A) => {
+    // An attempt that answers although it was aborted must not abort the winner.
+    if (!hasWon) loser.abort();
     hasWon = true;
     return answer;
   };
   try {
-    return await Promise.any([one.then(won(leaveOther)), other.then(won(leaveOne))]);
+    return await Promise.any([one.then(won(abortOther)), other.then(won(abortOne))]);
   } catch (error) {
     throw (error as AggregateError).errors[0];
   }

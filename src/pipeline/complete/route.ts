@@ -1,10 +1,10 @@
 /**
- * Puts the targets of a model in the order in which a call tries them: the lowest priority number first, and among equals
- * by weight, so that each is first as often as its weight says. One that is coming back has a part of its weight.
+ * Orders the targets of a model for a call: the lowest priority number first, and within a priority at random by weight, so that
+ * each target is first in proportion to its weight. A target that recovers from failures has a share of its weight.
  *
- * Chance takes two of the equals, and the one that is clearly less busy and quicker goes first. A conversation that is to
- * stay where its prompt cache is goes by its own hash instead: to the same target each time, as long as it is there, and of
- * conversations each target has as many as its weight says.
+ * Of two targets that are drawn, the one with the clearly lower expected latency goes first. A conversation that should find its
+ * prompt cache is placed by rendezvous hashing instead: it goes to the same target each time, and each target gets conversations in
+ * proportion to its weight.
  */
 import { hash } from "node:crypto";
 import type { Model, Target } from "../../targets/catalog.ts";
@@ -14,7 +14,7 @@ export interface RouteOptions {
   readonly targets: Targets;
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
-  /** What tells the call's conversation from others; undefined where it need not stay anywhere. */
+  /** Identifies the call's conversation; undefined where it may go to any target. */
   readonly conversation?: string | undefined;
 }
 
@@ -22,8 +22,8 @@ export function route({ targets: all }: Pick<Model, "targets">, options: RouteOp
   if (all.length === 1) return all;
   const { conversation } = options;
   const priorities = [...new Set(all.map(({ priority }) => priority))].sort((a, b) => a - b);
-  return priorities.flatMap((wanted) => {
-    const equals = all.filter(({ priority }) => priority === wanted).map((target) => weighed(target, options));
+  return priorities.flatMap((level) => {
+    const equals = all.filter(({ priority }) => priority === level).map((target) => weighed(target, options));
     return conversation === undefined ? byChance(equals, options) : byConversation(equals, conversation);
   });
 }
@@ -49,7 +49,7 @@ function byChance(equals: readonly Weighed[], { targets, random }: RouteOptions)
   return order;
 }
 
-/** Returns the index at which a share of all weights falls. */
+/** Returns the index at which a share of the total weight falls. */
 function drawn(left: readonly Weighed[], share: number): number {
   let rest = share * left.reduce((sum, { weight }) => sum + weight, 0);
   const index = left.findIndex(({ weight }) => {
@@ -59,16 +59,16 @@ function drawn(left: readonly Weighed[], share: number): number {
   return index === -1 ? left.length - 1 : index;
 }
 
-/** What is not clearly better changes nothing: chance keeps to the weights. */
-const clearly = 0.8;
+/** A target is preferred if its expected latency is below this share of the other's. Otherwise the draw stands. */
+const clearlyBetter = 0.8;
 
 function better(left: readonly Weighed[], first: number, second: number, targets: Targets): number {
   const expected = (index: number) => targets.of((left[index] as Weighed).target).load.expected();
   const [one, other] = [expected(first), expected(second)];
-  return one !== undefined && other !== undefined && other < one * clearly ? second : first;
+  return one !== undefined && other !== undefined && other < one * clearlyBetter ? second : first;
 }
 
-/** Rendezvous hashing: who comes and goes moves no conversation but its own. */
+/** Rendezvous hashing: a target that is added or removed moves no conversations but its own. */
 function byConversation(equals: readonly Weighed[], conversation: string): Target[] {
   const score = ({ target, weight }: Weighed) => {
     const digest = hash("sha256", `${target.upstream}\n${target.model}\n${conversation}`, "hex");

@@ -1,13 +1,15 @@
 /**
- * Sends a call to the targets of its models, one after another, until one answers: while nothing has been told to the
- * caller, what fails by an upstream's fault is tried elsewhere, and where there is nowhere else, again after a while.
+ * Sends a call to its candidates, one after another, until one answers. While nothing was sent to the caller, an attempt that
+ * fails by its upstream's fault is followed by one at another target, and where there is none, after a pause, at the same.
  *
- * Another target is tried at once. The same one is tried again only within its budget of retries, after a pause that grows
- * and is never the same, and not before it asked to be. A target that keeps failing is left alone (`targets/breaker.ts`); a
- * call whose targets all are is refused at once. Who cannot be asked in a failed one's place (`isOwnRefusal`: there is no
- * credit for it) is passed over, and the caller is told of the failure.
+ * Another target is tried at once. The same target is tried again only within its retry budget, after a pause that grows and is
+ * jittered, and not before its `Retry-After`. A target that keeps failing is left alone (`targets/breaker.ts`); a call whose
+ * targets are all left alone is refused at once. A fallback that the call may not be put to (`isOwnRefusal`: its credit does not
+ * suffice for it) is skipped, and the caller is told of the failure before.
  */
 import { setTimeout } from "node:timers/promises";
+import type { Call } from "../../call/call.ts";
+import type { AttemptRecord } from "../../call/call-record.ts";
 import { cancelled, upstreamResting } from "../../call/refusals.ts";
 import {
   askedToWaitMs,
@@ -19,16 +21,18 @@ import {
   isTelling,
 } from "../../providers/errors/fault.ts";
 import { abortSignalOf, type Signal } from "../../runtime/caller-abort.ts";
-import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
+import { catchError, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import type { Targets } from "../../targets/targets.ts";
-import { AttemptPlan, shortestRest, type ToTarget } from "./attempt-plan.ts";
-import type { Hedge } from "./hedge.ts";
+import { AttemptPlan, shortestRest } from "./attempt-plan.ts";
+import type { Candidate } from "./candidates.ts";
+import type { AskCandidate, Hedge } from "./hedge.ts";
+import type { ModelCall } from "./model-call.ts";
 
 export interface SendOptions {
   readonly targets: Targets;
-  /** How many attempts a call makes of a model at most. */
+  /** The most attempts that a call makes at one model. */
   readonly attempts: number;
-  /** Makes a call twice where its answer takes long; undefined: no call is. */
+  /** Makes a second attempt where an answer takes long; undefined: never. */
   readonly hedge: Hedge | undefined;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -36,131 +40,161 @@ export interface SendOptions {
   readonly random: () => number;
 }
 
-/** One attempt. `signal` fires when nobody waits for it any more. Throws a Refusal, now or later. */
-export type AskAt<L, A> = (lead: L, signal: Signal, isHedge: boolean) => MaybePromise<A>;
-
-export interface Sending {
-  /** Fires when the caller leaves. */
-  readonly signal: Signal;
-  /** When all attempts must be over, in milliseconds since 1970. */
-  readonly deadline: number;
-  /** Whether it may be made twice at once, and still so when its answer takes long; undefined: never. */
-  readonly mayHedge: (() => boolean) | undefined;
-  /** Told of each pause before it is tried again, in milliseconds. */
-  readonly onPaused: (ms: number) => void;
-}
-
 export interface Send {
-  /** How many attempts a call makes of a model at most. */
+  /** The most attempts that a call makes at one model. */
   readonly attempts: number;
-  /** Throws a Refusal, now or later. */
-  send<L extends ToTarget, A>(leads: readonly L[], sending: Sending, ask: AskAt<L, A>): MaybePromise<A>;
+  /** Sends a part of a call, and returns what the attempt that answered it returned. Throws a Refusal, now or later. */
+  send<A>(modelCall: ModelCall, part: Call, ask: AskCandidate<Candidate, A>): MaybePromise<A>;
 }
 
-/** What is left of the time must be more for another attempt: a timer may fire a little early by the clock. */
-const leastMs = 2;
+/** The least time, in milliseconds, that another attempt needs before the deadline: timers may fire a little early. */
+const minAttemptMs = 2;
 const firstPauseMs = 250;
-/** What an upstream is given that is busy and does not say for how long: no reason to ask others first. */
-const assumedMs = 1_000;
-/** Nobody is let wait longer for a retry: who would have to is told to come again. */
-const longestPauseMs = 5_000;
+/** How long a busy upstream is assumed to want to be left alone where it does not say: no reason to prefer others. */
+const assumedRetryAfterMs = 1_000;
+/** The longest pause before a retry. Where the upstream asks for more, the caller is told to come back instead. */
+const maxPauseMs = 5_000;
 
-export function createSend({ targets, attempts, hedge, clock, random }: SendOptions): Send {
-  /** The pause before a retry: twice as long each time, and anything between half of it and all. */
-  const pauseOf = (retries: number) => firstPauseMs * 2 ** retries * (0.5 + random() / 2);
+export function createSend(options: SendOptions): Send {
+  const { targets, attempts } = options;
+  return {
+    attempts,
+    send(modelCall, part, ask) {
+      const plan = new AttemptPlan(modelCall.candidates, targets, attempts);
+      const first = plan.next();
+      if (!first) throw upstreamResting(shortestRest(modelCall.candidates));
+      const sending = { options, modelCall, part, plan, ask };
+      first.state.budget.earn();
+      return catchError(
+        () => tryCandidate(sending, first),
+        (error) => tryFurther(sending, nextAttempt(sending, first, error, undefined)),
+      );
+    },
+  };
+}
 
-  /** Asks at a target, and notes how it fares there. Where it fails it goes on with `otherwise`. */
-  function onTrial<A>(
-    { state: { breaker, load } }: ToTarget,
-    signal: Signal,
-    ask: () => MaybePromise<A>,
-    otherwise: (error: unknown) => MaybePromise<A>,
-  ): MaybePromise<A> {
-    const begunAt = clock();
-    breaker.began();
-    load.began();
-    return thenOrCatch(
-      ask,
-      (answer) => {
-        breaker.ended("well");
-        load.ended(clock() - begunAt);
-        return answer;
-      },
-      (error) => {
-        const isFault = !signal.aborted && faultOf(error) !== undefined;
-        breaker.ended(isFault && isTelling(error) && !isBusy(error) ? "badly" : "unproved");
-        const askedMs = isOfUpstream(error) ? askedToWaitMs(error) : 0;
-        if (askedMs > assumedMs) breaker.asks(askedMs);
-        load.ended(undefined);
-        return otherwise(error);
-      },
-    );
-  }
+/** What the attempts at one part of a call share. */
+interface Sending<A> {
+  readonly options: SendOptions;
+  readonly modelCall: ModelCall;
+  readonly part: Call;
+  readonly plan: AttemptPlan<Candidate>;
+  readonly ask: AskCandidate<Candidate, A>;
+}
 
-  function send<L extends ToTarget, A>(leads: readonly L[], sending: Sending, ask: AskAt<L, A>): MaybePromise<A> {
-    const course = new AttemptPlan(leads, targets, attempts);
-    const lead = course.next();
-    if (!lead) throw upstreamResting(shortestRest(leads));
-    lead.state.budget.earn();
-    return askOn({ course, sending, ask }, lead, undefined);
-  }
+/** The attempt that follows a failed one. */
+interface NextAttempt {
+  readonly candidate: Candidate;
+  /** How long it waits before it is made, in milliseconds. */
+  readonly pauseMs: number;
+  /** The failure that the caller is told of if no attempt answers. */
+  readonly fault: unknown;
+}
 
-  /** Asks at a target, and goes on where it fails. `fault` is what failed before. */
-  function askOn<L extends ToTarget, A>(run: Run<L, A>, at: L, fault: unknown): MaybePromise<A> {
-    const { course, sending, ask } = run;
-    const { signal, mayHedge } = sending;
-    course.asked(at);
-    const otherwise = (error: unknown) => goOn(run, at, error, fault);
-    if (!hedge || !mayHedge) return onTrial(at, signal, () => ask(at, signal, false), otherwise);
-    const hedging = { lead: at, other: () => course.beside(at), signal, mayAskAgain: mayHedge };
-    // Each of two that may be asked at once fares by itself.
-    const askThere: AskAt<L, A> = (lead, from, isHedge) => onTrial(lead, from, () => ask(lead, from, isHedge), thrown);
-    return hedge.ask(askThere, hedging).catch(otherwise);
-  }
-
-  /** Asks elsewhere, or there again after a while. Throws what the caller is told where neither can be. */
-  function goOn<L extends ToTarget, A>(run: Run<L, A>, at: L, error: unknown, before: unknown): MaybePromise<A> {
-    const { course, sending } = run;
-    const { signal, deadline } = sending;
-    const isPassedOver = before !== undefined && isOwnRefusal(error);
-    if (signal.aborted || (faultOf(error) === undefined && !isPassedOver)) throw error;
-    const fault = isPassedOver ? before : error;
-    if (clock() + leastMs > deadline) throw fault;
-    course.failed(at, isPassedOver);
-    const next = course.next();
-    if (next) {
-      next.state.budget.earn();
-      return askOn(run, next, fault);
+/** Makes one attempt after another until one answers. Throws where there is no further one. */
+async function tryFurther<A>(sending: Sending<A>, first: NextAttempt): Promise<A> {
+  const { record } = sending.modelCall.call;
+  let next = first;
+  for (;;) {
+    const { candidate, pauseMs, fault } = next;
+    if (pauseMs > 0) {
+      await pause(pauseMs, sending.part.signal);
+      record.pausedMs = (record.pausedMs ?? 0) + pauseMs;
     }
-    if (isPassedOver || course.isSpent(at)) throw fault;
-    const pauseMs = Math.max(pauseOf(course.count(at) - 1), askedToWaitMs(error));
-    const isTooLong = pauseMs > longestPauseMs || clock() + pauseMs >= deadline;
-    // Who would not wait there as long as others gets no retry that is theirs, too.
-    if (isLasting(error) || !isTelling(error) || isTooLong || at.state.breaker.restMs() > 0) throw error;
-    if (!at.state.budget.take()) throw error;
-    return pause(pauseMs, signal).then(() => {
-      sending.onPaused(pauseMs);
-      return askOn(run, at, fault);
-    });
+    try {
+      return await tryCandidate(sending, candidate);
+    } catch (error) {
+      next = nextAttempt(sending, candidate, error, fault);
+    }
   }
-
-  return { attempts, send };
 }
 
-function thrown(error: unknown): never {
-  throw error;
+/** Makes an attempt at a candidate, and a second one beside it where the call is hedged. */
+function tryCandidate<A>(sending: Sending<A>, candidate: Candidate): MaybePromise<A> {
+  const { options, modelCall, part, plan } = sending;
+  const { hedge, clock } = options;
+  plan.tried(candidate);
+  if (!hedge || modelCall.form === "stream") return observed(sending, candidate, part.signal, false);
+  // Each of the two attempts is observed by itself.
+  return hedge.ask((at: Candidate, signal, isHedge) => observed(sending, at, signal, isHedge), {
+    candidate,
+    other: () => plan.beside(candidate),
+    signal: part.signal,
+    mayAskAgain: () => clock() < modelCall.deadline && !modelCall.call.record.attempts.some(isInQueue),
+  });
 }
 
-/** Resolves after a while. Throws a Refusal where the caller leaves before. */
+const isInQueue = ({ isQueued }: AttemptRecord) => isQueued === true;
+
+/** Makes an attempt, and tells the target's breaker and load how it went. */
+function observed<A>(
+  { options: { clock }, ask }: Sending<A>,
+  candidate: Candidate,
+  signal: Signal,
+  isHedge: boolean,
+): MaybePromise<A> {
+  const { breaker, load } = candidate.state;
+  const begunAt = clock();
+  breaker.began();
+  load.began();
+  return thenOrCatch(
+    () => ask(candidate, signal, isHedge),
+    (answer) => {
+      breaker.ended("well");
+      load.ended(clock() - begunAt);
+      return answer;
+    },
+    (error): never => {
+      const isFault = !signal.aborted && faultOf(error) !== undefined;
+      breaker.ended(isFault && isTelling(error) && !isBusy(error) ? "badly" : "unproved");
+      const retryAfterMs = isOfUpstream(error) ? askedToWaitMs(error) : 0;
+      if (retryAfterMs > assumedRetryAfterMs) breaker.asks(retryAfterMs);
+      load.ended(undefined);
+      throw error;
+    },
+  );
+}
+
+/**
+ * Returns the attempt that follows the failed one at `tried`. Throws what the caller is told where none follows. `earlier` is
+ * the failure before, if there was one.
+ */
+function nextAttempt<A>(sending: Sending<A>, tried: Candidate, error: unknown, earlier: unknown): NextAttempt {
+  const { options, modelCall, part, plan } = sending;
+  const isSkipped = earlier !== undefined && isOwnRefusal(error);
+  if (part.signal.aborted || (faultOf(error) === undefined && !isSkipped)) throw error;
+  const fault = isSkipped ? earlier : error;
+  if (options.clock() + minAttemptMs > modelCall.deadline) throw fault;
+  plan.failed(tried, isSkipped);
+  const candidate = plan.next();
+  if (candidate) {
+    candidate.state.budget.earn();
+    return { candidate, pauseMs: 0, fault };
+  }
+  if (isSkipped || plan.isSpent(tried)) throw fault;
+  return { candidate: tried, pauseMs: pauseBeforeRetry(sending, tried, error), fault };
+}
+
+/** Returns how long to wait before the same target is tried again. Throws `error` where it must not be. */
+function pauseBeforeRetry<A>({ options, modelCall, plan }: Sending<A>, tried: Candidate, error: unknown): number {
+  const { clock, random } = options;
+  const { breaker, budget } = tried.state;
+  const pauseMs = Math.max(jitteredPause(plan.count(tried) - 1, random), askedToWaitMs(error));
+  const isTooLong = pauseMs > maxPauseMs || clock() + pauseMs >= modelCall.deadline;
+  // A caller whose own time-out is shorter than others' gets no retry that others would pay for.
+  if (isLasting(error) || !isTelling(error) || isTooLong || breaker.restMs() > 0) throw error;
+  if (!budget.take()) throw error;
+  return pauseMs;
+}
+
+/** Doubles with each retry, and is anything between half of that and all. */
+function jitteredPause(retries: number, random: () => number): number {
+  return firstPauseMs * 2 ** retries * (0.5 + random() / 2);
+}
+
+/** Resolves after a while. Throws a Refusal where the caller disconnects before. */
 async function pause(ms: number, signal: Signal): Promise<void> {
   await setTimeout(ms, undefined, { signal: abortSignalOf(signal) }).catch(() => {
     throw cancelled();
   });
-}
-
-/** What all attempts of a call are made by. */
-interface Run<L extends ToTarget, A> {
-  readonly course: AttemptPlan<L>;
-  readonly sending: Sending;
-  readonly ask: AskAt<L, A>;
 }

@@ -10,7 +10,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames, Handler } from "../../call/call.ts";
 import { type Form, type Operation, operations } from "../../call/operations.ts";
 import type { Ledger } from "../../ledger/contract.ts";
-import { runInTurns } from "../../runtime/cooperative.ts";
+import { runInSlices } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { canonicalParts, canonicalText } from "../../wire/canonical.ts";
@@ -67,7 +67,7 @@ function sameOf(key: string, asked: Operation, form: Form, { request }: Call): M
   });
   // The form is said by the RPC; the request may say it once more.
   const without = ["stream"];
-  if (request.isLong) return runInTurns(canonicalParts(request.desc, request.message(), without, take)).then(told);
+  if (request.isLong) return runInSlices(canonicalParts(request.desc, request.message(), without, take)).then(told);
   take(canonicalText(request.desc, request.message(), without));
   return told();
 }

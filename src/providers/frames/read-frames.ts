@@ -7,7 +7,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../../call/call.ts";
 import { upstreamFailed } from "../../call/refusals.ts";
-import { mayGoFirst, nextTurn } from "../../runtime/cooperative.ts";
+import { nextSlice, tryTakeSlice } from "../../runtime/cooperative.ts";
 import { failAfter, forEach, pushStream, stopPulling, type Take } from "../../runtime/push-stream.ts";
 import { longJson } from "../../wire/json.ts";
 import { type SseFrame, SseReader } from "../../wire/sse.ts";
@@ -160,13 +160,13 @@ async function inTurns(
   readIn: (chunks: readonly Buffer[]) => readonly SseFrame[],
   handOver: (frames: readonly SseFrame[]) => Promise<void> | undefined,
 ): Promise<void> {
-  let isFirst = mayGoFirst();
+  let isFirst = tryTakeSlice();
   for (const part of partsOf(chunks)) {
-    if (!isFirst) await nextTurn();
+    if (!isFirst) await nextSlice();
     isFirst = false;
     const frames = readIn(part);
     for (let at = 0; at < frames.length; at += framesATurn) {
-      if (at > 0) await nextTurn();
+      if (at > 0) await nextSlice();
       await handOver(frames.slice(at, at + framesATurn));
     }
   }

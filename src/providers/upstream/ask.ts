@@ -27,12 +27,12 @@ export interface ToAsk {
 
 /** Returns what is made of the reply as soon as its head has come. */
 export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => MaybePromise<A>): MaybePromise<A> {
-  const { facts } = asking.attempt;
-  const coming = waited(facts, () => post(asking));
+  const { record } = asking.attempt;
+  const coming = waited(record, () => post(asking));
   return andThen(coming, (coded) => {
     const reply = decoded(coded);
     if (reply.status === 200) return answerOf(reply);
-    const reading = waited(facts, () => readError(reply));
+    const reading = waited(record, () => readError(reply));
     return andThen(reading, (bytes): never => {
       throw refusalOf(reply, bytes, asking);
     });
@@ -59,7 +59,7 @@ export function askWhole<A>(
     if (events) return andThen(events, (answer) => () => answer);
     return andThen(readWhole(reply, maxBytes), (bytes) => () => answerOf(bytes, reply));
   };
-  const reading = waited(asking.attempt.facts, () => andThen(post(asking), read));
+  const reading = waited(asking.attempt.record, () => andThen(post(asking), read));
   return andThen(reading, (answer) => answer());
 }
 

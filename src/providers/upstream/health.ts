@@ -100,7 +100,7 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
   const watchedSpeak = (attempt: Attempt): MaybePromise<Answer> => {
     let firstByte = -1;
     let isOver = false;
-    const { facts, signal } = attempt;
+    const { record: facts, signal } = attempt;
     const begunAt = clock();
     const came = (now: number) => {
       firstByte = Math.max(0, now - begunAt);

@@ -151,18 +151,18 @@ function queuedSpeak(speak: Speak<Operation>, queue: Queue): Speak<Operation> {
 }
 
 async function waitIn(queue: Queue, attempt: Attempt): Promise<Release> {
-  const { facts } = attempt;
+  const { record } = attempt;
   const cameAt = performance.now();
-  facts.isQueued = true;
+  record.isQueued = true;
   try {
     return await queue.enter(attempt);
   } catch (error) {
     const failure = faultOf(error);
-    if (failure !== undefined) facts.failure = failure;
+    if (failure !== undefined) record.failure = failure;
     throw error;
   } finally {
-    facts.isQueued = false;
-    facts.queuedMs = performance.now() - cameAt;
+    record.isQueued = false;
+    record.queuedMs = performance.now() - cameAt;
   }
 }
 
@@ -170,5 +170,5 @@ async function waitIn(queue: Queue, attempt: Attempt): Promise<Release> {
 function withRest(attempt: Attempt): Attempt {
   const { totalMs } = attempt.timeouts;
   if (totalMs === undefined || totalMs === Number.POSITIVE_INFINITY) return attempt;
-  return { ...attempt, timeouts: { ...attempt.timeouts, totalMs: totalMs - attempt.facts.queuedMs } };
+  return { ...attempt, timeouts: { ...attempt.timeouts, totalMs: totalMs - attempt.record.queuedMs } };
 }

@@ -71,33 +71,33 @@ function modelMessage(
 ): MessageInitShape<typeof ExplainedModelSchema> {
   return {
     model: model.id,
-    targets: targets.map((target) => targetMessage(target, queued(target.lead.target.upstream))),
+    targets: targets.map((target) => targetMessage(target, queued(target.candidate.target.upstream))),
     ...(hold ? { hold: holdMessage(hold) } : {}),
   };
 }
 
 function targetMessage(
-  { lead, dropped, restMs, refusal }: ExplainedTarget,
+  { candidate, dropped, restMs, refusal }: ExplainedTarget,
   queued: number,
 ): MessageInitShape<typeof ExplainedTargetSchema> {
-  const { upstream, model, priority, weight } = lead.target;
+  const { upstream, model, priority, weight } = candidate.target;
   return {
     upstream,
     model,
     priority,
     weight,
     queued,
-    operation: lead.operation,
+    operation: candidate.operation,
     dropped: [...dropped],
     ...(restMs > 0 ? { restingSeconds: restMs / 1000 } : {}),
     ...(refusal ? { refusal: refusalMessage(refusal) } : {}),
   };
 }
 
-function holdMessage({ wanted, least, available, outputBound, rates }: ExplainedHold) {
+function holdMessage({ max, min, available, outputBound, rates }: ExplainedHold) {
   return {
-    wanted: BigInt(wanted),
-    least: BigInt(least),
+    wanted: BigInt(max),
+    least: BigInt(min),
     ...(available === undefined ? {} : { available: BigInt(available) }),
     ...(outputBound === undefined ? {} : { outputBound }),
     rates: ratesMessage(rates),

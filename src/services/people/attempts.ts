@@ -8,7 +8,7 @@
 import type { Peer } from "../../call/call.ts";
 import { tooManyAttempts } from "../../call/refusals.ts";
 import type { Limiter, Rate } from "../../limits/limiter.ts";
-import { networkOf } from "../../pipeline/admit/authenticate.ts";
+import { networkOf } from "../../limits/networks.ts";
 import { passwordsWaiting } from "../../runtime/secrets.ts";
 
 /** Each throws a Refusal where there were too many. */

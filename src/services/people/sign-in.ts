@@ -12,7 +12,7 @@ import {
 } from "../../../gen/modelgateway/v1/sessions_pb.ts";
 import type { Peer, ServiceImplementation } from "../../call/call.ts";
 import { proofFailed, secondFactorNeeded, sessionEnded, signInFailed, userSuspended } from "../../call/refusals.ts";
-import { networkOf } from "../../pipeline/admit/authenticate.ts";
+import { networkOf } from "../../limits/networks.ts";
 import { hashPassword, newPassword, verifyPassword } from "../../runtime/secrets.ts";
 import type { UserRow } from "../../storage/people/users.ts";
 import type { Storage } from "../../storage/storage.ts";

@@ -117,11 +117,11 @@ export class BackgroundRun {
   /** The call is over, for those who tell of calls, when this is. */
   #settleWith({ record }: Call): void {
     const settling: Promise<void> = this.over.then(async () => {
-      if (record.settling !== settling) await record.settling;
+      if (record.pendingCapture !== settling) await record.pendingCapture;
       if (this.#failure !== undefined) throw this.#failure;
     });
     settling.catch(() => {});
-    record.settling = settling;
+    record.pendingCapture = settling;
   }
 
   /** Ends it for its caller, who has asked for that. */

@@ -10,7 +10,7 @@ import type { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/r
 import type { BodyRoom, Remembered } from "../../call/call.ts";
 import { invalidValue, itemNotFound, missingField, previousResponseNotFound } from "../../call/refusals.ts";
 import { answerIdOf } from "../../families/relayed-ids.ts";
-import { runInTurns } from "../../runtime/cooperative.ts";
+import { runInSlices } from "../../runtime/cooperative.ts";
 import type { Link, StoredResponse } from "../../storage/answers/responses.ts";
 import { type JsonObject, type JsonValue, longJson, readAnswer } from "../../wire/json.ts";
 import { jsonBytes } from "../../wire/long/write-json.ts";
@@ -71,12 +71,12 @@ async function readPieces(pieces: readonly string[], body: BodyRoom): Promise<Js
 /** Reads items that were kept, in turns where they are long. */
 async function itemsIn(text: string): Promise<readonly JsonObject[]> {
   const isLong = text.length >= longJson;
-  return (isLong ? await runInTurns(readAnswer(Buffer.from(text))) : JSON.parse(text)) as JsonObject[];
+  return (isLong ? await runInSlices(readAnswer(Buffer.from(text))) : JSON.parse(text)) as JsonObject[];
 }
 
 async function textOf(items: readonly JsonObject[], body: BodyRoom): Promise<string> {
   if (body.bytes < longJson) return JSON.stringify(items);
-  return (await runInTurns(jsonBytes([...items]))).toString();
+  return (await runInSlices(jsonBytes([...items]))).toString();
 }
 
 function itemsOf(input: JsonValue): readonly JsonObject[] {

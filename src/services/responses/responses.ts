@@ -21,7 +21,7 @@ import type { Answer, Call, Frames, ServiceImplementation } from "../../call/cal
 import { invalidValue } from "../../call/refusals.ts";
 import { countResponseTokens } from "../../pipeline/charge/count-tokens.ts";
 import { modelsOf } from "../../pipeline/complete/candidates.ts";
-import { runInTurns } from "../../runtime/cooperative.ts";
+import { runInSlices } from "../../runtime/cooperative.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { beginInBackground } from "./begin-background.ts";
@@ -116,7 +116,7 @@ async function prepared(
   { request, caller, body, remembered }: CreateCall,
   { store, clock }: Pick<ResponsesParts, "store" | "clock">,
 ): Promise<Resolved> {
-  if (request.isLong) await runInTurns(request.understand());
+  if (request.isLong) await runInSlices(request.understand());
   const { conversation } = request.message();
   if (conversation.case !== undefined) {
     throw invalidValue("conversation", "the gateway keeps no conversations; use previous_response_id");

@@ -7,7 +7,7 @@ import {
   type RunningSchema,
   UsageSumSchema,
 } from "../../../gen/modelgateway/v1/usage_pb.ts";
-import type { Tried } from "../../pipeline/attempt/failed-attempts.ts";
+import type { FailedAttempt } from "../../pipeline/attempt/failed-attempts.ts";
 import type { UsageSum } from "../../storage/calls/requests.ts";
 import type { CallRow, ColumnName } from "../../storage/columns.ts";
 import type { HoldRow } from "../../storage/money/holds.ts";
@@ -54,7 +54,7 @@ function fieldValue(field: DescField, value: string | number): unknown {
 
 /** Reads the column `tried`, which `pipeline/attempt/failed-attempts.ts` writes. */
 function attemptsOf(tried: string): MessageInitShape<typeof FailedAttemptSchema>[] {
-  const list = JSON.parse(tried) as readonly Tried[];
+  const list = JSON.parse(tried) as readonly FailedAttempt[];
   return list.map(({ upstream, model = "", at, ms, failure, lost }) => ({
     ...{ upstream, model, durationMs: Math.max(0, Math.round(ms)), failure },
     at: timestampFromMs(at),

@@ -1,9 +1,9 @@
 /**
- * Calls that are over, newest first, and the sums of what they used.
+ * Calls that have ended, newest first, and the sums of what they used.
  *
- * Every listing goes along an index, page by page: none reads more for there being more. Ids sort by the time at which
- * calls came, so that a span of time is a span of ids. The calls of a key or a model have no index, which each call would
- * have to be written to: `search.ts` finds them.
+ * Every listing follows an index, page by page: its cost does not grow with the number of calls. Ids sort by the time at which
+ * calls came, so that a span of time is a span of ids. The calls of a key or a model have no index, since every call would have
+ * to be written to it: `search.ts` finds them.
  */
 import { sql } from "kysely";
 import { type CallRow, type SummedColumn, summedColumns } from "../columns.ts";
@@ -15,10 +15,10 @@ export interface UsageFilter {
   readonly accountId: string;
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
-  /** Hours that begin at or after `from` and before `to`. */
+  /** Selects hours that begin at or after `from` and before `to`. */
   readonly from: number;
   readonly to: number;
-  /** How long a sum covers, in milliseconds: whole hours, counted from 1970. */
+  /** The time that a sum covers, in milliseconds: whole hours, counted from 1970. */
   readonly bucketMs: number;
   readonly byKey: boolean;
   readonly byModel: boolean;
@@ -35,19 +35,19 @@ export type UsageSum = {
 
 export interface RequestStore {
   find(accountId: string, id: string): CallRow | undefined;
-  /** Finds a call of whichever account. */
+  /** Finds a call of any account. */
   findAny(id: string): CallRow | undefined;
-  /** Lists some calls, newest first: those before the one with this id. */
+  /** Lists up to `limit` calls before the id `before`, newest first. */
   page(filter: RequestFilter, before: string | undefined, limit: number, asker?: Asker): Promise<CallRow[]>;
-  /** Lists some calls of all accounts, newest first: those before the one with this id. */
+  /** Lists up to `limit` calls of all accounts before the id `before`, newest first. */
   pageOfAll(filter: AllFilter, before: string | undefined, limit: number): CallRow[];
-  /** Hands over all calls of an account, newest first, some at a time; what is not asked for is not read. */
+  /** Returns all calls of an account, newest first, page by page. A page that is not asked for is not read. */
   pages(filter: RequestFilter, asker?: Asker): AsyncIterable<readonly CallRow[]>;
   /** Sums what was used, oldest first. */
   sums(filter: UsageFilter): UsageSum[];
 }
 
-/** How many rows `pages` reads at a time. */
+/** How many rows a page of `pages` has. */
 const pageSize = 500;
 
 export function requestStore(db: Database, engine: Engine): RequestStore {
@@ -106,7 +106,7 @@ function sumsQuery(db: Database, filter: UsageFilter) {
               ? [begins, "model"]
               : [begins],
       )
-      // A call that was lost has an hour, and used nothing.
+      // A call that was lost has a row here, by which it is found, and used nothing.
       .having((all) => all.fn.sum("requests"), ">", 0)
       .orderBy(begins)
       .$if(byKey, (query) => query.orderBy("key_id"))

@@ -1,5 +1,5 @@
 /**
- * Has the sums proved by a thread with a connection of its own, so that calls go on meanwhile.
+ * Runs the proof of the sums in a thread with a connection of its own, so that calls go on meanwhile.
  *
  * This file is both sides: imported, it starts the thread; as the thread's program, it does the work.
  */
@@ -25,12 +25,12 @@ export function reconcileApart(path: string): Promise<Reconciliation> {
   });
 }
 
-// Tests run in threads too, whose data is theirs.
+// Tests run in threads too, with `workerData` of their own.
 const path = isMainThread ? undefined : (workerData as Partial<Task> | null)?.reconcile;
 if (path !== undefined) {
   const { db, engine } = await openDatabase(path);
   const journal = journalStore(engine.books, engine.segments);
-  // What is written meanwhile is in the sums, and so not told as missing.
+  // First the journal: what is posted meanwhile is in the sums, and not reported as missing.
   const beside = await reconcileJournal({ journal, clock: Date.now, pause: (ms) => setTimeout(ms) });
   const proof = reconcile(engine);
   parentPort?.postMessage({ ...proof, differences: [...proof.differences, ...beside] } satisfies Reconciliation);

@@ -1,7 +1,7 @@
 /**
- * Sessions: sign-ins that last. Only the SHA-256 of what the cookie holds is kept.
+ * Sessions of users who are signed in. Only the SHA-256 of the cookie's value is stored.
  *
- * One that has ended, by its time or without use, is not found, and neither is one whose user is no more.
+ * A session that has expired or was not used for long is not found, and neither is one whose user was removed.
  */
 import type { Insertable, Selectable } from "kysely";
 import type { Database, Engine } from "../engines/engine.ts";
@@ -9,7 +9,7 @@ import type { SessionTable } from "../schema-people.ts";
 
 export type Session = Selectable<SessionTable>;
 
-/** A session with its user, and what its user's account is. */
+/** SessionWithUser is a session, with what of its user and account decides on its calls. */
 export interface SessionWithUser {
   readonly id: string;
   readonly last_seen_at: number;
@@ -21,25 +21,25 @@ export interface SessionWithUser {
   readonly account_suspended_at: number | null;
 }
 
-/** How long a session lasts without use, in milliseconds. */
+/** How long a session lasts without being used, in milliseconds. */
 export const idleMs = 7 * 86_400_000;
 
 export interface SessionStore {
   insert(session: Insertable<SessionTable>): void;
   findByTokenHash(tokenHash: string, now: number): SessionWithUser | undefined;
-  /** Lists a user's sessions, the newest first. */
+  /** Lists a user's sessions, newest first. */
   list(userId: string, now: number): Session[];
-  /** Remembers that it was used. */
+  /** Records when a session was used last. */
   touch(id: string, now: number): void;
   /** Ends one of the user's sessions. Returns false where there is none with this id. */
   revoke(userId: string, id: string): boolean;
-  /** Ends the user's sessions, but for one; returns how many. */
+  /** Ends the user's sessions, except one. Returns how many. */
   revokeAll(userId: string, except?: string): number;
-  /** Ends the sessions of all users of an account; returns how many. */
+  /** Ends the sessions of all users of an account. Returns how many. */
   revokeAccount(accountId: string): number;
-  /** Ends all of the user's sessions but so many of the newest. */
+  /** Ends all of the user's sessions except the newest `count`. */
   keepNewest(userId: string, count: number): void;
-  /** Forgets those that have ended; returns how many. */
+  /** Deletes sessions that have ended. Returns how many. */
   sweep(now: number): number;
 }
 

@@ -21,7 +21,7 @@ export interface UserRow extends User {
 export interface UserFilter {
   /** Selects users whose e-mail address contains it, in any case, or whose id or account's id it is. */
   readonly search?: string | undefined;
-  /** Keeps those after this id. */
+  /** Selects users after this id. */
   readonly after?: string | undefined;
   readonly limit: number;
 }

@@ -13,7 +13,8 @@ import { Reason, type Refusal } from "../../../src/call/refusals.ts";
 import { defaultTiers, nextTier, type Tier, tierOf } from "../../../src/call/tiers.ts";
 import type { Rate } from "../../../src/limits/limiter.ts";
 import { createMemoryLimiter } from "../../../src/limits/memory.ts";
-import { createLimit, type LimitedAccount, rateHeaders } from "../../../src/pipeline/admit/limit.ts";
+import { createLimit, type LimitedAccount } from "../../../src/pipeline/admit/limit.ts";
+import { rateHeaders } from "../../../src/pipeline/admit/rate-headers.ts";
 
 // A simulated hour is four million decisions, and the machine does other things too.
 vi.setConfig({ testTimeout: 60_000 });

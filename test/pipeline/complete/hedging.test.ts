@@ -111,7 +111,7 @@ test("where both answer at the same moment the one that is taken is not given up
     return `${lead} ${isHedge}`;
   };
   const { signal } = new AbortController();
-  const hedging = { lead: "first", other: () => "second", signal, mayAskAgain: () => true };
+  const hedging = { candidate: "first", other: () => "second", signal, mayAskAgain: () => true };
   expect(await hedge.ask(ask, hedging)).toBe("first false");
   expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
 });

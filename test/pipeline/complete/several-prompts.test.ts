@@ -170,7 +170,13 @@ function completeAt(upstream: Upstream) {
   const send = createSend({ targets, attempts: 1, hedge: undefined, clock, random });
   const settle = createCapture({ ledger, clock, onUsed: () => {}, onError: () => {} });
   const complete = createComplete({
-    ...{ leadsOf: createCandidatesFor({ catalog, providers, targets, random }), send, ledger, settle, clock },
+    ...{
+      candidatesFor: createCandidatesFor({ catalog, providers, targets, random }),
+      send,
+      ledger,
+      capture: settle,
+      clock,
+    },
     counting: createCounting({ counter, hurry: new CallerAbort(), onError: () => {} }),
     priorityOf: () => 0,
   });

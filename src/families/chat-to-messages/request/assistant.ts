@@ -5,7 +5,7 @@
  * models do write, become `{}`: the conversation goes on, and the loss is named.
  */
 import type { ChatMessage, ToolCall } from "../../../../gen/modelgateway/v1/chat_pb.ts";
-import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { WireFault } from "../../../wire/fault.ts";
 import { checkRawInTurns, type JsonObject, type JsonValue, longJson, readLong } from "../../../wire/json.ts";
 import { upstreamName } from "../names.ts";
@@ -73,7 +73,7 @@ function* callBlocks(
 ): CooperativeTask<JsonObject[]> {
   const blocks: (JsonObject | undefined)[] = [];
   for (const [i, call] of message.toolCalls.entries()) {
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     blocks.push(yield* callBlock(call, `${path}.tool_calls[${i}]`, calls, dropped));
   }
   const { functionCall } = message;

@@ -7,7 +7,7 @@
 import { type ChatMessage, type ContentPart, ContentPartType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { CacheControlSchema, ContentBlockSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
-import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { reads } from "../reads.ts";
 import type { Dropped } from "./dropped.ts";
@@ -34,7 +34,7 @@ export function* contentBlocks(
   const blocks: JsonObject[] = [];
   for (const [i, part] of (content.value?.parts ?? []).entries()) {
     const partPath = `${path}.content[${i}]`;
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     const block = blockOf(part, partPath, dropped);
     if (block === "blank") continue;
     if (block && sides[side].some((type) => type === block.type)) blocks.push(block);

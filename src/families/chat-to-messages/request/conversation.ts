@@ -7,7 +7,7 @@
  */
 import { type ChatMessage, Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
-import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { assistantBlocks } from "./assistant.ts";
 import { Calls } from "./calls.ts";
@@ -28,7 +28,7 @@ export function* conversationOf(messages: readonly ChatMessage[], dropped: Dropp
   const builder = new ConversationBuilder(dropped);
   for (const [i, message] of messages.entries()) {
     yield* builder.add(message, `messages[${i}]`);
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
   }
   return builder.end();
 }

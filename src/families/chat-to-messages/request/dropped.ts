@@ -4,7 +4,7 @@
  * What says nothing is not named: a null, an empty text, list or object.
  */
 
-import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 
@@ -32,7 +32,7 @@ export class Dropped {
     for (const path of this.#paths) {
       const member = path.replace(/[.[].*/s, "");
       byMember.get(byMember.has(member) ? member : undefined)?.push(path);
-      if (++count % aTurn === 0) yield;
+      if (++count % itemsPerSlice === 0) yield;
     }
     return [...byMember.values()].flat();
   }

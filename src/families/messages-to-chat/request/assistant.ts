@@ -11,7 +11,7 @@ import { ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts
 import { missingField } from "../../../call/refusals.ts";
 import { isSealedReasoning } from "../../../providers/profile/reasoning-seal.ts";
 import { isSealedSignature } from "../../../providers/profile/sealed-signature.ts";
-import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { ownId, signatureBeside, signatureBesideText } from "../../call-signature.ts";
 import { fieldsSet } from "../fields.ts";
@@ -39,7 +39,7 @@ export function* assistantMessage(
   const calls: JsonObject[] = [];
   const thoughts: JsonObject[] = [];
   for (const [i, placed] of blocks.entries()) {
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     const { block, path } = placed;
     const sealed = readsSeals ? sealedBlock(block) : undefined;
     if (sealed) thoughts.push(sealed);

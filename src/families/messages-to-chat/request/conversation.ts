@@ -15,7 +15,7 @@ import {
   type InputMessage,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
-import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { assistantMessage, type Telling } from "./assistant.ts";
 import { contentOf, type PlacedBlock, paragraphs, partsOf, placed } from "./content.ts";
@@ -29,7 +29,7 @@ export function* conversationOf(request: CreateMessageRequest, telling: Telling)
   if (instructions) messages.push({ role: "system", content: instructions });
   let count = 0;
   for (const { role, blocks } of yield* turnsOf(request.messages)) {
-    if (++count % aTurn === 0) yield;
+    if (++count % itemsPerSlice === 0) yield;
     if (role === Role.SYSTEM) {
       const said = blocks.filter(({ block }) => !changesTools(block));
       if (said.length > 0 || blocks.length === 0) messages.push({ role: "system", content: instructionsIn(said) });
@@ -65,7 +65,7 @@ interface Turn {
 function* turnsOf(messages: readonly InputMessage[]): CooperativeTask<Turn[]> {
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     const blocks = blocksOf(message, `messages[${i}].content`);
     const last = turns.at(-1);
     if (last && last.role === message.role) last.blocks.push(...blocks);
@@ -89,7 +89,7 @@ function* userMessages(blocks: readonly PlacedBlock[]): CooperativeTask<JsonObje
   const attached: JsonObject[] = [];
   const own: JsonObject[] = [];
   for (const [i, placed] of blocks.entries()) {
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     if (placed.block.type === ContentBlockType.TOOL_RESULT) {
       const result = toolResultOf(placed);
       messages.push(result.message);

@@ -6,7 +6,7 @@
  * that nobody thought of is named too. Null and the empty list say nothing, and are not named.
  */
 
-import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
 
 /** Returns the paths of what is left out. `unsaid` are those that the translation left out knowingly. */
@@ -22,7 +22,7 @@ export function* droppedOf(request: JsonObject, unsaid: ReadonlySet<string>): Co
 function* inMessages(messages: readonly JsonValue[], walk: Walk): CooperativeTask<void> {
   for (const [i, message] of messages.entries()) {
     visit(inMessage, message, `messages[${i}]`, walk);
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
   }
 }
 

@@ -12,7 +12,7 @@ import {
   MessageToolSchema,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidType, invalidValue } from "../../../call/refusals.ts";
-import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { WireFault } from "../../../wire/fault.ts";
 import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
 import { readMessage } from "../../../wire/read.ts";
@@ -36,7 +36,7 @@ export function* offeredTools(
   const all = tools.map((tool, i) => ({ tool, path: `tools[${i}]` }));
   const offer = new Offer(all, unsaid);
   for (const [i, { content }] of messages.entries()) {
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     if (content.case !== "blocks") continue;
     for (const block of placed(content.value.blocks, `messages[${i}].content`)) offer.take(block);
   }

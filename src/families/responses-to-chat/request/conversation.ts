@@ -12,7 +12,7 @@ import {
   ResponseItemType as Type,
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue, itemNotFound, missingField } from "../../../call/refusals.ts";
-import { aTurn, type CooperativeTask } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { ownId } from "../../call-signature.ts";
 import { isCompacted, isTrigger, summaryMessage, summaryWish } from "../compaction.ts";
@@ -33,7 +33,7 @@ export function* conversationOf(
   for (const [i, item] of items.entries()) {
     if (before) conversation.take(before, `input[${i - 1}]`, item);
     before = item;
-    if (i % aTurn === aTurn - 1) yield;
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
   }
   if (before) conversation.take(before, `input[${items.length - 1}]`, undefined);
   return conversation.end();

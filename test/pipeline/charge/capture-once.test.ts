@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Answer, Call, Frames } from "../../../src/call/call.ts";
 import { newCallRecord } from "../../../src/call/call-record.ts";
-import { chargeOnce } from "../../../src/pipeline/charge/charge-once.ts";
+import { captureOnce } from "../../../src/pipeline/charge/capture-once.ts";
 import { CallerAbort } from "../../../src/runtime/caller-abort.ts";
 import { forEach } from "../../../src/runtime/push-stream.ts";
 
@@ -14,13 +14,13 @@ for (const [when, charge] of [
     const signal = new CallerAbort();
     const heard: unknown[] = [];
     const call = { signal, record: newCallRecord() } as Partial<Call> as Call;
-    const running = { call, arrivedAt: 0, meter: { isOver: () => false }, charge };
+    const captured = { call, arrivedAt: 0, meter: { isOver: () => false } };
     const options = {
       ledger: { begin: () => () => {} },
       clock: () => 1,
       onError: (error: unknown) => heard.push(error),
     };
-    const answer = await chargeOnce(running, streamed, options);
+    const answer = await captureOnce(captured, charge, streamed, options);
     // It is charged as soon as its caller has left, and asked for once more at its end.
     signal.abort();
     await expect.poll(() => heard.map(String)).toEqual(["Error: cannot be charged"]);

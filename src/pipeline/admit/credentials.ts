@@ -1,0 +1,43 @@
+/** Reads the credentials that a call carries in its headers: what may be an API key, or the operator's. */
+import { timingSafeEqual } from "node:crypto";
+import type { Arrival } from "../../call/call.ts";
+import { hashKeySecret } from "../../runtime/secrets.ts";
+
+export interface Credential {
+  readonly secretHash: string;
+  readonly isOperators: boolean;
+}
+
+/** Returns the credentials of a call, in the order in which they are tried. */
+export type CredentialsIn = (arrival: Pick<Arrival, "header" | "sameHeaders">) => readonly Credential[];
+
+/** `operatorKey` is undefined where none is configured. */
+export function createCredentialsIn(operatorKey: string | undefined): CredentialsIn {
+  const operatorHash = operatorKey === undefined ? undefined : Buffer.from(hashKeySecret(operatorKey));
+  const remembered = new WeakMap<object, readonly Credential[]>();
+  return ({ header, sameHeaders }) => {
+    // A client that sends the same headers with each call has its secret hashed once.
+    const known = sameHeaders && remembered.get(sameHeaders);
+    if (known) return known;
+    const credentials = secretsIn(header).map((secret) => {
+      const secretHash = hashKeySecret(secret);
+      const isOperators = operatorHash !== undefined && timingSafeEqual(Buffer.from(secretHash), operatorHash);
+      return { secretHash, isOperators };
+    });
+    if (sameHeaders) remembered.set(sameHeaders, credentials);
+    return credentials;
+  };
+}
+
+/**
+ * Returns what may be the secret of a key, in the forms that clients send: `Authorization: Bearer <key>`, the bare key in
+ * `Authorization`, and `x-api-key`. Some clients send a foreign token in one and the gateway's key in the other: both are tried.
+ */
+function secretsIn(header: Arrival["header"]): string[] {
+  const authorization = header("authorization")?.trim() ?? "";
+  const bearer = /^bearer(?:\s+(.*))?$/is.exec(authorization);
+  const first = bearer ? (bearer[1] ?? "") : authorization;
+  const second = header("x-api-key")?.trim() ?? "";
+  if (first === "" || first === second) return second === "" ? [] : [second];
+  return second === "" ? [first] : [first, second];
+}

@@ -1,0 +1,66 @@
+/**
+ * By which operation a target is asked, and through which translations: the family of the call decides, then the profile of
+ * the upstream, and where that is not enough the request itself.
+ */
+
+import type { Operation } from "../../call/operations.ts";
+import { effortAskedFor, hasAgentsWords, hasTools, hasTrigger } from "../../families/asked-by.ts";
+import { throughChat, wayTo } from "../../families/index.ts";
+import { relayResponses } from "../../families/responses-to-responses/index.ts";
+import type { Translation } from "../../families/translation.ts";
+import type { Fitting, Provider } from "../../providers/contract.ts";
+import { type Model, mayRelay } from "../../targets/catalog.ts";
+import type { JsonObject } from "../../wire/json.ts";
+
+/** TranslationPath is the translations between a call and its upstream, in order; empty where a request is relayed as it is. */
+export type TranslationPath = readonly Translation[];
+
+/** The translation paths to one target. */
+export interface TranslationPaths {
+  readonly usual: TranslationPath;
+  /** Another path, and the requests that take it; undefined where all requests take the usual one. */
+  readonly other?: { readonly path: TranslationPath; readonly takes: (request: JsonObject) => boolean } | undefined;
+  /** The path that replaces `responses` where the server turns out not to serve that operation. */
+  readonly spare?: TranslationPath | undefined;
+}
+
+/** Returns the paths by which a target can be asked an operation; undefined where it cannot. */
+export function translationPathsTo(
+  asked: Operation,
+  model: Model,
+  { speaks }: Pick<Provider, "speaks">,
+  fitting: Fitting | undefined,
+): TranslationPaths | undefined {
+  const isSpoken = (operation: Operation) => speaks[operation] !== undefined && mayRelay(model, operation);
+  const rule = fitting?.responses ?? "when_asked";
+  if (!fitting || !isSpoken("responses")) return only(wayTo(asked, isSpoken));
+  const isOffered = (operation: Operation) => isSpoken(operation) && !(operation === "responses" && rule === "never");
+  const isChosen = (operation: Operation) => isOffered(operation) && !(operation === "chat" && rule === "always");
+  const spare = wayTo(asked, (operation) => operation !== "responses" && isChosen(operation));
+  if (asked === "responses") return responsesPaths(wayTo(asked, isChosen), spare, fitting);
+  const usual = wayTo(asked, isChosen);
+  if (!usual || rule !== "tools") return only(usual);
+  const path = wayTo(asked, (operation) => operation === "responses");
+  if (!path) return only(usual);
+  const takes = (request: JsonObject) => hasTools(request) && fitting.reasonsBy(effortAskedFor(asked, request));
+  return { usual, other: { path, takes }, spare };
+}
+
+function only(usual: TranslationPath | undefined): TranslationPaths | undefined {
+  return usual && { usual };
+}
+
+/**
+ * Relays requests for responses, except those that the server would not understand: items that only agents send, and a request
+ * to sum the conversation up. These are translated to chat.
+ */
+function responsesPaths(
+  path: TranslationPath | undefined,
+  spare: TranslationPath | undefined,
+  { takesAnyItem }: Fitting,
+): TranslationPaths | undefined {
+  // A server that does not speak responses gets a translation in any case.
+  if (!path || path.length > 0) return only(path);
+  const takes = (request: JsonObject) => hasTrigger(request) || (!takesAnyItem && hasAgentsWords(request));
+  return { usual: [relayResponses as unknown as Translation], other: { path: spare ?? throughChat, takes }, spare };
+}

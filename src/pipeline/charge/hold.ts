@@ -1,0 +1,100 @@
+/**
+ * Holds what a call may cost, before anything is sent.
+ *
+ * A call whose cost cannot be known is refused where its payer must cover it beforehand. Where the caller set no bound of the
+ * output, the gateway sets the bound that the remaining credit affords; a caller's own bound is lowered to the most that the
+ * model can generate, and otherwise never changed. A call that costs nothing holds nothing.
+ */
+import { insufficientCredit, type Refusal } from "../../call/refusals.ts";
+import type { Ledger, Short } from "../../ledger/contract.ts";
+import { withOutputBound } from "../../ledger/worst-case.ts";
+import { formatDecimal } from "../../runtime/decimal.ts";
+import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import type { Wire } from "../../wire/wire.ts";
+import type { Candidate } from "../complete/candidates.ts";
+import type { BoundOutput, ModelCall } from "../complete/model-call.ts";
+import { affordableOutput, type Estimate, estimateOf, refuseUnpriced } from "./estimate.ts";
+
+/** What the hold reads of a candidate. */
+export type HeldCandidate = Pick<Candidate, "model" | "operation" | "fitting">;
+
+/**
+ * Makes the hold for a candidate's model, unless it is made, and returns the request with the output bound that the hold pays
+ * for. A hold for another model is released first. Throws a Refusal, now or later, where the call cannot be paid for.
+ */
+export type HoldCredit = <W extends Wire>(
+  modelCall: ModelCall,
+  candidate: HeldCandidate,
+  request: W,
+) => MaybePromise<W>;
+
+export function createHoldCredit(ledger: Ledger): HoldCredit {
+  return (modelCall, candidate, request) => {
+    if (modelCall.operation === "count_tokens") return request;
+    const { call, hold } = modelCall;
+    const { model, operation, fitting } = candidate;
+    if (hold.model === model) refuseUnpriced(model, request);
+    else {
+      const released = hold.boundOutput && release(modelCall, ledger);
+      hold.boundOutput = andThen(released, () => makeHold(modelCall, candidate, request, ledger));
+      hold.model = model;
+    }
+    return andThen(hold.boundOutput as MaybePromise<BoundOutput>, (boundOutput) => {
+      hold.isMade = true;
+      call.onReserved?.();
+      return boundOutput(operation, request, fitting?.outputBound ?? "max_tokens");
+    });
+  };
+}
+
+/** Releases what is held for another model, once that hold is made. */
+async function release({ hold }: ModelCall, ledger: Ledger): Promise<void> {
+  // A hold that could not be made holds nothing, and was reported to the attempt that asked for it.
+  if (isPromise(hold.boundOutput)) await hold.boundOutput.then(null, () => {});
+  const { held } = hold;
+  hold.held = undefined;
+  if (held) await ledger.release(held);
+}
+
+function makeHold(
+  modelCall: ModelCall,
+  candidate: HeldCandidate,
+  request: Wire,
+  ledger: Ledger,
+): MaybePromise<BoundOutput> {
+  const { record } = modelCall.call;
+  record.outputBound = undefined;
+  const estimate = estimateOf(modelCall, candidate, request);
+  if (!estimate) return unbounded;
+  return andThen(ledger.hold(holdRequestOf(modelCall, candidate, estimate)), (made) => {
+    if (made.kind === "short") throw shortOf(estimate.min, made);
+    modelCall.hold.held = made;
+    const tokens = affordableOutput(made.amount, estimate);
+    record.outputBound = made.amount < estimate.max ? tokens : undefined;
+    if (tokens === undefined) return unbounded;
+    return (operation, sent, boundName) => withOutputBound(operation, sent, tokens, boundName);
+  });
+}
+
+const unbounded: BoundOutput = (_, request) => request;
+
+function holdRequestOf({ call, operation, arrivedAt }: ModelCall, { model }: HeldCandidate, { max, min }: Estimate) {
+  const { accountId, keyId, isLimited, asOf } = call.caller;
+  return {
+    requestId: call.id,
+    accountId,
+    keyId,
+    isLimited,
+    asOf,
+    operation,
+    model: model.id,
+    max,
+    min,
+    now: arrivedAt,
+  };
+}
+
+/** Returns the refusal for credit below the least that a call needs. */
+export function shortOf(min: number, short: Omit<Short, "kind">): Refusal {
+  return insufficientCredit(short.of, formatDecimal(min), formatDecimal(short.available));
+}

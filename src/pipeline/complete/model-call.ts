@@ -1,0 +1,70 @@
+/**
+ * ModelCall is everything that the stages of one call to a model know of it. Each stage reads what the stages before it found,
+ * and fills in its own part; `complete.ts` says in which order.
+ */
+import type { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import type { Call } from "../../call/call.ts";
+import type { AttemptRecord } from "../../call/call-record.ts";
+import type { Form, Operation } from "../../call/operations.ts";
+import type { Hold } from "../../ledger/contract.ts";
+import type { Timeouts } from "../../providers/upstream/timeouts.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import type { Model } from "../../targets/catalog.ts";
+import type { Wire } from "../../wire/wire.ts";
+import type { CallStreams } from "../attempt/call-streams.ts";
+import type { CallMeter } from "../charge/meter.ts";
+import type { Candidate } from "./candidates.ts";
+
+export interface ModelCall {
+  readonly call: Call;
+  /** What the caller asked. A candidate may be asked another operation, with the same meaning. */
+  readonly operation: Operation;
+  readonly form: Form;
+  /** When the call arrived: in milliseconds since 1970, and by `performance.now()`. */
+  readonly arrivedAt: number;
+  readonly startedAt: number;
+
+  /** The caller's own bounds for each attempt, and the moment when all attempts must be over, in milliseconds since 1970. */
+  readonly timeouts: Partial<Timeouts>;
+  readonly deadline: number;
+  /** Whether the caller wants a refusal rather than an answer to less than it asked. */
+  readonly isStrict: boolean;
+  /** The place in an upstream's queue: 0 (first) to 9. */
+  readonly priority: number;
+
+  /** Where the call may go, in the order in which it is tried. */
+  readonly candidates: readonly [Candidate, ...Candidate[]];
+  /** Whether a stream waits for its first content, so that another candidate can still replace one that fails. */
+  readonly isGated: boolean;
+
+  /** What is held of the payer's credit (`hold.ts`). */
+  readonly hold: CallHold;
+
+  /** The attempt that answers the call, or was sent last; no record before anything was sent. */
+  lastCandidate: Candidate;
+  lastAttempt: AttemptRecord | undefined;
+  /** Measures what all attempts use. */
+  readonly meter: CallMeter;
+  /** The upstream streams of the call; undefined for a unary answer. */
+  readonly streams: CallStreams | undefined;
+
+  /** How and when the call ended, and when its caller got the first byte: in milliseconds since 1970 (`capture.ts`). */
+  outcome: Outcome;
+  endedAt: number;
+  firstByteAt: number | undefined;
+}
+
+/** What is held for a call at the moment: one hold for all requests that it makes to one model. */
+export interface CallHold {
+  /** The model that the hold was made for; undefined before the first. */
+  model: Model | undefined;
+  /** Bounds the output of a request to what the hold pays for. It is there when the hold is made. */
+  boundOutput: MaybePromise<BoundOutput> | undefined;
+  /** Undefined where nothing is held: before the hold is made, or because the call costs nothing. */
+  held: Hold | undefined;
+  /** Whether the call got as far as its hold. One that did not was refused, and is never charged. */
+  isMade: boolean;
+}
+
+/** `boundName` is the member by which the upstream's chat API bounds the output. */
+export type BoundOutput = <W extends Wire>(operation: Operation, request: W, boundName: string) => W;
