@@ -12,13 +12,18 @@ export class RequestHeads {
   #isFirst = true;
   /** Undefined until the head that is known comes again, credential and all. */
   #sameHeaders: object | undefined;
+  readonly #remembers: boolean;
+
+  constructor(remembers = true) {
+    this.#remembers = remembers;
+  }
 
   /** Returns undefined for what is for somebody else. The headers it returns hold until it is called again. */
   read(bytes: Buffer): PlainHead | undefined {
     const repetition = this.#known?.repetitionIn(bytes);
     if (repetition && this.#last) return this.#again(this.#last, repetition);
     const head = readHead(bytes);
-    if (head && !this.#isFirst) this.#remember(head, bytes);
+    if (this.#remembers && head && !this.#isFirst) this.#remember(head, bytes);
     this.#isFirst = false;
     return head;
   }
