@@ -21,7 +21,7 @@ import { createCatalog } from "../../../src/targets/catalog.ts";
 import type { JsonObject, JsonValue } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { temporaryFolder } from "../../support/command.ts";
-import { accepted, type Body, caseModels, caseTime, type KeyCase, type Rpc, refused } from "../../support/key-cases.ts";
+import { accepted, type Body, caseModels, caseTime, type KeyCase, type Rpc, refused } from "./key-cases.ts";
 
 const maxKeys = 5000;
 const dayMs = 86_400_000;
@@ -438,5 +438,5 @@ describe("a key's own description", () => {
 test("an administrator may delete the key that it calls by", async () => {
   const caller = newAdmin();
   expect(await ask(caller, "deleteKey", { id: caller.keyId })).toEqual({ id: caller.keyId });
-  expect(storage.keys.findStanding(caller.keyId)?.revoked_at).toBe(time);
+  expect(storage.keys.findWithAccount(caller.keyId)?.revoked_at).toBe(time);
 });
