@@ -22,6 +22,7 @@ const forbiddenTrailers: ReadonlySet<string> = new Set(["content-length", "trans
 /** What comes next. */
 type State = "size" | "data" | "dataEnd" | "trailers" | "complete";
 
+/** ChunkedDecoder decodes one body, with its trailers. */
 export class ChunkedDecoder {
   #state: State = "size";
   /** How many bytes of the chunk have not come yet. */

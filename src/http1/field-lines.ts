@@ -22,6 +22,7 @@ const maxChanges = 64;
 const maxValueLength = 200;
 const maxNames = 200;
 
+/** FieldLines remembers the last value of each field, and the line with it. */
 export class FieldLines {
   readonly #known = new Map<string, KnownLine>();
 

@@ -30,6 +30,7 @@ const spareBytes = 64;
 /** A longer head is not remembered: clients without a key could fill memory over many connections. In bytes. */
 const maxKnownBytes = 4_096;
 
+/** KnownHead is the last head of one connection. */
 export class KnownHead {
   /** A copy: a part of pooled memory would keep all of that alive for as long as the connection lasts. */
   #bytes: Buffer | undefined;

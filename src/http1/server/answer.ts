@@ -45,7 +45,7 @@ export interface KeepAlive {
   end(): string;
 }
 
-/** Creates them. `idleMs` is how long a connection may be idle; clients are told whole seconds. */
+/** Creates them. `idleMs` is how long a connection may be idle; `keep-alive` gives whole seconds. */
 export function createKeepAlive(idleMs: number): KeepAlive {
   const lines = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(idleMs / 1000)}\r\n`;
   let dateOfEnd = "";
@@ -63,6 +63,7 @@ export function createKeepAlive(idleMs: number): KeepAlive {
   };
 }
 
+/** PlainAnswer is the answer to one plain request. `onEnd` is called when it was handed to its socket. */
 export class PlainAnswer implements HttpAnswer {
   readonly #socket: Socket;
   readonly #keepAlive: KeepAlive;

@@ -8,6 +8,7 @@ import { readInTurns } from "../../runtime/read-turns.ts";
 /** Memory for a longer body is allocated when half of it has come: a client may announce a body and never send it. In bytes. */
 const maxAllocatedAtOnce = 1_048_576;
 
+/** IncomingBody is a body that is either taken or dropped, once. */
 export class IncomingBody {
   readonly #socket: Socket;
   readonly #length: number;
