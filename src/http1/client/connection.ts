@@ -60,6 +60,7 @@ const empty = Buffer.alloc(0);
 const idle: State = { kind: "idle" };
 const closed: State = { kind: "closed" };
 
+/** Connection carries one exchange at a time. Its owner is the pool. */
 export class Connection implements SentRequest, Timed {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;

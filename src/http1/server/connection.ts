@@ -46,11 +46,12 @@ const ended: State = { kind: "ended" };
 
 /** How long the rest of a short body is waited for. */
 const receivingMs = 1_000;
-/** How much longer a connection may be idle than its client was told. */
+/** How much longer a connection may be idle than `keep-alive` says. */
 const graceMs = 1_000;
 /** How long a client may take to notice that its connection has ended. */
 const lingerMs = 1_000;
 
+/** ServedConnection serves the plain requests of one client's connection. */
 export class ServedConnection implements Timed {
   readonly #socket: Socket;
   readonly #options: ServeOptions;
