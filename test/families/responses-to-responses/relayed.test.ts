@@ -8,9 +8,9 @@ import type { ProfileConfig } from "../../../src/config/schema-profile.ts";
 import { withVendor } from "../../../src/config/vendors.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
+import { call, familyNames } from "../../support/clients/families.ts";
 import { hear } from "../../support/clients/hear.ts";
 import { eventually } from "../../support/eventually.ts";
-import { call, familyNames } from "../../support/families.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import {
   eventStream,

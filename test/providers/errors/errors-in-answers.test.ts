@@ -3,7 +3,7 @@
  * where there is none, or the answer has begun, the caller is told of an error. None of it is told as whole, nor charged as an answer.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CallFamily, call, families, isTold } from "../../support/families.ts";
+import { type CallFamily, call, families, isTold } from "../../support/clients/families.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks } from "../../support/payer.ts";
 import {

@@ -3,7 +3,7 @@
  * nothing. Who is waited for that says nothing but comments is waited for no longer than who is silent.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CallFamily, call, families, isTold } from "../../support/families.ts";
+import { type CallFamily, call, families, isTold } from "../../support/clients/families.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks } from "../../support/payer.ts";
 import {

@@ -5,8 +5,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventsOf } from "../../support/clients/endpoints.ts";
+import { type CallFamily, call, isTold } from "../../support/clients/families.ts";
 import type { HeardAnswer } from "../../support/clients/hear.ts";
-import { type CallFamily, call, isTold } from "../../support/families.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks } from "../../support/payer.ts";
 import {

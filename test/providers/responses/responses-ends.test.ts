@@ -5,9 +5,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { ProfileConfig } from "../../../src/config/schema-profile.ts";
+import { call, familyNames, isTold } from "../../support/clients/families.ts";
 import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
 import { eventually } from "../../support/eventually.ts";
-import { call, familyNames, isTold } from "../../support/families.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { openAccount } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";

@@ -15,8 +15,8 @@ import {
   zstdCompressSync,
 } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { call, isTold } from "../../support/clients/families.ts";
 import { hear } from "../../support/clients/hear.ts";
-import { call, isTold } from "../../support/families.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";

@@ -246,7 +246,7 @@ describe(`the steps are in proportion to the bytes (SEED=${seed})`, () => {
   test.each(Object.entries(scanners))("%s", { timeout: 60_000 }, (_, scanner) => {
     for (const input of worstOf(scanner, randomBy(seed))) {
       let before = 0;
-      for (const megabytes of [1, 2, 4, 8, 16]) {
+      for (const megabytes of [0.5, 1, 2, 4, 8]) {
         const steps = stepsOf(scanner, made(input, megabytes * megabyte));
         const words = `${JSON.stringify(input)}: ${steps} steps for ${megabytes} MB, ${before} for half of it`;
         // Work that is done part by part has a part more or less.

@@ -2,8 +2,8 @@
  * What key management does with one request each, whichever door it comes through. Bodies of a case are the same request
  * in several forms, and have the same answer.
  */
-import type { ModelConfig } from "../../src/config/config.ts";
-import type { JsonObject, JsonValue } from "../../src/wire/json.ts";
+import type { ModelConfig } from "../../../src/config/config.ts";
+import type { JsonObject, JsonValue } from "../../../src/wire/json.ts";
 
 /** The moment at which a gateway stands that these cases are for. */
 export const caseTime = Date.UTC(2026, 0, 2, 3, 4, 5);

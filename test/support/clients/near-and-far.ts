@@ -13,7 +13,7 @@ import {
   startTestGateway,
   type TestGateway,
   withEmbeddings,
-} from "./gateway.ts";
+} from "../gateway.ts";
 
 export interface NearAndFar {
   readonly near: TestGateway;
