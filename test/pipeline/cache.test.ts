@@ -504,5 +504,5 @@ test("the room tells how much it holds", () => {
   const kept = { packed: Buffer.alloc(1000), model: "m", isPriced: true, cost: 1, dropped: undefined, at: now };
   for (let i = 0; i < 100; i++) cache.keep(String(i), kept);
   expect([cache.entries(), cache.bytes()]).toEqual([6, 6 * 1512]);
-  expect(cache.mostBytes).toBe(1250);
+  expect(cache.maxAnswerBytes).toBe(1250);
 });

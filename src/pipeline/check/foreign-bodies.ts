@@ -1,4 +1,4 @@
-/** Chat calls whose bodies are another API's: answered as the chat that they mean. What that leaves out is named. */
+/** Accepts chat calls whose body belongs to another API, and answers them as chat. What the translation drops is named. */
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Answer, Call, Handler } from "../../call/call.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
@@ -9,7 +9,7 @@ import type { Wire } from "../../wire/wire.ts";
 import { droppedHeaders } from "../attempt/dropped-headers.ts";
 import { isStrict } from "./strict.ts";
 
-/** Has a handler answer what is meant. Throws a Refusal, now or later. */
+/** Wraps a handler, so that it gets such a body translated. It throws a Refusal, now or later. */
 export function withMeant(handle: Handler): Handler {
   return (call) => {
     const { request } = call;
