@@ -7,8 +7,8 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { LinkKind } from "../gen/modelgateway/v1/sessions_pb.ts";
 import { issueLink, linkUrl } from "../src/services/people/links.ts";
-import { chromiumPath, launchBrowser, phone, visit } from "../test/support/browser.ts";
-import { type Furnished, startFurnished } from "../test/support/furnished.ts";
+import { chromiumPath, launchBrowser, phone, visit } from "../test/support/dashboard/browser.ts";
+import { type Furnished, startFurnished } from "../test/support/dashboard/furnished.ts";
 
 const folder = join(import.meta.dirname, "../docs/screenshots");
 

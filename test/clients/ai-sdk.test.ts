@@ -414,7 +414,7 @@ for (const [provider, modelAt] of [
 
       beforeAll(async () => {
         upstream = await startScriptedUpstream();
-        gateway = await startTestGateway(configAt(upstream.baseUrl));
+        gateway = await startTestGateway({ ...configAt(upstream.baseUrl), disconnectDrainMs: 100 });
         model = modelAt(gateway);
       });
 

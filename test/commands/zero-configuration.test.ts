@@ -12,13 +12,13 @@ import { freePort } from "../../bench/free-port.ts";
 import { loadConfig, type ModelConfig } from "../../src/config/config.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage } from "../../src/storage/storage.ts";
+import { hear } from "../support/clients/hear.ts";
 import { modelGateway, type Running, root, startServer, temporaryFolder, type Variables } from "../support/command.ts";
+import { askRpc, bearer, signIn } from "../support/dashboard/session.ts";
 import { eventually } from "../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { hear } from "../support/hear.ts";
 import { openAccount } from "../support/payer.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { askRpc, bearer, signIn } from "../support/session.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let local: ScriptedUpstream;

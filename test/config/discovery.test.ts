@@ -8,9 +8,9 @@ import { afterAll, describe, expect, test } from "vitest";
 import { type Config, loadConfig, type ModelConfig, type UpstreamConfig } from "../../src/config/config.ts";
 import { createDiscovery } from "../../src/config/discover.ts";
 import { askForModels, type ListAnswer } from "../../src/config/model-list.ts";
+import { hear } from "../support/clients/hear.ts";
 import { temporaryFolder } from "../support/command.ts";
 import { startTestGateway } from "../support/gateway.ts";
-import { hear } from "../support/hear.ts";
 
 /** Time that passes when the test says so: what is to be done later, and after how long. */
 class Waits {

@@ -6,10 +6,10 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
-import { chromiumPath, launchBrowser, phone, type Visitor, visit } from "../support/browser.ts";
-import { type Furnished, pricedModels, startFurnished } from "../support/furnished.ts";
-import { paidModel } from "../support/paid-models.ts";
+import { chromiumPath, launchBrowser, phone, type Visitor, visit } from "../support/dashboard/browser.ts";
+import { type Furnished, pricedModels, startFurnished } from "../support/dashboard/furnished.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { paidModel } from "../support/upstreams/paid-models.ts";
 import { answerAsOpenAi } from "../support/vendors.ts";
 
 describe.skipIf(chromiumPath === undefined)("pages about upstreams, in Chromium", { timeout: 120_000 }, () => {

@@ -6,11 +6,11 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { chromiumPath, launchBrowser } from "../support/browser.ts";
-import { pricedModels } from "../support/furnished.ts";
+import { chromiumPath, launchBrowser } from "../support/dashboard/browser.ts";
+import { pricedModels } from "../support/dashboard/furnished.ts";
+import { bearer, type SignedIn, signIn } from "../support/dashboard/session.ts";
+import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { bearer, type SignedIn, signIn } from "../support/session.ts";
-import { type SignedInWindow, signedInWindow, unexpected } from "../support/signed-in-window.ts";
 
 describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { timeout: 60_000 }, () => {
   let gateway: TestGateway;

@@ -6,8 +6,8 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { chromiumPath, desktop, launchBrowser, phone, type Visitor, visit } from "../support/browser.ts";
-import { type Furnished, startFurnished } from "../support/furnished.ts";
+import { chromiumPath, desktop, launchBrowser, phone, type Visitor, visit } from "../support/dashboard/browser.ts";
+import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
 
 /** Where each page is, and a heading that it has. */
 const signedInPages = (gateway: Furnished, requestId: string) =>

@@ -6,10 +6,10 @@ import { Secret, TOTP } from "otpauth";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
-import { chromiumPath, launchBrowser, type Visitor, visit } from "../support/browser.ts";
+import { chromiumPath, launchBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
+import { days, makeUser, minutes, password } from "../support/dashboard/sign-in.ts";
+import { unexpected } from "../support/dashboard/signed-in-window.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { days, makeUser, minutes, password } from "../support/sign-in.ts";
-import { unexpected } from "../support/signed-in-window.ts";
 
 const email = "ann@example.com";
 const fresh = "a better horse, a better battery";

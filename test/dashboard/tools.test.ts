@@ -6,12 +6,12 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { chromiumPath, launchBrowser } from "../support/browser.ts";
-import { pricedModels } from "../support/furnished.ts";
+import { chromiumPath, launchBrowser } from "../support/dashboard/browser.ts";
+import { pricedModels } from "../support/dashboard/furnished.ts";
+import { bearer, type SignedIn, signIn } from "../support/dashboard/session.ts";
+import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { bearer, type SignedIn, signIn } from "../support/session.ts";
-import { type SignedInWindow, signedInWindow, unexpected } from "../support/signed-in-window.ts";
 
 describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium", { timeout: 60_000 }, () => {
   let upstream: ScriptedUpstream;

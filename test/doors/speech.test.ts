@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ErrorDetailSchema } from "../../gen/modelgateway/v1/errors_pb.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { CreateSpeechRequestSchema, SpeechFormat } from "../../gen/modelgateway/v1/speech_pb.ts";
-import { eventsOf } from "../support/endpoints.ts";
+import { eventsOf } from "../support/clients/endpoints.ts";
 import { behind, startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 let near: TestGateway;

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { eventsOf } from "../support/endpoints.ts";
+import { eventsOf } from "../support/clients/endpoints.ts";
 import {
   anthropicUpstreamAt,
   behind,
@@ -730,6 +730,14 @@ async function restOf(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<
 }
 
 describe("a silent stream is kept alive", () => {
+  let [hastyOpenAi, hastyAnthropic]: TestGateway[] = [];
+  beforeAll(async () => {
+    const keepAliveMs = 50;
+    hastyOpenAi = await startTestGateway({ ...upstreamAt(openaiVendor.baseUrl), keepAliveMs });
+    hastyAnthropic = await startTestGateway({ ...anthropicUpstreamAt(anthropicVendor.baseUrl), keepAliveMs });
+  });
+  afterAll(() => Promise.all([hastyOpenAi?.close(), hastyAnthropic?.close()]));
+
   const signs: Readonly<Record<Family, string>> = {
     openai: ": keep-alive\n\n",
     anthropic: 'event: ping\ndata: {"type":"ping"}\n\n',
@@ -739,10 +747,11 @@ describe("a silent stream is kept alive", () => {
     if (path.endsWith("count_tokens")) continue;
     for (const vendor of ["openai", "anthropic"] as const) {
       test(`in the family's way, at ${path} over an upstream of ${vendor}'s family`, async () => {
-        const [upstream, gateway] = vendor === "openai" ? [openaiVendor, overOpenAi] : [anthropicVendor, overAnthropic];
+        const [upstream, gateway] =
+          vendor === "openai" ? [openaiVendor, hastyOpenAi] : [anthropicVendor, hastyAnthropic];
         upstream.script = undefined;
         const sign = signs[family];
-        const opened = open(gateway, path, { body: { ...request, stream: true } });
+        const opened = open(gateway as TestGateway, path, { body: { ...request, stream: true } });
         const exchange = await upstream.next();
         // Nothing has come of the upstream, and yet the caller reads.
         const response = await opened;
@@ -768,7 +777,7 @@ describe("a silent stream is kept alive", () => {
 
     test(`and is told of an error after that in a frame, at ${path}`, async () => {
       openaiVendor.script = undefined;
-      const opened = open(overOpenAi, path, { body: { ...request, stream: true } });
+      const opened = open(hastyOpenAi as TestGateway, path, { body: { ...request, stream: true } });
       const exchange = await openaiVendor.next();
       const response = await opened;
       expect(response.status).toBe(200);
@@ -784,7 +793,7 @@ describe("a silent stream is kept alive", () => {
 
   test("for as long as nothing comes, and its upstream is left when its caller leaves", async () => {
     openaiVendor.script = undefined;
-    const opened = open(overOpenAi, "/v1/messages", { body: { ...chat, stream: true } });
+    const opened = open(hastyOpenAi as TestGateway, "/v1/messages", { body: { ...chat, stream: true } });
     const exchange = await openaiVendor.next();
     const reader = ((await opened).body as ReadableStream<Uint8Array>).getReader();
     expect(await untilAlive(reader, signs.anthropic, 5)).toBe("");

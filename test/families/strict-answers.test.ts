@@ -5,10 +5,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SseFrame } from "../../src/wire/sse.ts";
-import { eventsOf } from "../support/endpoints.ts";
-import { anthropicUpstreamAt, behind, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
-import { nearAndFar } from "../support/near-and-far.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { eventsOf } from "../support/clients/endpoints.ts";
 import {
   checkChatCompletion,
   checkChatStream,
@@ -20,8 +17,11 @@ import {
   checkModel,
   checkModels,
   checkTokenCount,
-} from "../support/strict.ts";
-import { checkResponse, checkResponseStream, checkSpeechStream } from "../support/strict-responses.ts";
+} from "../support/clients/strict.ts";
+import { checkResponse, checkResponseStream, checkSpeechStream } from "../support/clients/strict-responses.ts";
+import { anthropicUpstreamAt, behind, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
+import { nearAndFar } from "../support/near-and-far.ts";
+import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import {
   anthropicFrames,
   blockEvents,

@@ -1,6 +1,6 @@
 /** A server that answers request after request as it is told, in pieces, and a client before it. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import type { CreateClient, HttpClient, Outcome } from "../support/http-clients.ts";
+import type { CreateClient, HttpClient, Outcome } from "../support/clients/http-clients.ts";
 
 export interface Answering {
   /**

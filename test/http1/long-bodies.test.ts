@@ -9,7 +9,7 @@ import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, test } from "vitest";
 import { IncomingBody } from "../../src/http1/server/incoming-body.ts";
 import { maxBufferedRequest } from "../../src/http1/server/request.ts";
-import { type Asked, startServedPort } from "../support/served-port.ts";
+import { type Asked, startServedPort } from "../support/clients/served-port.ts";
 
 const undo: (() => unknown)[] = [];
 

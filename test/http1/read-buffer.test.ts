@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { readIntoSharedMemory } from "../../src/http1/read-buffer.ts";
 import type { IncomingBody } from "../../src/http1/server/incoming-body.ts";
 import { readInTurns } from "../../src/runtime/read-turns.ts";
-import { type Asked, startServedPort } from "../support/served-port.ts";
+import { type Asked, startServedPort } from "../support/clients/served-port.ts";
 
 const undo: (() => unknown)[] = [];
 

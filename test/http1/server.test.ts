@@ -14,7 +14,7 @@ import { type Listener, type ListenOptions, listen } from "../../src/doors/liste
 import { readFields } from "../../src/http1/fields.ts";
 import type { PlainAnswer } from "../../src/http1/server/answer.ts";
 import { type PlainRequest, plainRequest, readHead } from "../../src/http1/server/request.ts";
-import { connectClient, startServedPort } from "../support/served-port.ts";
+import { connectClient, startServedPort } from "../support/clients/served-port.ts";
 import { unboundedBody } from "../support/unbounded-body.ts";
 
 const undo: (() => unknown)[] = [];
@@ -309,15 +309,6 @@ describe("a connection", () => {
     expect(text.match(/\r\n\r\n./g)?.map((end) => end.at(-1))).toEqual(["a", "b", "l"]);
   });
 
-  test("has a body put together that comes byte by byte", async () => {
-    const { listener } = await startPort();
-    const { socket, until } = client(listener.port);
-    const text = post("/now", "slow");
-    for (const byte of [text.slice(0, -4), ...text.slice(-4)])
-      await new Promise((resolve) => socket.write(byte, resolve));
-    expect(await until("slow")).toContain("200 OK");
-  });
-
   test.each([
     ["declined", post("/declined"), "node POST /declined"],
     ["of another method", "GET /x HTTP/1.1\r\nhost: h\r\n\r\n", "node GET /x"],
@@ -386,59 +377,6 @@ describe("a connection", () => {
     await until("next");
   });
 
-  test("tells an answer that its reader lags, has caught up, and is gone", async () => {
-    const { socket, answer } = await ask("/stream", true);
-    answer.writeHead(200, {});
-    const bytes = Buffer.alloc(1 << 20, "x");
-    while (answer.write(bytes));
-    expect(answer.writableNeedDrain).toBe(true);
-    const drained = new Promise<void>((resolve) => answer.once("drain", resolve));
-    socket.resume();
-    await drained;
-    const gone = new Promise<void>((resolve) => answer.on("close", resolve));
-    socket.destroy();
-    await gone;
-  });
-
-  test("that its client ends while it waits tells the answer", async () => {
-    const { socket, answer } = await ask("/wait");
-    const gone = new Promise<void>((resolve) => answer.on("close", resolve));
-    socket.end();
-    await gone;
-  });
-
-  test("is ended when the port closes: at once where nothing runs, and else with its answer", async () => {
-    const { listener, came, waitFor } = await startPort();
-    const idle = client(listener.port);
-    idle.socket.write(post("/now", "x"));
-    await idle.until("x");
-    const busy = client(listener.port);
-    busy.socket.write(post("/wait"));
-    await waitFor(1);
-    const closed = listener.close(10_000);
-    await once(idle.socket, "close");
-    came[0]?.answer.writeHead(200, { "content-length": "2" }).end(Buffer.from("ok"));
-    expect(await busy.until("ok")).toContain("connection: close");
-    await once(busy.socket, "close");
-    await closed;
-  });
-
-  test("has all of a long answer read that ends while the port closes, however slowly", async () => {
-    const { listener, socket, answer } = await ask("/long", true);
-    const closed = listener.close(20_000);
-    const body = Buffer.alloc(8 << 20, "x");
-    answer.writeHead(200, { "content-length": String(body.length) }).end(body);
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    let bytes = 0;
-    socket.on("data", (piece) => {
-      bytes += piece.length;
-    });
-    socket.resume();
-    await once(socket, "close");
-    expect(bytes).toBeGreaterThan(body.length);
-    await closed;
-  });
-
   test("serves nothing more to a client that does not read, until it does", async () => {
     const { listener, lagging, servedBehind } = await startPort();
     const { socket, until } = client(listener.port);
@@ -464,12 +402,5 @@ describe("a connection", () => {
     socket.write(post("/declined"));
     await until("node POST /declined");
     expect(heard).toEqual(["/now", "/declined"]);
-  });
-
-  test("is cut when the port closes and its answer takes longer than the grace", async () => {
-    const { listener, socket } = await ask("/wait");
-    const closed = listener.close(50);
-    await once(socket, "close");
-    await closed;
   });
 });

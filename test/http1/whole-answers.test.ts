@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { FieldLines } from "../../src/http1/field-lines.ts";
 import { writeFields } from "../../src/http1/fields.ts";
 import type { PlainAnswer } from "../../src/http1/server/answer.ts";
-import { startServedPort } from "../support/served-port.ts";
+import { startServedPort } from "../support/clients/served-port.ts";
 
 const undo: (() => unknown)[] = [];
 

@@ -9,12 +9,12 @@ import { startGateway } from "../../src/composition/gateway.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { noteFiles } from "../../src/storage/journal/segments.ts";
 import { openStorage } from "../../src/storage/storage.ts";
+import { hear } from "../support/clients/hear.ts";
 import { temporaryFolder } from "../support/command.ts";
 import { environment } from "../support/environment.ts";
-import { hear } from "../support/hear.ts";
-import { paidModels } from "../support/paid-models.ts";
 import { openAccount, openBooks } from "../support/payer.ts";
 import { type ScriptedExchange, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { paidModels } from "../support/upstreams/paid-models.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 

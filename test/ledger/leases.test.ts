@@ -7,10 +7,11 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { holdMs } from "../../src/ledger/ledger.ts";
 import { noteFiles } from "../../src/storage/journal/segments.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
-import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited, wish } from "../support/ledger.ts";
-import { createLedger } from "../support/ledger-by-ids.ts";
+import { createLeasingLedger } from "../support/accelerators.ts";
+import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited, wish } from "../support/money/ledger.ts";
+import { createLedger } from "../support/money/ledger-by-ids.ts";
 
-const ledgerOf = ledgersOfTests();
+const ledgerOf = ledgersOfTests(createLeasingLedger);
 
 afterEach(() => void vi.useRealTimers());
 
@@ -248,7 +249,7 @@ test("a disk that is full for a while makes no charge disappear", async () => {
   const post = vi.spyOn(t.store, "post").mockImplementation(() => {
     throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
   });
-  const ledger = createLedger({ store: t.store, clock: t.now, onError: () => {} });
+  const ledger = createLedger({ store: t.store, clock: t.now, onError: () => {} }, createLeasingLedger);
   await ledger.hold(unlimited("r1", 10, t.now()));
   await ledger.settle(over("r1", 10, t.now()));
   expect(() => t.account()).toThrow("full");
@@ -290,7 +291,7 @@ test("a call that cannot be written is left for somebody to look at, and keeps n
 
 test("two ledgers of one process see each other's charges", async () => {
   const t = await ledgerOf({ balance: ample });
-  const second = createLedger({ store: t.store, clock: t.now, onError: () => {} });
+  const second = createLedger({ store: t.store, clock: t.now, onError: () => {} }, createLeasingLedger);
   await t.ledger.hold(unlimited("r1", 10, t.now()));
   await second.hold(unlimited("r2", 10, t.now()));
   await t.ledger.settle(over("r1", 10, t.now()));

@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { holdMs } from "../../src/ledger/ledger.ts";
 import type { Engine } from "../../src/storage/engines/sqlite/database.ts";
 import { ledgerStore } from "../../src/storage/money/ledger.ts";
-import { ledgersOfTests, over, type TestLedger, wish } from "../support/ledger.ts";
-import { createLedger } from "../support/ledger-by-ids.ts";
+import { ledgersOfTests, over, type TestLedger, wish } from "../support/money/ledger.ts";
+import { createLedger } from "../support/money/ledger-by-ids.ts";
 
 const ledgerOf = ledgersOfTests();
 

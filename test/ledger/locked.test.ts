@@ -12,16 +12,17 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
 import { createPatience, mostWaitMs } from "../../src/storage/engines/sqlite/when-free.ts";
+import { createLeasingLedger, withLeases } from "../support/accelerators.ts";
+import { hear } from "../support/clients/hear.ts";
 import { root } from "../support/command.ts";
+import { makeUser, minutes, signedIn, stoppedClock } from "../support/dashboard/sign-in.ts";
 import { eventually } from "../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { hear } from "../support/hear.ts";
-import { ledgersOfTests, over, type TestLedger, unlimited, wish } from "../support/ledger.ts";
-import { paidModels } from "../support/paid-models.ts";
+import { ledgersOfTests, over, type TestLedger, unlimited, wish } from "../support/money/ledger.ts";
 import { openAccount, openBooks, type Payer } from "../support/payer.ts";
 import { scrape } from "../support/scrape.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { makeUser, minutes, signedIn, stoppedClock } from "../support/sign-in.ts";
+import { paidModels } from "../support/upstreams/paid-models.ts";
 import { answerAsOpenAi } from "../support/vendors.ts";
 
 const lockers: ChildProcess[] = [];
@@ -43,7 +44,8 @@ afterEach(() => {
   for (const locker of lockers.splice(0)) locker.kill("SIGKILL");
 });
 
-describe("a gateway that serves", () => {
+// Without leases every call that costs anything waits for the lock.
+describe("a gateway that serves by leases", () => {
   let upstream: ScriptedUpstream;
   let gateway: TestGateway;
   let ample: Payer;
@@ -55,7 +57,7 @@ describe("a gateway that serves", () => {
     clock = stoppedClock(now);
     upstream = await startScriptedUpstream(answerAsOpenAi);
     gateway = await startTestGateway(
-      { ...paidModels(upstream.baseUrl), failedCredentials: { perMinute: 3 } },
+      { ...paidModels(upstream.baseUrl), ...withLeases, failedCredentials: { perMinute: 3 } },
       { clock: clock.read },
     );
     ample = openAccount(gateway, { recharge: 1_000_000_000, admin: true });
@@ -220,6 +222,7 @@ describe("a ledger", () => {
 
 describe("what else keeps writes from arriving is told at once, and when it is over", () => {
   const ledgerOf = ledgersOfTests();
+  const leasingLedgerOf = ledgersOfTests(createLeasingLedger);
 
   /** Returns what is told at each change. */
   function listen({ engine: { writable } }: TestLedger): (string | undefined)[] {
@@ -256,7 +259,7 @@ describe("what else keeps writes from arriving is told at once, and when it is o
   });
 
   test("notes that cannot be written, which the charge of a call waits for", async () => {
-    const t = await ledgerOf({ balance: 1_000_000 });
+    const t = await leasingLedgerOf({ balance: 1_000_000 });
     const told = listen(t);
     const reserved = await t.ledger.hold(unlimited("r1", 10, t.now()));
     expect(reserved.kind).toBe("held");

@@ -4,11 +4,11 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { PriceConfig, UpstreamConfig } from "../../src/config/config.ts";
+import { type HeardAnswer, hear } from "../support/clients/hear.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { type HeardAnswer, hear } from "../support/hear.ts";
-import { paidModel, paidModels } from "../support/paid-models.ts";
 import { openAccount } from "../support/payer.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { paidModel, paidModels } from "../support/upstreams/paid-models.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

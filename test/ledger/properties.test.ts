@@ -6,11 +6,11 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { andThen } from "../../src/runtime/maybe-promise.ts";
 import { ledgerStore } from "../../src/storage/money/ledger.ts";
-import { openLedger, over, wish } from "../support/ledger.ts";
-import { createLedger } from "../support/ledger-by-ids.ts";
-import { moneyCommands } from "../support/money-commands.ts";
-import { newMoneyModel } from "../support/money-model.ts";
-import { openMoney, seedMoney } from "../support/real-money.ts";
+import { openLedger, over, wish } from "../support/money/ledger.ts";
+import { createLedger } from "../support/money/ledger-by-ids.ts";
+import { moneyCommands } from "../support/money/money-commands.ts";
+import { newMoneyModel } from "../support/money/money-model.ts";
+import { openMoney, seedMoney } from "../support/money/real-money.ts";
 
 // Thousands of transactions take seconds, and more on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });

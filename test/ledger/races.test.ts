@@ -6,12 +6,12 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openStorage } from "../../src/storage/storage.ts";
+import { hear } from "../support/clients/hear.ts";
 import { Running, root, temporaryFolder } from "../support/command.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { hear } from "../support/hear.ts";
-import { paidModel, paidModels } from "../support/paid-models.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../support/payer.ts";
 import { type ScriptedExchange, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { paidModel, paidModels } from "../support/upstreams/paid-models.ts";
 import { chatAnswer, chatChunk } from "../support/vendors.ts";
 
 const calls = 500;

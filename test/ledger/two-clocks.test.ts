@@ -11,8 +11,8 @@ import { holdMs } from "../../src/ledger/ledger.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
+import { withLeases } from "../support/accelerators.ts";
 import { temporaryFolder } from "../support/command.ts";
-import { environment } from "../support/environment.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let storage: Storage;
@@ -26,7 +26,7 @@ beforeEach(async () => {
   const begun = Date.UTC(2026, 0, 2);
   moment = begun;
   shared = createShared({
-    ...{ config: loadConfig(undefined, environment), storage, log: pino({ level: "silent" }) },
+    ...{ config: { ...loadConfig(undefined, {}), ...withLeases }, storage, log: pino({ level: "silent" }) },
     ...{ clock: () => begun, exactClock: () => moment, random: Math.random },
   });
 });

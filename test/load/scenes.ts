@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../../src/config/config.ts";
 import { startTestGateway } from "../support/gateway.ts";
-import { price } from "../support/paid-models.ts";
+import { price } from "../support/upstreams/paid-models.ts";
 import { type Fate, offer } from "./callers.ts";
 import { type MortalUpstream, startMortalUpstream } from "./mortal-upstream.ts";
 

@@ -14,6 +14,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { loadConfig } from "../../src/config/config.ts";
+import { vendorsSchema } from "../../src/config/schema-models.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
@@ -247,6 +248,8 @@ describe("what is only read", () => {
     "%s is a valid configuration",
     async (_, block) => {
       if (isAgents(block)) return void expect(typeof parse(block.code)).toBe("object");
+      if (block.code.startsWith("vendors:"))
+        return void expect(() => vendorsSchema.parse(parse(block.code))).not.toThrow();
       const folder = await mkdtemp(join(tmpdir(), "docs-test-"));
       const file = join(folder, "gateway.yaml");
       await writeFile(file, block.code);
@@ -255,4 +258,23 @@ describe("what is only read", () => {
       await rm(folder, { recursive: true });
     },
   );
+});
+
+test("the errors that docs/api.md shows are those that callers get", async () => {
+  const gateway = await startTestGateway({}, { admin: true });
+  const message = { messages: [{ role: "user", content: "Hello!" }] };
+  const asked = [
+    ["/v1/chat/completions", { model: "embedded-chat", temperature: "hot", ...message }],
+    ["/v1/messages", { model: "some-model", max_tokens: 100, ...message }],
+    ["/api/v1/user/admin/delete-api-token", { id: "key_0" }],
+  ] as const;
+  const answers: unknown[] = [];
+  for (const [path, request] of asked) {
+    const headers = { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" };
+    const answer = await fetch(`${gateway.rootUrl}${path}`, { method: "POST", headers, body: JSON.stringify(request) });
+    answers.push(JSON.parse((await answer.text()).replace(/"req_\w+"/, '"req_…"')));
+  }
+  const shown = of("docs/api.md", "json").map(({ code }) => JSON.parse(code));
+  expect(shown.slice(0, 3)).toEqual(answers);
+  await gateway.close();
 });

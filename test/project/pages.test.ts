@@ -7,7 +7,9 @@ import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import packageJson from "../../package.json" with { type: "json" };
-import { blocks, codesIn, pages, root, tablesWith, tableWith, textOf } from "../support/pages.ts";
+import { acceleratorNames } from "../../src/config/shape.ts";
+import { withTables } from "../../tools/speed-tables.ts";
+import { blocks, codesIn, pages, root, tableWith, textOf } from "../support/pages.ts";
 
 /** The page without its code blocks. */
 const prose = (page: string) => textOf(page).replace(/^```\S*\n[\s\S]*?^```$/gm, "");
@@ -147,17 +149,13 @@ describe("docs/operating.md", () => {
   });
 });
 
-test("the README's table of speed has the figures of bench/results.md", () => {
-  const [measured = []] = tablesWith("bench/results.md", "work", "against", "measured");
-  const bounds = new Map(
-    measured.map(([work = "", against = "", figure = "", , must = "", aim = ""]) => [
-      `${work}, ${against}`,
-      [figure, must, aim],
-    ]),
-  );
-  const told = tableWith("README.md", "work", "against", "measured").map(([work, against, ...figures]) => [
-    `${work}, ${against}`,
-    figures,
-  ]);
-  expect(told).toEqual([...bounds]);
+test.each(["README.md", "docs/speed.md"])("the tables of speed in %s are what the bench has saved", (page) => {
+  // `node tools/speed-tables.ts` renews them.
+  expect(textOf(page)).toBe(withTables(textOf(page)));
+  expect(tableWith("README.md", "work", "against", "measured").length).toBeGreaterThan(10);
+});
+
+test("docs/architecture.md has every accelerator", () => {
+  const rows = tableWith("docs/architecture.md", "name", "contract", "plain", "accelerator");
+  expect(rows.map(([name = ""]) => codesIn(name)[0])).toEqual([...acceleratorNames]);
 });

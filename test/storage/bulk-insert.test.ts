@@ -3,9 +3,10 @@ import { expect, test } from "vitest";
 import { createInsertCalls } from "../../src/storage/journal/bulk-insert.ts";
 import { ledgerStatements } from "../../src/storage/money/ledger-statements.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
-import { ledgersOfTests, over, type TestLedger } from "../support/ledger.ts";
+import { createLeasingLedger } from "../support/accelerators.ts";
+import { ledgersOfTests, over, type TestLedger } from "../support/money/ledger.ts";
 
-const open = ledgersOfTests();
+const open = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;
 const count = 100;
 

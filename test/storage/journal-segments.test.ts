@@ -8,9 +8,10 @@ import type { Entry, Note } from "../../src/storage/journal/journal.ts";
 import { lineOf, readLine } from "../../src/storage/journal/records.ts";
 import { noteFiles } from "../../src/storage/journal/segments.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
-import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "../support/ledger.ts";
+import { createLeasingLedger } from "../support/accelerators.ts";
+import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "../support/money/ledger.ts";
 
-const ledgerOf = ledgersOfTests();
+const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;
 afterEach(() => void vi.useRealTimers());
 

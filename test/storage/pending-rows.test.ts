@@ -1,9 +1,10 @@
 /** What of a batch of calls may stay due and what may not, row by row; and that a merge which fails has merged nothing. */
 import { expect, test } from "vitest";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
-import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "../support/ledger.ts";
+import { createLeasingLedger } from "../support/accelerators.ts";
+import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "../support/money/ledger.ts";
 
-const open = ledgersOfTests();
+const open = ledgersOfTests(createLeasingLedger);
 const hourMs = 3_600_000;
 const count = 20;
 const keyOf = (i: number) => `key_row${i.toString().padStart(2, "0")}`;

@@ -2,11 +2,12 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
-import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "../support/ledger.ts";
+import { createLeasingLedger } from "../support/accelerators.ts";
+import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "../support/money/ledger.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-const open = ledgersOfTests();
+const open = ledgersOfTests(createLeasingLedger);
 /** More than are written at once. */
 const count = 20;
 const keyOf = (i: number) => `key_due${i.toString().padStart(2, "0")}`;

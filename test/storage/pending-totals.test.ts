@@ -6,12 +6,13 @@ import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
 import { keyStore } from "../../src/storage/keys.ts";
 import { ledgerStore } from "../../src/storage/money/ledger.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
-import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger, unlimited, wish } from "../support/ledger.ts";
-import { createLedger } from "../support/ledger-by-ids.ts";
+import { createLeasingLedger } from "../support/accelerators.ts";
+import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger, unlimited, wish } from "../support/money/ledger.ts";
+import { createLedger } from "../support/money/ledger-by-ids.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-const open = ledgersOfTests();
+const open = ledgersOfTests(createLeasingLedger);
 const hourMs = 3_600_000;
 const keyOf = (i: number) => `key_many${i.toString().padStart(2, "0")}`;
 const count = 40;
@@ -242,7 +243,10 @@ test("that it cannot be seen whether any are due fails no write", async () => {
   };
   const errors: unknown[] = [];
   const due = { ...store.due, isAny: failing };
-  const ledger = createLedger({ store: { ...store, due }, clock: t.now, onError: (error) => errors.push(error) });
+  const ledger = createLedger(
+    { store: { ...store, due }, clock: t.now, onError: (error) => errors.push(error) },
+    createLeasingLedger,
+  );
   const other: TestLedger = { ...t, engine, store, ledger };
   for (let i = 0; i < 2; i++) {
     await Promise.all(Array.from({ length: count }, (_, key) => call(other, key, 10)));

@@ -3,7 +3,7 @@
  * changed behind everybody's back.
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Bank, openBank } from "../support/money.ts";
+import { type Bank, openBank } from "../support/money/bank.ts";
 
 let bank: Bank;
 

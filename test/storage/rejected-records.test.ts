@@ -9,10 +9,11 @@ import type { Entry, Note } from "../../src/storage/journal/journal.ts";
 import { lineOf, readLine } from "../../src/storage/journal/records.ts";
 import { noteFiles } from "../../src/storage/journal/segments.ts";
 import { reconcileNotes } from "../../src/storage/money/reconcile-journal.ts";
+import { createLeasingLedger } from "../support/accelerators.ts";
 import { modelGateway } from "../support/command.ts";
-import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "../support/ledger.ts";
+import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "../support/money/ledger.ts";
 
-const ledgerOf = ledgersOfTests();
+const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;
 
 /** A process that has told charges of 4 and of 7, and is killed. */

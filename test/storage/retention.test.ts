@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createRetention } from "../../src/composition/retention.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { type Bank, openBank } from "../support/money.ts";
+import { type Bank, openBank } from "../support/money/bank.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

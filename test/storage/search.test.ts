@@ -9,7 +9,7 @@ import type { Request } from "../../src/storage/calls/requests.ts";
 import type { RequestFilter } from "../../src/storage/calls/requests-query.ts";
 import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
 import type { Capture } from "../../src/storage/money/ledger.ts";
-import { type Bank, openBank } from "../support/money.ts";
+import { type Bank, openBank } from "../support/money/bank.ts";
 
 const hourMs = 3_600_000;
 const begun = Date.UTC(2026, 0, 1);

@@ -2,8 +2,8 @@
  * A short call in each family that a chat model answers, and how its answer reads: for tests of what upstreams say, whichever
  * family the caller is of.
  */
-import type { HeardAnswer } from "./hear.ts";
-import { hear } from "./hear.ts";
+import type { HeardAnswer } from "./clients/hear.ts";
+import { hear } from "./clients/hear.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

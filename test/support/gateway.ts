@@ -68,19 +68,15 @@ export interface AccountInit {
   readonly clock?: () => number;
 }
 
+/** What no file and no variable changes; the catalogue is read once. */
+const defaults = loadConfig(undefined, environment);
+
 export async function startTestGateway(
   overrides: Partial<Config> = {},
   { postpaid = true, recharge = 300_000_000, grant = 0, ...init }: AccountInit = {},
 ): Promise<TestGateway> {
   const dataDir = await mkdtemp(join(tmpdir(), "gateway-test-"));
-  const config: Config = {
-    ...loadConfig(undefined, environment),
-    port: 0,
-    dataDir,
-    drainMs: 2000,
-    ...once,
-    ...overrides,
-  };
+  const config: Config = { ...defaults, port: 0, dataDir, drainMs: 2000, ...once, ...overrides };
   const databasePath = join(dataDir, "gateway.db");
   const storage = await openStorage(databasePath);
   const accountId = newId("acc");

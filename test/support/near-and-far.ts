@@ -24,14 +24,17 @@ export interface NearAndFar {
   readonly overResponses: TestGateway;
 }
 
+/** Streams whose callers have left are read on for so short a time that no test waits for it. */
+const impatient = { disconnectDrainMs: 100 };
+
 /** Starts them before the tests of the file, and closes them after. They are there inside of tests and hooks only. */
 export function nearAndFar(): NearAndFar {
   const gateways = {} as { -readonly [name in keyof NearAndFar]: TestGateway };
   beforeAll(async () => {
     gateways.near = await startTestGateway();
-    gateways.overChat = await startTestGateway(withEmbeddings(behind(gateways.near)));
-    gateways.overMessages = await startTestGateway(behindAnthropic(gateways.near));
-    gateways.overResponses = await startTestGateway(behindResponses(gateways.near));
+    gateways.overChat = await startTestGateway({ ...withEmbeddings(behind(gateways.near)), ...impatient });
+    gateways.overMessages = await startTestGateway({ ...behindAnthropic(gateways.near), ...impatient });
+    gateways.overResponses = await startTestGateway({ ...behindResponses(gateways.near), ...impatient });
   });
   afterAll(async () => {
     await gateways.overResponses.close();

@@ -6,11 +6,11 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { ModelConfig } from "../../src/config/config.ts";
-import { asFormOfJson, doorsOf, type EndpointName, endpoints } from "../support/endpoints.ts";
+import { asFormOfJson, doorsOf, type EndpointName, endpoints } from "../support/clients/endpoints.ts";
+import { askRpc, signIn } from "../support/dashboard/session.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { remainsOf } from "../support/left-behind.ts";
 import { type OtlpReceiver, startOtlpReceiver } from "../support/otlp-receiver.ts";
-import { paidModels } from "../support/paid-models.ts";
 import { scrape } from "../support/scrape.ts";
 import {
   eventStream,
@@ -18,7 +18,7 @@ import {
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "../support/scripted-upstream.ts";
-import { askRpc, signIn } from "../support/session.ts";
+import { paidModels } from "../support/upstreams/paid-models.ts";
 import {
   answerAsAnthropic,
   answerAsOpenAi,

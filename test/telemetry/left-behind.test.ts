@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { Role } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { asForm, asFormOfJson, asMultipart } from "../support/endpoints.ts";
+import { asForm, asFormOfJson, asMultipart } from "../support/clients/endpoints.ts";
 import { now, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { expectNothingLeft, foundIn } from "../support/left-behind.ts";
 import { startOtlpReceiver } from "../support/otlp-receiver.ts";

@@ -13,7 +13,7 @@ import type { Config } from "../../src/config/config.ts";
 import { startTestGateway } from "../support/gateway.ts";
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { eventStream, type ScriptedExchange } from "../support/scripted-upstream.ts";
-import { answerWell, at, openStage, type Stage, served } from "../support/two-upstreams.ts";
+import { answerWell, at, openStage, type Stage, served } from "../support/upstreams/two-upstreams.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const callerSpan = "00f067aa0ba902b7";
@@ -390,10 +390,10 @@ describe("an endpoint", () => {
       import { registerHooks } from "node:module";
       const asked = [];
       registerHooks({ resolve: (name, context, next) => (asked.push(name), next(name, context)) });
-      await import("./src/gateway.ts");
+      await import("./src/composition/gateway.ts");
       const { pino } = await import("pino");
       const log = pino({ level: "silent" });
-      const { createSeeing } = await import("./src/composition/seeing.ts");
+      const { createSeeing } = await import("./src/composition/observers.ts");
       const seeing = (telemetry) => createSeeing({ config: { telemetry, upstreams: [] }, log, clock: Date.now }, {});
       const loaded = () => asked.filter((name) => name.startsWith("@opentelemetry/")).length > 0;
       await seeing(undefined);

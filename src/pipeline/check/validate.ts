@@ -11,7 +11,7 @@ import {
   hasOption,
 } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
-import { createValidator, type Violation } from "@bufbuild/protovalidate";
+import { createValidator, type Validator, type Violation } from "@bufbuild/protovalidate";
 import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
@@ -50,12 +50,16 @@ function* unsure(): CooperativeTask<boolean> {
   return false;
 }
 
+/** The validator of the process: it keeps the rules that it has compiled, which are the same for every gateway. */
+let compiled: Validator | undefined;
+
 /**
  * Compiles the rules of these messages now, because the first use of a rule takes milliseconds. Requests of which `quickCheck` is
  * sure are not parsed into messages; without a quick check all are.
  */
 export function createValidate(messages: readonly DescMessage[], quickCheck?: QuickCheck): Validate {
-  const validator = createValidator({ failFast: true });
+  compiled ??= createValidator({ failFast: true });
+  const validator = compiled;
   const decide = (request: Wire) => {
     const result = validator.validate(request.desc, request.message());
     if (result.kind === "error") throw internal(result.error);

@@ -4,7 +4,6 @@
  * undici connects, writes, parses and keeps connections alive; time-outs are kept here, so that both clients keep the same
  * ones. undici's parser decides what a well-formed reply is (`test/http1/conformance` lists where it differs).
  */
-import { Readable } from "node:stream";
 import { type Dispatcher, Pool } from "undici";
 import {
   type Body,
@@ -24,8 +23,8 @@ const maxHeaderBytes = 32_768;
 const maxInterimReplies = 32;
 /** undici's own connect time-out destroys the socket that is still connecting; the caller has been told before. */
 const connectGraceMs = 2_000;
-/** Longer bodies are streamed: undici then closes a connection whose reply ends before its request was written. In bytes. */
-const maxUnstreamedBytes = 65_536;
+/** Longer bodies are iterated over: undici then closes a connection whose reply ends before its request is written. In bytes. */
+const maxUniterated = 65_536;
 
 /** Creates a client of the server at `origin` over undici. Connections are not limited in number. */
 export const createUndiciClient: CreateUpstreamClient = (origin, timeouts) => {
@@ -73,9 +72,10 @@ function dispatchOptions({ method, path, common, fields, body }: UpstreamRequest
   return { method, path, headers, body: sendable(body, length) } satisfies Dispatcher.DispatchOptions;
 }
 
-function sendable(body: Body, length: number): Buffer | Readable {
-  if (length > maxUnstreamedBytes) return Readable.from(Buffer.isBuffer(body) ? [body] : body);
-  return Buffer.isBuffer(body) ? body : Buffer.concat(body, length);
+function sendable(body: Body, length: number): Buffer {
+  if (length <= maxUniterated) return Buffer.isBuffer(body) ? body : Buffer.concat(body, length);
+  // undici documents iterables, which its types leave out.
+  return (Buffer.isBuffer(body) ? [body] : body) as unknown as Buffer;
 }
 
 /** How many different texts of common lines are remembered. */

@@ -1,6 +1,6 @@
 /** Chat completions, as the model of the agents' test reads them and answers in them. */
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
-import { type ChatRequest, refusedBy, type StrictServer } from "../../support/strict-servers.ts";
+import { type ChatRequest, refusedBy, type StrictServer } from "../../support/upstreams/strict-servers.ts";
 import type { Asked, Reply, Schema, Turn } from "./plan.ts";
 import { type Body, cut, type Spoken, textsOf } from "./spoken.ts";
 

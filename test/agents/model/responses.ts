@@ -1,8 +1,8 @@
 /** OpenAI's Responses API, as the model of the agents' test reads it and answers in it. */
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { eventStream } from "../../support/scripted-upstream.ts";
-import type { ResponseRequest } from "../../support/strict-responders.ts";
-import { refusesResponse, type StrictServer } from "../../support/strict-servers.ts";
+import type { ResponseRequest } from "../../support/upstreams/strict-responders.ts";
+import { refusesResponse, type StrictServer } from "../../support/upstreams/strict-servers.ts";
 import { anthropicFrames } from "../../support/vendors.ts";
 import type { Asked, Reply, Schema, Tool, Turn } from "./plan.ts";
 import { type Body, cut, type Spoken, textsOf } from "./spoken.ts";

@@ -4,7 +4,7 @@ import {
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "../../support/scripted-upstream.ts";
-import { type StrictServer, strictServers } from "../../support/strict-servers.ts";
+import { type StrictServer, strictServers } from "../../support/upstreams/strict-servers.ts";
 import { chatOf } from "./chat.ts";
 import { messages } from "./messages.ts";
 import { type Asked, play, type Reply } from "./plan.ts";

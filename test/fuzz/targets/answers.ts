@@ -26,7 +26,7 @@ import { SessionService } from "../../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { compileRoutes, type Route } from "../../../src/doors/rest/routes.ts";
 import { readMessage } from "../../../src/wire/read.ts";
-import { asForm, asMultipart } from "../../support/endpoints.ts";
+import { asForm, asMultipart } from "../../support/clients/endpoints.ts";
 import {
   anthropicError,
   completionPiece,

@@ -3,7 +3,7 @@
  * or not. Status, fields and body are the same, or both fail; and the next call gets the next answer.
  */
 import { isDeepStrictEqual } from "node:util";
-import { type Outcome, ownClient, undiciClient } from "../../support/http-clients.ts";
+import { type Outcome, ownClient, undiciClient } from "../../support/clients/http-clients.ts";
 import { type Answering, startAnswering } from "../answering.ts";
 import { cut } from "../cut.ts";
 import { randomOf } from "../mutate.ts";

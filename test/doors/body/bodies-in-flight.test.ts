@@ -1,0 +1,156 @@
+/**
+ * The bytes of bodies that are under way are bounded, in all and for each account, whichever door they come through: what finds
+ * no room is refused and told to come again, and small requests still find some.
+ */
+import { once } from "node:events";
+import { request } from "node:http";
+import { connect } from "node:net";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createBodyBudget } from "../../../src/doors/body/body-budget.ts";
+import { doors } from "../../support/clients/doors.ts";
+import { eventually } from "../../support/eventually.ts";
+import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+
+const KB = 1024;
+
+describe("the room for bodies", () => {
+  const bounds = { maxBytes: 1000 * KB, maxBytesPerAccount: 500 * KB, maxBytesEach: 800 * KB };
+
+  test("is taken by what has come, and free again once it is given back", () => {
+    const bodies = createBodyBudget(bounds);
+    const share = bodies.open("one");
+    share.add(100 * KB);
+    share.add(200 * KB);
+    expect(bodies.bytes).toBe(300 * KB);
+    share.release();
+    share.release();
+    expect(bodies.bytes).toBe(0);
+  });
+
+  test("is bounded for each account, and another's is no matter of it", () => {
+    const bodies = createBodyBudget(bounds);
+    bodies.open("one").add(500 * KB);
+    expect(() => bodies.open("one").add(1)).toThrow("the account has under way");
+    bodies.open("two").add(200 * KB);
+  });
+
+  test("keeps its last quarter for small bodies", () => {
+    const bodies = createBodyBudget({ ...bounds, maxBytesPerAccount: bounds.maxBytes });
+    bodies.open("one").add(750 * KB);
+    expect(() => bodies.open("two").add(65 * KB)).toThrow("the gateway has under way");
+    const small = bodies.open("two");
+    small.add(60 * KB);
+    // It is small no longer.
+    expect(() => small.add(5 * KB)).toThrow("the gateway has under way");
+    for (let i = 0; i < 3; i++) bodies.open("two").add(60 * KB);
+    expect(() => bodies.open("two").add(60 * KB)).toThrow("the gateway has under way");
+  });
+
+  test("is taken by what a body becomes, up to what any body may be", () => {
+    const bodies = createBodyBudget({ ...bounds, maxBytesEach: 300 * KB });
+    const share = bodies.open("one");
+    share.add(100 * KB);
+    share.grow(200 * KB);
+    expect(bodies.bytes).toBe(300 * KB);
+    expect(() => share.grow(1, "input")).toThrow("the limit of 307200 bytes");
+    share.remove(100 * KB);
+    expect(bodies.bytes).toBe(200 * KB);
+    bodies.open("one").add(300 * KB);
+    expect(() => share.grow(1)).toThrow("the account has under way");
+    share.remove(900 * KB);
+    expect(bodies.bytes).toBe(300 * KB);
+  });
+
+  test("is not taken by what was refused", () => {
+    const bodies = createBodyBudget(bounds);
+    expect(() => bodies.open("one").add(501 * KB)).toThrow();
+    expect(bodies.bytes).toBe(0);
+  });
+});
+
+describe("a gateway whose room is taken", () => {
+  let upstream: ScriptedUpstream;
+  let gateway: TestGateway;
+
+  beforeEach(async () => {
+    upstream = await startScriptedUpstream();
+    const bodiesInFlight = { maxBytes: 1000 * KB, maxBytesPerAccount: 400 * KB };
+    gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), bodiesInFlight });
+  });
+
+  afterEach(async () => {
+    await gateway.close();
+    await upstream.close();
+  });
+
+  const chat = (length: number) => ({
+    model: "embedded-chat",
+    messages: [{ role: "user", content: "x".repeat(length) }],
+  });
+
+  const answer = {
+    ...{ id: "c", object: "chat.completion", created: 1, model: "embedded-chat" },
+    choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+  };
+
+  /** Takes most of the account's room by a call that waits for its upstream. */
+  async function takeRoom() {
+    const [rest] = doors;
+    const running = rest?.chat(gateway, { request: chat(300 * KB), stream: false });
+    const exchange = await upstream.next();
+    expect(gateway.counts().bodyBytes).toBeGreaterThan(300 * KB);
+    return async () => {
+      exchange.json(200, answer);
+      await running;
+    };
+  }
+
+  for (const door of doors) {
+    test(`refuses a large body with 503 through ${door.name}, and takes it when there is room again`, async () => {
+      const free = await takeRoom();
+      const refused = await door.chat(gateway, { request: chat(200 * KB), stream: false }).catch(String);
+      expect(JSON.stringify(refused)).toMatch(/take all the room there is for them. Try again in 1 s./);
+      await free();
+      await eventually(() => expect(gateway.counts().bodyBytes).toBe(0));
+      upstream.script = (exchange) => exchange.json(200, answer);
+      const { answers } = await door.chat(gateway, { request: chat(200 * KB), stream: false });
+      expect(answers).toHaveLength(1);
+      await eventually(() => expect(gateway.counts().bodyBytes).toBe(0));
+    });
+  }
+
+  test("says when to come back, also where the length of the body is not told", async () => {
+    const free = await takeRoom();
+    const headers = { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" };
+    const req = request(`${gateway.baseUrl}/chat/completions`, { method: "POST", headers, agent: false });
+    req.on("error", () => {}).end(JSON.stringify(chat(200 * KB)));
+    const [res] = await once(req, "response");
+    expect([res.statusCode, res.headers["retry-after"]]).toEqual([503, "1"]);
+    res.resume();
+    await free();
+  });
+
+  test("gives the room of a stream back as soon as it is answered", async () => {
+    const [rest] = doors;
+    const running = rest?.chat(gateway, { request: chat(300 * KB), stream: true });
+    const exchange = await upstream.next();
+    exchange.head(200, { "content-type": "text/event-stream" });
+    await exchange.write('data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n');
+    await eventually(() => expect(gateway.counts().bodyBytes).toBe(0));
+    exchange.end('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n');
+    await running;
+  });
+
+  test("counts no body that was announced and does not come, and lets go of what its client has left", async () => {
+    const socket = connect(gateway.port, "127.0.0.1");
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\nauthorization: Bearer ${gateway.apiKey}\r\n`;
+    socket.write(`${head}content-length: ${390 * KB}\r\n\r\n${"x".repeat(80 * KB)}`);
+    await eventually(() => expect(gateway.counts().bodyBytes).toBe(80 * KB));
+    const free = await takeRoom();
+    await free();
+    socket.destroy();
+    await eventually(() => expect(gateway.counts().bodyBytes).toBe(0));
+  });
+});

@@ -1,0 +1,156 @@
+/** Conversations that have grown too long: one item that stands for them, which goes on at any target. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+
+interface Json {
+  readonly [key: string]: Json & string;
+}
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let said = "We fixed a.txt; b.txt is left.";
+
+const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream((exchange) => {
+    const { stream } = JSON.parse(exchange.body.toString());
+    const head = { id: "c1", created: 1, model: "m" };
+    const chunk = (delta: object, finish_reason: string | null) => ({
+      ...head,
+      object: "chat.completion.chunk",
+      choices: [{ index: 0, delta, finish_reason }],
+    });
+    const message = { role: "assistant", content: said, reasoning_content: "hm" };
+    if (!stream)
+      exchange.json(200, {
+        ...head,
+        object: "chat.completion",
+        choices: [{ index: 0, message, finish_reason: "stop" }],
+        usage,
+      });
+    else
+      exchange.stream(
+        chunk({ reasoning_content: "hm" }, null),
+        ...Array.from(said, (content) => chunk({ content }, null)),
+        { ...chunk({}, "stop"), usage },
+      );
+  });
+  gateway = await startTestGateway(upstreamAt(upstream.baseUrl));
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+async function ask(body: object, path = "/responses") {
+  const response = await fetch(gateway.baseUrl + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "embedded-chat", ...body }),
+  });
+  const text = await response.text();
+  const sent = JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}");
+  return { status: response.status, dropped: response.headers.get("x-gateway-dropped"), text, sent };
+}
+
+const trigger = { type: "compaction_trigger" };
+const history = [
+  { type: "message", role: "developer", content: "You are an agent." },
+  { type: "message", role: "user", content: "fix both" },
+  { type: "function_call", call_id: "c1", name: "f", arguments: "{}" },
+  { type: "function_call_output", call_id: "c1", output: "done" },
+];
+const tools = [{ type: "function", name: "f", parameters: { type: "object", properties: {} } }];
+const text = { format: { type: "json_schema", name: "n", schema: { type: "object" } } };
+
+describe("a trigger at the end", () => {
+  test("has the conversation summed up, without tools or a form, into one item and no other", async () => {
+    const { text: told, sent } = await ask({ input: [...history, trigger], tools, tool_choice: "required", text });
+    const { output, status } = JSON.parse(told);
+    expect(status).toBe("completed");
+    expect(output).toEqual([
+      { id: expect.stringMatching(/^cmp_/), type: "compaction", encrypted_content: expect.stringMatching(/^summary:/) },
+    ]);
+    expect(Object.keys(sent)).toEqual(["model", "messages"]);
+    expect(sent.messages.map(({ role }: Json) => role)).toEqual(["system", "user", "assistant", "tool", "user"]);
+  });
+
+  test("is answered so in a stream, with the usage at its end", async () => {
+    const { text: told } = await ask({ input: [...history, trigger], tools, stream: true });
+    const events = [...told.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data as string));
+    expect(events.map(({ type }) => type)).toEqual([
+      "response.created",
+      "response.in_progress",
+      "response.output_item.added",
+      "response.output_item.done",
+      "response.completed",
+    ]);
+    expect(events[3].item.type).toBe("compaction");
+    expect(events[4].response.output).toEqual([events[3].item]);
+    expect(events[4].response.usage.total_tokens).toBe(13);
+  });
+
+  test("fails where the model says nothing", async () => {
+    const before = said;
+    said = " ";
+    expect((await ask({ input: [...history, trigger] })).status).toBe(502);
+    said = before;
+  });
+});
+
+test("its own path answers what the user said and the item, and keeps nothing", async () => {
+  const { status, text: told } = await ask({ input: history }, "/responses/compact");
+  expect(status).toBe(200);
+  const { id, object, output, usage: counted } = JSON.parse(told);
+  expect(object).toBe("response.compaction");
+  expect(output).toEqual([history[1], expect.objectContaining({ type: "compaction" })]);
+  expect(counted.total_tokens).toBe(13);
+  const kept = await fetch(`${gateway.baseUrl}/responses/${id}`, {
+    headers: { authorization: `Bearer ${gateway.apiKey}` },
+  });
+  expect(kept.status).toBe(404);
+  const { sent } = await ask({ input: [...output, { role: "user", content: "go on" }] });
+  expect(JSON.stringify(sent.messages)).toContain(said);
+});
+
+describe("the item", () => {
+  const compacted = async () => JSON.parse((await ask({ input: [...history, trigger] })).text);
+
+  test("is told to the model as what it stands for, wherever it is sent", async () => {
+    const [item] = (await compacted()).output;
+    const { sent } = await ask({ input: [history[0], item, { role: "user", content: "go on" }] });
+    expect(sent.messages[1].content).toContain(said);
+    expect(sent.messages.at(-1).content).toContain("go on");
+  });
+
+  test("stands for all before it where a request goes on from its response", async () => {
+    const { id } = await compacted();
+    const { sent, status } = await ask({ previous_response_id: id, input: "go on" });
+    expect(status).toBe(200);
+    expect(JSON.stringify(sent.messages)).not.toContain("fix both");
+    expect(JSON.stringify(sent.messages)).toContain(said);
+    expect(sent.messages[0]).toEqual({ role: "system", content: "You are an agent." });
+  });
+
+  test.for([{ encrypted_content: "gAAAA" }, {}])(
+    "is left out and named where another server made it: %j",
+    async (made) => {
+      const { status, dropped } = await ask({
+        input: [
+          { type: "compaction", ...made },
+          { role: "user", content: "x" },
+        ],
+      });
+      expect({ status, dropped }).toEqual({ status: 200, dropped: "input[0]" });
+    },
+  );
+
+  test("cannot be asked for in the middle", async () => {
+    const { status, text: told } = await ask({ input: [trigger, { role: "user", content: "x" }] });
+    expect(status).toBe(400);
+    expect(JSON.parse(told).error.param).toBe("input[0]");
+  });
+});

@@ -1,0 +1,348 @@
+/**
+ * What a translated answer tells of its usage is what its call is charged for: for every form in which vendors tell it, in
+ * every family, whole and streamed. Upstreams are real sockets, and the charge is read from the books.
+ */
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventsOf } from "../../support/clients/endpoints.ts";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { type Books, openAccount, openBooks } from "../../support/payer.ts";
+import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { paidModels } from "../../support/upstreams/paid-models.ts";
+import {
+  anthropicFrames,
+  blockEvents,
+  chatAnswer,
+  chatChunk,
+  done,
+  messageAnswer,
+  messageEnd,
+  openaiFrames,
+} from "../../support/vendors.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Disjoint parts, but for the reasoning, which is in the output. */
+interface Parts {
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly output: number;
+  readonly reasoning: number;
+}
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let books: Books;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+  gateway = await startTestGateway(paidModels(upstream.baseUrl));
+  books = openBooks(gateway.databasePath, gateway.storage);
+});
+afterAll(async () => {
+  books.close();
+  await gateway.close();
+  await upstream.close();
+});
+
+const none: Parts = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+const messages = [{ role: "user", content: "hi" }];
+
+type Family = "chat" | "completions" | "messages" | "responses";
+
+const families: Readonly<Record<Family, readonly [path: string, body: Json]>> = {
+  chat: ["/chat/completions", { messages, max_tokens: 50_000, stream_options: { include_usage: true } }],
+  completions: ["/completions", { prompt: "hi", max_tokens: 50_000, stream_options: { include_usage: true } }],
+  messages: ["/messages", { messages, max_tokens: 50_000 }],
+  responses: ["/responses", { input: "hi", max_output_tokens: 50_000, store: false }],
+};
+
+/** What a family tells, in parts. */
+function partsTold(family: Family, usage: Json): Parts {
+  const count = (...path: string[]) =>
+    path.reduce<unknown>((at, key) => (at as Json | null | undefined)?.[key], usage) as number | undefined;
+  if (family === "messages")
+    return {
+      input: count("input_tokens") ?? 0,
+      cacheRead: count("cache_read_input_tokens") ?? 0,
+      cacheWrite: count("cache_creation_input_tokens") ?? 0,
+      output: count("output_tokens") ?? 0,
+      reasoning: count("output_tokens_details", "thinking_tokens") ?? 0,
+    };
+  const [input, output] = family === "responses" ? ["input", "output"] : ["prompt", "completion"];
+  const [sent, came] = [count(`${input}_tokens`) ?? 0, count(`${output}_tokens`) ?? 0];
+  expect(count("total_tokens")).toBe(sent + came);
+  const cacheRead = count(`${input}_tokens_details`, "cached_tokens") ?? 0;
+  const cacheWrite = count(`${input}_tokens_details`, "cache_write_tokens") ?? 0;
+  const reasoning = count(`${output}_tokens_details`, "reasoning_tokens") ?? 0;
+  return { input: sent - cacheRead - cacheWrite, cacheRead, cacheWrite, output: came, reasoning };
+}
+
+function usageIn(family: Family, text: string, stream: boolean): Json {
+  if (!stream) return (JSON.parse(text) as { usage?: Json }).usage ?? {};
+  const events = eventsOf(Buffer.from(text)).flatMap(({ data }) =>
+    `${data}` === "[DONE]" ? [] : [JSON.parse(`${data}`)],
+  );
+  if (family === "messages") return events.find(({ type }) => type === "message_delta").usage;
+  if (family === "responses") return events.at(-1).response.usage;
+  return events.findLast(({ usage }) => usage)?.usage ?? {};
+}
+
+/** Asks, and returns what the answer tells and what the books say. */
+async function toldAndCharged(model: string, family: Family, stream: boolean): Promise<readonly [Parts, Parts]> {
+  const payer = openAccount(gateway, { postpaid: true });
+  const [path, body] = families[family];
+  const { stream_options, ...plain } = body;
+  const response = await fetch(`${gateway.baseUrl}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${payer.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, stream, ...plain, ...(stream && stream_options ? { stream_options } : {}) }),
+  });
+  const text = await response.text();
+  expect(response.status, text).toBe(200);
+  const [row] = books.of(payer).requests;
+  if (!row) throw new Error("the call is not in the books");
+  const { input, cache_read, cache_write, output, reasoning } = row;
+  const charged = { input, cacheRead: cache_read, cacheWrite: cache_write, output, reasoning };
+  return [partsTold(family, usageIn(family, text, stream)), charged];
+}
+
+/** Where an upstream of OpenAI's dialect puts a usage, and how often it tells it. */
+const places: Readonly<Record<string, { whole: (usage: Json) => Json; streamed: (usage: Json) => readonly Json[] }>> = {
+  "in the answer": {
+    whole: (usage) => chatAnswer({ content: "hi" }, "stop", { usage }),
+    streamed: (usage) => [chatChunk({}, "stop"), { ...chatChunk({}), choices: [], usage }],
+  },
+  "in the choice": {
+    whole: (usage) => inChoice(chatAnswer({ content: "hi" }, "stop", { usage: undefined }), usage),
+    streamed: (usage) => [inChoice(chatChunk({}, "stop"), usage)],
+  },
+  "in a member of Groq's": {
+    whole: (usage) => chatAnswer({ content: "hi" }, "stop", { usage: undefined, x_groq: { usage } }),
+    streamed: (usage) => [chatChunk({}, "stop", { x_groq: { id: "x", usage } })],
+  },
+  "as it grows, with less in the end": {
+    whole: (usage) => inChoice(chatAnswer({ content: "hi" }, "stop", { usage: nearNothing }), usage),
+    streamed: (usage) => [
+      chatChunk({ content: "!" }, null, { usage: nearNothing }),
+      chatChunk({}, "stop", { usage }),
+      { ...chatChunk({}), choices: [], usage: nearNothing },
+    ],
+  },
+};
+
+const nearNothing = { prompt_tokens: 0, completion_tokens: 1, total_tokens: 1 };
+
+function inChoice(json: Json, usage: Json): Json {
+  const [choice] = json.choices as [Json];
+  return { ...json, choices: [{ ...choice, usage }] };
+}
+
+function answerWith(place: keyof typeof places, usage: Json): void {
+  const { whole, streamed } = places[place] as (typeof places)[string];
+  upstream.script = (exchange) => {
+    if (JSON.parse(exchange.body.toString()).stream !== true) return exchange.json(200, whole(usage));
+    exchange.head(200, eventStream);
+    const begin = chatChunk({ role: "assistant", content: "hi" });
+    exchange.end(openaiFrames(begin, ...streamed(usage)) + done);
+  };
+}
+
+const ways = (["messages", "responses", "completions"] as const).flatMap((family) =>
+  [false, true].map((stream) => ({ family, stream })),
+);
+
+const shapes: Readonly<Record<string, readonly [usage: Json, parts: Partial<Parts>]>> = {
+  "OpenAI's": [
+    {
+      ...{ prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
+      prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 30, audio_tokens: 1 },
+      completion_tokens_details: { reasoning_tokens: 15 },
+    },
+    { input: 10, cacheRead: 60, cacheWrite: 30, output: 20, reasoning: 15 },
+  ],
+  "xAI's: reasoning beside the completion": [
+    {
+      ...{ prompt_tokens: 32, completion_tokens: 9, total_tokens: 135 },
+      prompt_tokens_details: { cached_tokens: 6 },
+      completion_tokens_details: { reasoning_tokens: 94 },
+    },
+    { input: 26, cacheRead: 6, output: 103, reasoning: 94 },
+  ],
+  "Gemini's: reasoning in the total alone": [
+    { prompt_tokens: 9, completion_tokens: 664, total_tokens: 1994 },
+    { input: 9, output: 1985, reasoning: 1321 },
+  ],
+  "Gemini's without a completion": [
+    { prompt_tokens: 21, total_tokens: 81, completion_tokens_details: { reasoning_tokens: 60 } },
+    { input: 21, output: 60, reasoning: 60 },
+  ],
+  "one without a completion or a total": [
+    { prompt_tokens: 21, completion_tokens_details: { reasoning_tokens: 60 } },
+    { input: 21, output: 60, reasoning: 60 },
+  ],
+  "one without a completion": [
+    { prompt_tokens: 21, total_tokens: 31 },
+    { input: 21, output: 10 },
+  ],
+  "one without a prompt": [
+    { completion_tokens: 4, total_tokens: 31 },
+    { input: 27, output: 4 },
+  ],
+  "DeepSeek's": [
+    {
+      ...{ prompt_tokens: 1000, completion_tokens: 10, total_tokens: 1010 },
+      ...{ prompt_cache_hit_tokens: 900, prompt_cache_miss_tokens: 100, prompt_tokens_details: { cached_tokens: 0 } },
+    },
+    { input: 100, cacheRead: 900, output: 10 },
+  ],
+  "Moonshot's": [
+    { prompt_tokens: 1000, completion_tokens: 10, total_tokens: 1010, cached_tokens: 600 },
+    { input: 400, cacheRead: 600, output: 10 },
+  ],
+  "Mistral's": [
+    { prompt_tokens: 1000, completion_tokens: 10, total_tokens: 1010, num_cached_tokens: 600 },
+    { input: 400, cacheRead: 600, output: 10 },
+  ],
+  "Mistral's older": [
+    { prompt_tokens: 50, completion_tokens: 10, total_tokens: 60, prompt_token_details: { cached_tokens: 20 } },
+    { input: 30, cacheRead: 20, output: 10 },
+  ],
+  "Alibaba's": [
+    {
+      ...{ prompt_tokens: 50, completion_tokens: 10, total_tokens: 60 },
+      prompt_tokens_details: { cached_tokens: 0, cache_creation_input_tokens: 40 },
+    },
+    { input: 10, cacheWrite: 40, output: 10 },
+  ],
+  "SGLang's": [
+    { prompt_tokens: 50, completion_tokens: 10, total_tokens: 60, reasoning_tokens: 7, prompt_tokens_details: null },
+    { input: 50, output: 10, reasoning: 7 },
+  ],
+  "one by the names of Responses": [
+    {
+      ...{ input_tokens: 50, output_tokens: 10, total_tokens: 60 },
+      ...{ input_tokens_details: { cached_tokens: 20 }, output_tokens_details: { reasoning_tokens: 4 } },
+    },
+    { input: 30, cacheRead: 20, output: 10, reasoning: 4 },
+  ],
+  "one by Anthropic's names": [
+    { input_tokens: 50, output_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 5 },
+    { input: 50, cacheRead: 20, cacheWrite: 5, output: 10 },
+  ],
+  "one that contradicts itself": [
+    { prompt_tokens: 5, completion_tokens: 3, total_tokens: 1, prompt_tokens_details: { cached_tokens: 50 } },
+    { cacheRead: 5, output: 3 },
+  ],
+};
+
+describe("usage of an upstream of OpenAI's dialect", () => {
+  for (const [name, [usage, parts]] of Object.entries(shapes)) {
+    for (const place of Object.keys(places)) {
+      test(`${name}, ${place}, is told by all families as it is charged`, async () => {
+        answerWith(place, usage);
+        for (const { family, stream } of ways) {
+          const [told, charged] = await toldAndCharged("gpt", family, stream);
+          expect(charged, `${family} ${stream}`).toEqual({ ...none, ...parts });
+          expect(told, `${family} ${stream}`).toEqual(charged);
+        }
+      });
+    }
+  }
+
+  test("in any form at all is told as it is charged", async () => {
+    const count = fc.oneof(fc.nat({ max: 2000 }), fc.constantFrom(null, "7", -1, 2.5, 0, 2 ** 40));
+    const details = fc.oneof(
+      fc.constantFrom(null, undefined, [], "x"),
+      fc.record(
+        { cached_tokens: count, cache_write_tokens: count, reasoning_tokens: count, constructor: count },
+        { requiredKeys: [] },
+      ),
+    );
+    const usage = fc.record(
+      {
+        // Output that is said to be none, or not told, is counted: that is no translation's to know.
+        completion_tokens: fc.integer({ min: 1, max: 2000 }),
+        ...{ prompt_tokens: fc.nat({ max: 2000 }), total_tokens: count, cached_tokens: count },
+        ...{ prompt_cache_hit_tokens: count, reasoning_tokens: count },
+        ...{ prompt_tokens_details: details, completion_tokens_details: details },
+      },
+      { requiredKeys: ["completion_tokens", "prompt_tokens"] },
+    );
+    const place = fc.constantFrom(...Object.keys(places));
+    await fc.assert(
+      fc.asyncProperty(usage, place, fc.constantFrom(...ways), async (told, where, { family, stream }) => {
+        answerWith(where, told);
+        const [ours, charged] = await toldAndCharged("gpt", family, stream);
+        expect(ours).toEqual(charged);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe("usage of an upstream of Anthropic's", () => {
+  const input = { input_tokens: 9, cache_read_input_tokens: 70, cache_creation_input_tokens: 30 };
+  const split = { cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 } };
+  const cached = { input: 9, cacheRead: 70, cacheWrite: 30 };
+  const thought = { output_tokens_details: { thinking_tokens: 5 } };
+
+  /** The usages of `message_start` and of each `message_delta`; the last that is not of zeros is a whole answer's. */
+  const told: Readonly<Record<string, readonly [start: Json, deltas: readonly Json[], parts: Partial<Parts>]>> = {
+    "all at the end": [{}, [{ ...input, output_tokens: 20, ...thought }], { ...cached, output: 20, reasoning: 5 }],
+    "the input at the start": [
+      { ...input, ...split, output_tokens: 1 },
+      [{ output_tokens: 20 }],
+      { ...cached, output: 20 },
+    ],
+    "an estimate at the start": [{ input_tokens: 400 }, [{ ...input, output_tokens: 20 }], { ...cached, output: 20 }],
+    "zeros at the start": [
+      { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 },
+      [{ ...input, output_tokens: 20 }],
+      { ...cached, output: 20 },
+    ],
+    "zeros of the input at the end": [
+      { ...input, output_tokens: 1 },
+      [{ input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 20 }],
+      { ...cached, output: 20 },
+    ],
+    "the output as it grows, with less in the end": [
+      { ...input, output_tokens: 1 },
+      [{ output_tokens: 7, ...thought }, { output_tokens: 20 }, { output_tokens: 0 }],
+      { ...cached, output: 20, reasoning: 5 },
+    ],
+  };
+
+  for (const [name, [start, deltas, parts]] of Object.entries(told)) {
+    test(`${name}, is told in a stream as it is charged`, async () => {
+      const [delta, stop] = messageEnd() as [Json, Json];
+      const events = [
+        { type: "message_start", message: messageAnswer([], null, { usage: start }) },
+        ...blockEvents(0, { type: "text", text: "" }, { type: "text_delta", text: "Hello" }),
+        ...deltas.map((usage, i) => (i === 0 ? { ...delta, usage } : { type: "message_delta", delta: {}, usage })),
+        stop,
+      ];
+      upstream.script = (exchange) => {
+        exchange.head(200, eventStream);
+        exchange.end(anthropicFrames(...events));
+      };
+      for (const family of ["chat", "responses", "completions"] as const) {
+        const [ours, charged] = await toldAndCharged("claude", family, true);
+        expect(charged, family).toEqual({ ...none, ...parts });
+        expect(ours, family).toEqual(charged);
+      }
+    });
+  }
+
+  test("is told whole as it is charged", async () => {
+    const usage = { ...input, ...split, output_tokens: 20, ...thought };
+    upstream.script = (exchange) =>
+      exchange.json(200, messageAnswer([{ type: "text", text: "Hello" }], "end_turn", { usage }));
+    for (const family of ["chat", "responses", "completions"] as const) {
+      const [ours, charged] = await toldAndCharged("claude", family, false);
+      expect(charged, family).toEqual({ ...cached, output: 20, reasoning: 5 });
+      expect(ours, family).toEqual(charged);
+    }
+  });
+});

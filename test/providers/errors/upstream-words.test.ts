@@ -1,0 +1,609 @@
+/**
+ * What callers are told of an upstream's error, in whichever shape and words it comes, of either kind of upstream: its words
+ * where the error is theirs, what their clients look for where a conversation is too long, and nothing of it where it is the
+ * operator's trouble.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Config, ModelConfig, UpstreamConfig } from "../../../src/config/config.ts";
+import { overflowWords } from "../../../src/providers/errors/context-overflow.ts";
+import { meaningOf } from "../../../src/providers/errors/error-meaning.ts";
+import { readErrorBody } from "../../../src/providers/errors/error-words.ts";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import {
+  eventStream,
+  type ScriptedExchange,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+} from "../../support/scripted-upstream.ts";
+import { paidModel } from "../../support/upstreams/paid-models.ts";
+import { answerAsAnthropic, answerAsOpenAi } from "../../support/vendors.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+type Kind = "openai" | "anthropic";
+
+const key = "sk-operator-0123456789";
+const kinds: readonly Kind[] = ["openai", "anthropic"];
+
+let faulty: ScriptedUpstream;
+let well: ScriptedUpstream;
+let gateway: TestGateway;
+
+/** For each kind a model at the faulty upstream alone, and one that has another target: `openai`, `openai-or-well`. */
+function stage(): Partial<Config> {
+  const upstreams = kinds.flatMap((kind): UpstreamConfig[] => [
+    { name: kind, kind, base_url: faulty.baseUrl, api_key: key },
+    { name: `${kind}-well`, kind, base_url: well.baseUrl, api_key: key },
+  ]);
+  const models = kinds.flatMap((kind): ModelConfig[] => {
+    const target = (upstream: string, priority: number) => ({ upstream, model: "far", priority, weight: 1 });
+    const both = [target(kind, 0), target(`${kind}-well`, 1)];
+    return [paidModel(kind, kind), paidModel(`${kind}-or-well`, kind, { targets: both })];
+  });
+  return { upstreams, models, embeddedModels: false, retries: { attempts: 2, share: 0 } };
+}
+
+beforeAll(async () => {
+  faulty = await startScriptedUpstream();
+  well = await startScriptedUpstream((exchange) =>
+    exchange.path.endsWith("/messages") ? answerAsAnthropic(exchange) : answerAsOpenAi(exchange),
+  );
+  gateway = await startTestGateway(stage());
+});
+afterAll(async () => {
+  await gateway.close();
+  await faulty.close();
+  await well.close();
+});
+
+const messages = [{ role: "user", content: "hi" }];
+const paths: Readonly<Record<string, Json>> = {
+  "/chat/completions": { messages },
+  "/messages": { messages, max_tokens: 100 },
+  "/responses": { input: "hi", store: false },
+};
+
+interface Told {
+  readonly status: number;
+  readonly text: string;
+  readonly error: { readonly message: string; readonly type: string; readonly code?: string | null };
+  readonly id: string | null;
+}
+
+async function ask(model: string, path: string, more: Json = {}): Promise<Told> {
+  const response = await fetch(`${gateway.baseUrl}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, ...paths[path], ...more }),
+  });
+  const text = await response.text();
+  const { error } = (text.startsWith("{") ? JSON.parse(text) : {}) as Told;
+  return { status: response.status, text, error, id: response.headers.get("x-request-id") };
+}
+
+function answer(status: number, body: unknown, type?: string): void {
+  faulty.script = (exchange) => respond(exchange, status, body, type);
+}
+
+function respond(exchange: ScriptedExchange, status: number, body: unknown, type = "text/plain"): void {
+  if (typeof body !== "string" && !Buffer.isBuffer(body)) {
+    exchange.json(status, body);
+    return;
+  }
+  exchange.head(status, { "content-type": type });
+  exchange.end(body);
+}
+
+const why = "temperature must be below 9001";
+
+const shapes: Readonly<Record<string, unknown>> = {
+  "OpenAI's": { error: { message: why, type: "invalid_request_error", code: null, param: null } },
+  "Anthropic's": { type: "error", error: { type: "invalid_request_error", message: why }, request_id: "req_x" },
+  "Gemini's list": [{ error: { code: 400, message: why, status: "INVALID_ARGUMENT", details: [] } }],
+  "Ollama's": { error: why },
+  "xAI's": { code: "Client specified an invalid argument", error: why },
+  "SGLang's": { object: "error", message: why, type: "BadRequestError", param: null, code: 400 },
+  "FastAPI's": { detail: why },
+  "FastAPI's list": { detail: [{ loc: ["body", "temperature"], msg: why, type: "value_error", input: { much: 1 } }] },
+  "Mistral's object": { object: "error", message: { detail: [{ loc: ["body", "x"], msg: why }] }, type: "x" },
+  "Mistral's list": { object: "Error", detail: [], message: [{ loc: ["body"], msg: why }], code: 3001 },
+  "Cohere's": { message: why },
+  "Bedrock's": { Message: why, __type: "ValidationException" },
+  "Text Generation Inference's": { error: why, error_type: "validation" },
+  "Cloudflare's": { success: false, errors: [{ code: 5006, message: why }], messages: [] },
+  "a list of texts": { errors: [why] },
+  "MiniMax's": { base_resp: { status_code: 2013, status_msg: why } },
+  "a problem's": { type: "about:blank", title: "Bad Request", status: 400, detail: why },
+  "Spring's": { status: 400, error: "Bad Request", message: why, path: "/v1/chat/completions" },
+  "OAuth's": { error: "invalid_request", error_description: why },
+  "a code and a msg": { code: 400, msg: why },
+  "OpenRouter's": {
+    error: {
+      code: 400,
+      message: "Provider returned error",
+      metadata: { raw: JSON.stringify({ error: { message: why } }) },
+    },
+  },
+  "a quoted error": { message: JSON.stringify({ error: { message: why } }) },
+  "a text": why,
+  "a text with a mark of its order": `\uFEFF${why}\r\n`,
+  "a text of JSON": JSON.stringify(why),
+  "a stream's": `event: error\ndata: ${JSON.stringify({ error: { message: why } })}\n\n`,
+};
+
+describe("the upstream's words", () => {
+  for (const [name, body] of Object.entries(shapes)) {
+    test(`in ${name} shape reach every family from either kind of upstream`, async () => {
+      // Anthropic's type tells more than a status.
+      for (const status of name === "Anthropic's" ? [400] : [400, 422]) {
+        answer(status, body);
+        for (const kind of kinds) {
+          for (const path of Object.keys(paths)) {
+            for (const stream of [false, true]) {
+              const told = await ask(kind, path, { stream });
+              expect(told, `${kind} ${path}`).toMatchObject({
+                status,
+                error: { message: expect.stringContaining(why) },
+              });
+              // Whoever speaks the caller's words without a type is passed on without one.
+              expect(told.error.type ?? "invalid_request_error", `${kind} ${path}`).toBe("invalid_request_error");
+            }
+          }
+        }
+      }
+    });
+  }
+
+  test("are told inside a stream as well, be they an object or a text", async () => {
+    for (const error of [{ message: why, code: 400 }, why]) {
+      faulty.script = (exchange) => {
+        exchange.head(200, eventStream);
+        exchange.end(`data: ${JSON.stringify({ error })}\n\n`);
+      };
+      for (const path of Object.keys(paths)) {
+        const told = await ask("openai", path, { stream: true });
+        expect(told, path).toMatchObject({ error: { message: why } });
+        expect(told.status, path).toBe(typeof error === "string" ? 502 : 400);
+      }
+    }
+  });
+
+  test("are told of a list as well, in the place of an answer and inside a stream", async () => {
+    const list = [{ error: { code: 400, message: why, status: "INVALID_ARGUMENT" } }];
+    for (const stream of [false, true]) {
+      faulty.script = (exchange) => {
+        exchange.head(200, stream ? eventStream : { "content-type": "application/json" });
+        exchange.end(stream ? `data: ${JSON.stringify(list)}\n\n` : JSON.stringify(list));
+      };
+      for (const path of Object.keys(paths))
+        expect(await ask("openai", path, { stream }), path).toMatchObject({ status: 400, error: { message: why } });
+    }
+    answer(200, [1]);
+    expect((await ask("openai", "/messages")).status).toBe(502);
+  });
+
+  const silent: Readonly<Record<string, unknown>> = {
+    "a page": `<!DOCTYPE html><html><body>${why}</body></html>`,
+    "a page with words before it": `Error: <html>${why}</html>`,
+    "a page in the place of a message": { error: { message: `<html>${why}</html>` } },
+    "a long text": `${why} ${"x".repeat(2000)}`,
+    "bytes that are no text": Buffer.from([...Buffer.from(why), 0, 1, 2, 0xff]),
+    nothing: "",
+    "an object without words": { code: 400, ok: false },
+    "more than is read": { detail: why, input: "x".repeat(200_000) },
+  };
+
+  for (const [name, body] of Object.entries(silent)) {
+    test(`are none in ${name}: the status is told alone`, async () => {
+      answer(400, body, "text/html");
+      for (const kind of kinds) {
+        for (const path of Object.keys(paths)) {
+          const told = await ask(kind, path);
+          const message = "The upstream of this model answered with status 400.";
+          expect(told, `${kind} ${path}`).toMatchObject({ status: 400, error: { message } });
+        }
+      }
+    });
+  }
+
+  test("never have the operator's key in them, nor the upstream's address", async () => {
+    const words = `no route to ${faulty.baseUrl} with ${key}`;
+    for (const body of [
+      { error: { message: words } },
+      { type: "error", error: { type: "x", message: words } },
+      words,
+    ]) {
+      answer(400, body);
+      for (const kind of kinds) {
+        for (const path of Object.keys(paths)) {
+          const { status, text } = await ask(kind, path);
+          expect(status).toBe(400);
+          expect(text).toContain("no route to");
+          expect(text).not.toContain(key);
+          expect(text).not.toContain(`127.0.0.1:${faulty.port}`);
+        }
+      }
+    }
+  });
+});
+
+/** How vendors say that a conversation is too long, and what Anthropic's clients are to read. */
+const overflows: readonly (readonly [status: number, message: string, told: string | RegExp, codes?: Json])[] = [
+  [
+    400,
+    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens. Shorten.",
+    "9001 tokens > 8192",
+  ],
+  [400, "Your input exceeds the context window of this model. Please adjust your input and try again.", /./],
+  [
+    400,
+    "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens.",
+    "300000 tokens > 272000",
+  ],
+  [
+    400,
+    "This model's maximum context length is 131072 tokens. However, you requested 131134 tokens (122942 in the messages, 8192 in the completion).",
+    /^input length and `max_tokens` exceed context limit: 122942 \+ 8192 > 131072/,
+  ],
+  [
+    400,
+    "This endpoint's maximum context length is 200000 tokens. However, you requested about 250000 tokens (200000 of text input, 20000 of tool input, 30000 in the output).",
+    "220000 tokens > 200000",
+  ],
+  [
+    400,
+    "The input token count (200001) exceeds the maximum number of tokens allowed (131072).",
+    "200001 tokens > 131072",
+  ],
+  [400, "The input token count exceeds the maximum number of tokens allowed 131072.", /./],
+  [
+    400,
+    "This model's maximum prompt length is 131072 but the request contains 200001 tokens.",
+    "200001 tokens > 131072",
+  ],
+  [
+    400,
+    "Prompt contains 200001 tokens and 0 draft tokens, too large for model with 131072 maximum context length",
+    "200001 tokens > 131072",
+  ],
+  [
+    400,
+    "Invalid request: Your request exceeded model token limit: 131072 (requested: 200001)",
+    "200001 tokens > 131072",
+  ],
+  [400, "Prompt exceeds max length", /./, { code: "1261" }],
+  [400, "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]", /./],
+  [
+    403,
+    "Input token count + max_tokens parameter must be less than the context length of the model being queried.",
+    /./,
+  ],
+  [
+    422,
+    "`inputs` tokens + `max_new_tokens` must be <= 4097. Given: 4000 `inputs` tokens and 200 `max_new_tokens`",
+    /4000 \+ 200 > 4097/,
+  ],
+  [422, "Input validation error: `inputs` must have less than 1000 tokens. Given: 1201", "1201 tokens > 1000"],
+  [
+    400,
+    "This model's maximum context length is 8192 tokens. However, you requested 512 output tokens and your prompt contains at least 8000 input tokens",
+    /8000 \+ 512 > 8192/,
+  ],
+  [
+    400,
+    "'max_tokens' or 'max_completion_tokens' is too large: 9000. This model's maximum context length is 8192 tokens and your request has 100 input tokens (9000 > 8192 - 100).",
+    /100 \+ 9000 > 8192/,
+  ],
+  [
+    400,
+    "You passed 9001 input tokens and requested 512 output tokens. However, the model's context length is only 8192 tokens",
+    "9001 tokens > 8192",
+  ],
+  [400, "The decoder prompt (length 9001) is longer than the maximum model length of 8192.", "9001 tokens > 8192"],
+  [400, "The input (9001 tokens) is longer than the model's context length (8192 tokens).", "9001 tokens > 8192"],
+  [
+    400,
+    "Requested token count exceeds the model's maximum context length of 8192 tokens. You requested a total of 9001 tokens: 8801 tokens from the input messages and 200 tokens for the completion.",
+    "8801 tokens > 8192",
+  ],
+  [
+    400,
+    "request (9001 tokens) exceeds the available context size (8192 tokens), try increasing it",
+    "9001 tokens > 8192",
+  ],
+  [400, "too much", "9001 tokens > 8192", { type: "exceed_context_size_error", n_prompt_tokens: 9001, n_ctx: 8192 }],
+  [500, "Context size has been exceeded.", /./],
+  [400, "The number of tokens to keep from the initial prompt is greater than the context length.", /./],
+  [
+    400,
+    "Trying to keep the first 9001 tokens when context the overflows. However, the model is loaded with context length of only 8192 tokens",
+    "9001 tokens > 8192",
+  ],
+  [400, "input length exceeds the context length", /./],
+  [400, "prompt is longer than the context length", /./],
+  [400, "Please reduce the length of the messages or completion.", /./, { code: "context_length_exceeded" }],
+  [400, "Input is too long for requested model.", /./],
+  [
+    400,
+    "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292.",
+    "4292 tokens > 4081",
+  ],
+  [413, "Request body too large for gpt-4o model. Max size: 8000 tokens.", /./, { code: "tokens_limit_reached" }],
+  [400, "litellm.ContextWindowExceededError: prompt is too long: 9001 tokens > 8192 maximum", "9001 tokens > 8192"],
+  [400, "Something else", /./, { code: "context_length_exceeded" }],
+];
+
+describe("a conversation that is too long", () => {
+  for (const [status, message, told, codes = {}] of overflows) {
+    test(`is known by "${message.slice(0, 60)}…"`, async () => {
+      const inner = { message, type: "invalid_request_error", param: null, ...codes };
+      for (const body of [{ error: inner }, [{ error: inner }], { object: "error", ...inner }]) {
+        answer(status, body);
+        for (const kind of kinds) {
+          for (const path of ["/chat/completions", "/responses"])
+            expect(await ask(kind, path), `${kind} ${path}`).toMatchObject({
+              status: 400,
+              error: { code: "context_length_exceeded", message },
+            });
+          const { status: seen, error } = await ask(kind, "/messages");
+          expect([seen, error.type]).toEqual([400, "invalid_request_error"]);
+          if (typeof told === "string") expect(error.message).toBe(`prompt is too long: ${told} maximum`);
+          else expect(error.message).toMatch(told);
+          expect(error.message).toMatch(/^(?:prompt is too long|input length and `max_tokens` exceed context limit): /);
+        }
+      }
+    });
+  }
+
+  test("is told inside a stream, too", async () => {
+    const error = { message: overflows[5]?.[1], code: 400, status: "INVALID_ARGUMENT" };
+    faulty.script = (exchange) => {
+      exchange.head(200, eventStream);
+      exchange.end(`data: ${JSON.stringify({ error })}\n\n`);
+    };
+    const told = { status: 400, error: { message: "prompt is too long: 200001 tokens > 131072 maximum" } };
+    expect(await ask("openai", "/messages", { stream: true })).toMatchObject(told);
+    const { error: own } = await ask("openai", "/chat/completions", { stream: true });
+    expect(own.code).toBe("context_length_exceeded");
+  });
+
+  test("is none of the upstream's faults: no other target is asked", async () => {
+    answer(500, { error: { message: "Context size has been exceeded." } });
+    expect((await ask("openai-or-well", "/messages")).status).toBe(400);
+  });
+
+  test("is not what bounds the rate, or the output alone", async () => {
+    for (const [status, message] of [
+      [
+        413,
+        "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 9001, please reduce the length of the messages",
+      ],
+      [400, "max_tokens: 9001 > 8192, which is the maximum allowed number of output tokens for this model"],
+      [400, "max_tokens is too large: 9001. This model supports at most 8192 completion tokens."],
+      [400, why],
+    ] as const) {
+      answer(status, { error: { message, type: "invalid_request_error", code: null } });
+      const { status: seen, error } = await ask("openai", "/messages");
+      expect({ seen, message: error.message }).toEqual({ seen: status, message });
+    }
+  });
+});
+
+/** What vendors say where the operator has not paid. */
+const unpaid: readonly (readonly [status: number, body: unknown])[] = [
+  [402, { error: { message: "Insufficient Balance", type: "unknown_error", code: "invalid_request_error" } }],
+  [402, { error: { code: 402, message: "This request requires more credits, or fewer max_tokens." } }],
+  [402, { error: { code: 402, message: "Prompt tokens limit exceeded: 9001 > 8192." } }],
+  [402, "Payment Required"],
+  [402, "<html>Payment Required</html>"],
+  [402, ""],
+  [429, { error: { code: "1113", message: "Insufficient balance or no resource package. Please recharge." } }],
+  [
+    429,
+    {
+      type: "error",
+      error: { type: "rate_limit_error", message: "Insufficient balance. Please recharge.", code: "1113" },
+    },
+  ],
+  [
+    429,
+    { error: { message: "Your account is suspended, please check your plan", type: "exceeded_current_quota_error" } },
+  ],
+  [
+    429,
+    { error: { message: "You exceeded your current quota", type: "insufficient_quota", code: "insufficient_quota" } },
+  ],
+  [
+    429,
+    { error: { message: "Your account is not active, please check your billing details", code: "billing_not_active" } },
+  ],
+  [
+    400,
+    {
+      type: "error",
+      error: { type: "invalid_request_error", message: "Your credit balance is too low to access the Anthropic API." },
+    },
+  ],
+  [402, { type: "error", error: { type: "billing_error", message: "Pay first." } }],
+  [400, { error: { code: "Arrearage", message: "Access denied, please make sure your account is in good standing." } }],
+  [400, { code: "Arrearage", message: "Access denied, please make sure your account is in good standing." }],
+  [
+    403,
+    {
+      code: "forbidden",
+      error: "Your team has either used all available credits or reached its monthly spending limit.",
+    },
+  ],
+  [429, [{ error: { code: 429, message: "Your prepayment credits are depleted.", status: "RESOURCE_EXHAUSTED" } }]],
+  [403, { code: 30001, message: "Sorry, your account balance is insufficient", data: null }],
+  [403, { error: { message: "user quota is not enough", code: "insufficient_user_quota" } }],
+  [400, { error: "You have reached your specified API usage limits." }],
+  [400, { base_resp: { status_code: 1008, status_msg: "insufficient balance" } }],
+];
+
+/** What vendors say of a wrong key, with a status that does not. */
+const wrongKey: readonly (readonly [status: number, body: unknown])[] = [
+  [
+    400,
+    [{ error: { code: 400, message: "API key not valid. Please pass a valid API key.", status: "INVALID_ARGUMENT" } }],
+  ],
+  [
+    400,
+    [
+      {
+        error: {
+          code: 400,
+          message: "API key expired. Please renew the API key.",
+          status: "INVALID_ARGUMENT",
+          details: [{ reason: "API_KEY_INVALID" }],
+        },
+      },
+    ],
+  ],
+  [400, { code: "Client specified an invalid argument", error: "Incorrect API key provided: xa***xx." }],
+  [400, { error: { message: "no", type: "authentication_error" } }],
+  [401, { detail: "Unauthorized" }],
+  [403, { message: "Forbidden" }],
+  [407, "Proxy Authentication Required"],
+];
+
+/** What vendors say of a model that they do not have. */
+const noModel: readonly (readonly [status: number, body: unknown])[] = [
+  [404, [{ error: { code: 404, message: "models/far is not found for API version v1main", status: "NOT_FOUND" } }]],
+  [400, { object: "error", message: "Invalid model: far", type: "invalid_model", param: null, code: "1500" }],
+  [404, { error: { message: "Not found the model far or Permission denied", type: "resource_not_found_error" } }],
+  [400, { error: { code: "1211", message: "Unknown Model, please check the model code." } }],
+  [400, { error: { message: "Model Not Exist", type: "invalid_request_error" } }],
+  [400, { error: { message: "far is not a valid model ID", code: 400 } }],
+  [404, { error: { message: "No endpoints found for far.", code: 404 } }],
+  [404, { error: { code: "DeploymentNotFound", message: "The API deployment for this resource does not exist." } }],
+];
+
+const operators: Readonly<Record<string, readonly [cases: typeof unpaid, why: string]>> = {
+  "an account without credit": [unpaid, "it refused the gateway's own account"],
+  "a wrong key": [wrongKey, "it refused the gateway's own credential"],
+  "a model that is not there": [noModel, "it does not have the model that it is configured with"],
+};
+
+describe("what is the operator's trouble", () => {
+  for (const [name, [cases, told]] of Object.entries(operators)) {
+    for (const [status, body] of cases) {
+      test(`${name}, as ${status} ${JSON.stringify(body).slice(0, 90)}, is 502 in our words, or another target's answer`, async () => {
+        answer(status, body);
+        for (const kind of kinds) {
+          for (const path of Object.keys(paths)) {
+            const seen = await ask(kind, path);
+            const message = `The upstream of this model failed: ${told}. The operator of the gateway must mend it.`;
+            expect(seen, `${kind} ${path}`).toMatchObject({ status: 502, error: { message } });
+            expect(seen.text).not.toMatch(/credit|balance|quota|recharge|billing/i);
+            const line =
+              gateway
+                .logged()
+                .split("\n")
+                .find((logged) => logged.includes(`"${seen.id}"`)) ?? "";
+            expect(JSON.parse(line)).toMatchObject({ status: 502, failures: [{ upstream: kind }] });
+            expect(line).toContain(told);
+            expect((await ask(`${kind}-or-well`, path)).status).toBe(200);
+          }
+        }
+      });
+    }
+  }
+
+  test("is not what a caller's own words are about, which an upstream repeats", async () => {
+    for (const [status, message] of [
+      [400, "Invalid value: 'insufficient balance, please recharge'"],
+      [422, "body.messages.0: insufficient balance is no role"],
+      [404, "No file is named invalid api key."],
+      [400, `${"The text is not allowed here. ".repeat(12)} insufficient balance`],
+    ] as const) {
+      answer(status, { error: { message, type: "invalid_request_error" } });
+      expect(await ask("openai", "/messages")).toMatchObject({ status, error: { message } });
+    }
+  });
+
+  test("is not a rate that Google bounds, nor content that a provider will not answer", async () => {
+    answer(429, [
+      { error: { code: 429, message: "You exceeded your current quota, …", status: "RESOURCE_EXHAUSTED" } },
+    ]);
+    expect((await ask("openai", "/chat/completions")).status).toBe(429);
+    answer(403, { error: { code: 403, message: "Your input was flagged by moderation" } });
+    expect(await ask("openai", "/messages")).toMatchObject({ status: 403, error: { message: /flagged/ } });
+  });
+});
+
+test("statuses that one vendor alone has are told as those that clients know", async () => {
+  for (const [given, seen] of [
+    [498, 503],
+    [529, 503],
+    [424, 502],
+    [520, 502],
+  ] as const) {
+    answer(given, { error: { message: why } });
+    expect(await ask("openai", "/chat/completions")).toMatchObject({ status: seen, error: { message: why } });
+  }
+});
+
+test("words that are made to take long are read in no time", () => {
+  const long = 64 * 1024;
+  const hostile = [
+    ..."context length is 1 tokens. |input token count |prompt contains 1 tokens |first 1 tokens when context the overflows ".split(
+      "|",
+    ),
+    ...["(1 in the ", "insufficient_", "your all your ", "<", "exceeds the the the ", "model ", "data:", '[{"error":'],
+  ];
+  const begun = performance.now();
+  for (const piece of hostile) {
+    const text = piece.repeat(Math.ceil(long / Math.max(1, piece.length))).slice(0, long);
+    for (const body of [
+      text,
+      JSON.stringify({ error: { message: text } }),
+      JSON.stringify({ message: { detail: text } }),
+    ]) {
+      const words = readErrorBody(Buffer.from(body));
+      overflowWords(words);
+      meaningOf(words, 400);
+    }
+  }
+  const nested = `${'{"error":{"message":'.repeat(1000)}1${"}}".repeat(1000)}`;
+  expect(readErrorBody(Buffer.from(nested)).message).toBeUndefined();
+  // Some ms for each of the forty, on a busy machine.
+  expect(performance.now() - begun).toBeLessThan(2000);
+});
+
+describe("when Google's servers want to be asked again", () => {
+  const info = (retryDelay: unknown) => ({ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay });
+  const quota = { "@type": "type.googleapis.com/google.rpc.QuotaFailure", violations: [] };
+  const exhausted = (...details: unknown[]) => [
+    { error: { code: 429, message: "quota exceeded", status: "RESOURCE_EXHAUSTED", details } },
+  ];
+
+  test.each<[unknown, string]>([
+    [exhausted(quota, info("34.07s")), "35"],
+    [exhausted(info("7s")), "7"],
+    [exhausted(info("3600s")), "60"],
+    [exhausted(info("0s")), "1"],
+    [exhausted(info("soon")), "1"],
+    [exhausted(info(5)), "1"],
+    [exhausted({ ...info("30s"), "@type": "type.googleapis.com/google.rpc.Help" }), "1"],
+    [exhausted(null, "30s"), "1"],
+    [{ error: { code: 429, message: "quota exceeded", details: { retryDelay: "30s" } } }, "1"],
+  ])("%j has `Retry-After` be %s", async (body, seconds) => {
+    answer(429, body);
+    const response = await fetch(`${gateway.baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "openai", messages }),
+    });
+    expect([response.status, response.headers.get("retry-after")]).toEqual([429, seconds]);
+  });
+
+  test("a header says more than the error's details", async () => {
+    faulty.script = (exchange) => exchange.json(429, exhausted(info("34s")), { "retry-after": "9" });
+    const response = await fetch(`${gateway.baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "openai", messages }),
+    });
+    expect(response.headers.get("retry-after")).toBe("9");
+  });
+});

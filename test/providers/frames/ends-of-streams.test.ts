@@ -1,0 +1,312 @@
+/**
+ * Where a stream ends: by what its upstream says, whichever of its marks is missing, and not by what it goes on to send, or by
+ * nothing. Who is waited for that says nothing but comments is waited for no longer than who is silent.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type CallFamily, call, families, isTold } from "../../support/families.ts";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { type Books, openAccount, openBooks } from "../../support/payer.ts";
+import {
+  eventStream,
+  type ScriptedExchange,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+} from "../../support/scripted-upstream.ts";
+import { cost, paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
+import {
+  anthropicFrames,
+  blockEvents,
+  chatChunk,
+  completionPiece,
+  done,
+  helloChunks,
+  helloEvents,
+  messageEnd,
+  messageStart,
+  openaiFrames,
+  usageChunk,
+} from "../../support/vendors.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+interface Place {
+  readonly upstream: ScriptedUpstream;
+  readonly gateway: TestGateway;
+  readonly books: Books;
+  close(): Promise<void>;
+}
+
+async function openPlace(): Promise<Place> {
+  const upstream = await startScriptedUpstream();
+  const base_url = upstream.baseUrl;
+  const config = paidModels(base_url);
+  const timeouts = { idle_seconds: 0.5 };
+  const gateway = await startTestGateway({
+    ...config,
+    upstreams: [
+      ...(config.upstreams ?? []),
+      { name: "openai-hasty", kind: "openai", base_url, api_key: "k", timeouts },
+      { name: "anthropic-hasty", kind: "anthropic", base_url, api_key: "k", timeouts },
+    ],
+    models: [
+      ...(config.models ?? []),
+      paidModel("gpt-hasty", "openai-hasty"),
+      paidModel("claude-hasty", "anthropic-hasty"),
+    ],
+  });
+  const books = openBooks(gateway.databasePath, gateway.storage);
+  return {
+    ...{ upstream, gateway, books },
+    async close() {
+      books.close();
+      await gateway.close();
+      await upstream.close();
+    },
+  };
+}
+
+/** Runs a test that waits at a place of its own, so that several wait at once. */
+function apart<T>(work: (at: Place, row: T) => Promise<void>): (row: T) => Promise<void> {
+  return async (row) => {
+    const at = await openPlace();
+    await work(at, row);
+    await at.close();
+  };
+}
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let shared: Place;
+
+beforeAll(async () => {
+  shared = await openPlace();
+  ({ upstream, gateway } = shared);
+});
+
+afterAll(() => shared.close());
+
+const callers: readonly CallFamily[] = ["chat", "messages", "responses"];
+
+/** Says this again and again, until its client leaves. */
+async function repeat(exchange: ScriptedExchange, text: string): Promise<void> {
+  const timer = setInterval(() => void exchange.write(text), 40);
+  await exchange.left;
+  clearInterval(timer);
+}
+
+const whole = {
+  gpt: openaiFrames(...helloChunks, usageChunk()),
+  claude: anthropicFrames(...helloEvents.slice(0, -1)),
+} as const;
+/** The usage comes with the reason, and not behind it. */
+const withReason = openaiFrames(...helloChunks.slice(0, 3), { ...chatChunk({}, "stop"), usage: usageChunk().usage });
+
+const goingOn: Readonly<Record<string, string>> = {
+  "nothing more": "",
+  comments: ": ping\n\n",
+  "events without data": "event: ping\n\n",
+  "empty chunks": openaiFrames({ ...chatChunk({}), choices: [] }),
+  "its usage": openaiFrames(usageChunk()),
+  pings: anthropicFrames({ type: "ping" }),
+  "what is no JSON": "data: oh\n\n",
+};
+
+const lingering = Object.entries(goingOn).flatMap(([name, text]) => [
+  { name, text, model: "gpt", begun: whole.gpt },
+  { name: `${name}, its usage with the reason`, text, model: "gpt", begun: withReason },
+  { name, text, model: "claude", begun: whole.claude },
+]);
+
+describe("a stream that has told its end and its usage", () => {
+  test.concurrent.each(lingering)(
+    "is over, whatever its upstream goes on to say: $name, $model",
+    apart(async ({ upstream, gateway, books }, { text, model, begun }) => {
+      upstream.script = async (exchange) => {
+        exchange.head(200, eventStream);
+        await exchange.write(begun);
+        if (text !== "") await repeat(exchange, text);
+      };
+      await Promise.all(
+        callers.map(async (family) => {
+          const payer = openAccount(gateway);
+          const from = performance.now();
+          const answer = await call(gateway, { family, model, stream: true, apiKey: payer.apiKey });
+          expect([family, isTold(answer, family, true)], answer.text).toEqual([family, true]);
+          expect(performance.now() - from).toBeLessThan(4_000);
+          expect(books.of(payer)).toMatchObject({ spent: 9 * cost.input + 2 * cost.output, holds: 0 });
+        }),
+      );
+      // The connections are let go of.
+      await Promise.all(upstream.received.slice(-callers.length).map(({ left }) => left));
+    }),
+  );
+
+  test.concurrent(
+    "but no usage is over a little later",
+    apart(async ({ upstream, gateway }) => {
+      upstream.script = async (exchange) => {
+        exchange.head(200, eventStream);
+        await exchange.write(openaiFrames(...helloChunks));
+        await repeat(exchange, ": ping\n\n");
+      };
+      const from = performance.now();
+      const answer = await call(gateway, { family: "messages", model: "gpt", stream: true, apiKey: gateway.apiKey });
+      expect(isTold(answer, "messages", true), answer.text).toBe(true);
+      expect(performance.now() - from).toBeLessThan(9_000);
+    }),
+    15_000,
+  );
+
+  test("of one of its choices is not over while another has not told it", async () => {
+    const choice = (index: number, delta: Json, finish_reason: string | null = null) => ({
+      ...chatChunk({}),
+      choices: [{ index, delta, finish_reason }],
+    });
+    const chunks = [choice(0, { content: "one" }), choice(0, {}, "stop"), usageChunk(), choice(1, { content: "two" })];
+    upstream.script = (exchange) => exchange.stream(...chunks, choice(1, {}, "stop"), usageChunk());
+    const asked = { family: "chat", model: "gpt", stream: true, apiKey: gateway.apiKey } as const;
+    expect((await call(gateway, { ...asked, more: { n: 2 } })).text).toContain("two");
+  });
+});
+
+const called = (args: string) => ({
+  tool_calls: [{ index: 0, id: "c1", type: "function", function: { name: "ls", arguments: args } }],
+});
+const toolStart = { type: "tool_use", id: "c1", name: "ls", input: {} };
+
+/** Streams that lack a mark of their end, and why they ended. */
+const complete: Readonly<Record<string, readonly [model: "gpt" | "claude", bytes: string, called?: true]>> = {
+  "[DONE] without a reason": ["gpt", openaiFrames(...helloChunks.slice(0, 3)) + done],
+  "[DONE] with empty reasons": ["gpt", openaiFrames(chatChunk({ content: "Hello" }, "")) + done],
+  "[DONE] and a usage without a reason": ["gpt", openaiFrames(...helloChunks.slice(0, 3), usageChunk()) + done],
+  "[DONE] behind a call without a reason": ["gpt", openaiFrames(chatChunk(called("{}"))) + done, true],
+  "[DONE] without its blank line": ["gpt", openaiFrames(...helloChunks) + done.trimEnd()],
+  "a reason without [DONE]": ["gpt", openaiFrames(...helloChunks)],
+  "a reason behind empty ones without [DONE]": [
+    "gpt",
+    openaiFrames(chatChunk({ content: "Hello" }, ""), chatChunk({}, "stop")),
+  ],
+  "a reason, and a usage that is cut": ["gpt", `${openaiFrames(...helloChunks)}data: {"choices":[],"us`],
+  "a reason, and a page": ["gpt", `${openaiFrames(...helloChunks)}data: <html>\n\n`],
+  "a reason without message_stop": ["claude", anthropicFrames(...helloEvents.slice(0, -1))],
+  "a reason, and a message_stop that is cut": ["claude", anthropicFrames(...helloEvents).slice(0, -6)],
+  "[DONE] in the place of message_stop": ["claude", anthropicFrames(...helloEvents.slice(0, -1)) + done],
+  "[DONE] without a reason, of events": ["claude", anthropicFrames(...helloEvents.slice(0, -2)) + done],
+  "[DONE] in an open block": ["claude", anthropicFrames(...helloEvents.slice(0, -3)) + done],
+  "[DONE] behind a call, of events": [
+    "claude",
+    anthropicFrames(messageStart(), ...blockEvents(0, toolStart, { type: "input_json_delta", partial_json: "{}" })) +
+      done,
+    true,
+  ],
+};
+
+const reasons: Readonly<Record<string, readonly [text: string, call: string]>> = {
+  chat: ['"finish_reason":"stop"', '"finish_reason":"tool_calls"'],
+  messages: ['"stop_reason":"end_turn"', '"stop_reason":"tool_use"'],
+  responses: ['"type":"output_text"', '"type":"function_call"'],
+};
+
+describe("a stream is whole by", () => {
+  test.each(Object.entries(complete))("%s", async (_, [model, bytes, calls]) => {
+    for (const breaks of [false, true]) {
+      upstream.script = async (exchange) => {
+        exchange.head(200, eventStream);
+        await exchange.write(bytes);
+        if (!breaks) exchange.end();
+        // What breaks has no last line without its end.
+        else if (bytes.endsWith("\n\n")) exchange.destroy();
+        else exchange.end();
+      };
+      for (const family of callers) {
+        const answer = await call(gateway, { family, model, stream: true, apiKey: gateway.apiKey });
+        expect([family, breaks, isTold(answer, family, true)], answer.text).toEqual([family, breaks, true]);
+        expect(answer.text).toContain(reasons[family]?.[calls ? 1 : 0]);
+        expect(answer.text.split(families[family].end).length).toBe(2);
+        if (family === "messages") expectBlocksClosed(answer.text);
+      }
+    }
+  });
+
+  test("[DONE] without a reason, of a completion", async () => {
+    upstream.script = (exchange) => exchange.stream(completionPiece("Hello"));
+    const answer = await call(gateway, {
+      family: "completions",
+      model: "davinci",
+      stream: true,
+      apiKey: gateway.apiKey,
+    });
+    expect(answer.text).toContain('"finish_reason":"stop"');
+  });
+});
+
+function expectBlocksClosed(text: string): void {
+  const count = (event: string) => text.split(`event: ${event}\n`).length;
+  expect(count("content_block_stop")).toBe(count("content_block_start"));
+}
+
+describe("an upstream that says nothing but comments", () => {
+  const begun = {
+    gpt: ["", openaiFrames(chatChunk({ content: "Hel" }))],
+    claude: ["", anthropicFrames(...helloEvents.slice(0, 3))],
+  } as const;
+  const silent = (["gpt", "claude"] as const).flatMap((model) =>
+    [": ping\n\n", ":\n", "\n", "event: ping\n\n", "retry: 5\n\n"].flatMap((text) =>
+      begun[model].map((before) => ({ model, text, before, name: JSON.stringify(text) })),
+    ),
+  );
+
+  test.concurrent.each(silent)(
+    "is silent: $name, $model, behind $before",
+    apart(async ({ upstream, gateway, books }, { model, text, before }) => {
+      upstream.script = async (exchange) => {
+        exchange.head(200, eventStream);
+        await exchange.write(before);
+        await repeat(exchange, text);
+      };
+      await Promise.all(
+        callers.map(async (family) => {
+          const payer = openAccount(gateway);
+          const answer = await call(gateway, { family, model: `${model}-hasty`, stream: true, apiKey: payer.apiKey });
+          expect([family, answer.status]).toEqual([family, before === "" ? 504 : 200]);
+          expect(isTold(answer, family, true)).toBe(false);
+          if (before === "") expect(books.of(payer)).toMatchObject({ spent: 0, holds: 0 });
+          else expect(books.of(payer)).toMatchObject({ holds: 0, requests: [{ output: 1 }] });
+        }),
+      );
+    }),
+  );
+
+  test("for a while is waited for, and one that drips a frame", async () => {
+    const frame = openaiFrames(chatChunk({ content: "x".repeat(100) }));
+    upstream.script = async (exchange) => {
+      exchange.head(200, eventStream);
+      for (let at = 0; at < frame.length; at += 4) {
+        await exchange.write(frame.slice(at, at + 4));
+        await new Promise((resolve) => setTimeout(resolve, 15));
+      }
+      for (let i = 0; i < 5; i++) await exchange.write(": ping\n\n");
+      exchange.end(openaiFrames(chatChunk({}, "stop")) + done);
+    };
+    const answer = await call(gateway, { family: "chat", model: "gpt-hasty", stream: true, apiKey: gateway.apiKey });
+    expect(isTold(answer, "chat", true), answer.text).toBe(true);
+  });
+});
+
+test("an end by a filter or a bound is an end like any other", async () => {
+  for (const [reason, told] of [
+    ["length", '"stop_reason":"max_tokens"'],
+    ["content_filter", '"stop_reason":"refusal"'],
+    ["load", '"stop_reason":"end_turn"'],
+  ] as const) {
+    upstream.script = (exchange) => exchange.stream(chatChunk({ content: "x" }), chatChunk({}, reason));
+    const answer = await call(gateway, { family: "messages", model: "gpt", stream: true, apiKey: gateway.apiKey });
+    expect(answer.text).toContain(told);
+  }
+  upstream.script = async (exchange) => {
+    exchange.head(200, eventStream);
+    exchange.end(anthropicFrames(messageStart(), ...messageEnd("max_tokens")));
+  };
+  const answer = await call(gateway, { family: "chat", model: "claude", stream: true, apiKey: gateway.apiKey });
+  expect(answer.text).toContain('"finish_reason":"length"');
+});

@@ -1,0 +1,132 @@
+/** Each family, whole and streamed, over a strict double of each server that the catalogue has a profile of. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { startOver } from "../../support/upstreams/strict-gateway.ts";
+import type { ResponseRequest } from "../../support/upstreams/strict-responders.ts";
+import { type ChatRequest, refusedBy, refusesResponse, strictServers } from "../../support/upstreams/strict-servers.ts";
+import { vendors } from "../../support/upstreams/vendor-profiles.ts";
+import { answerAsOpenAi } from "../../support/vendors.ts";
+
+const tool = { type: "object", properties: { city: { type: "string" } } };
+const text = "How warm is it?";
+
+/** What agents and SDKs send of settings, in each family's words; `translated` says what goes through a translation. */
+const requests = {
+  "/chat/completions": {
+    max_tokens: 100,
+    temperature: 0.2,
+    messages: [
+      { role: "developer", content: "Be brief." },
+      { role: "user", content: text },
+    ],
+    tools: [{ type: "function", function: { name: "weather", parameters: tool } }],
+  },
+  "/messages": {
+    max_tokens: 1,
+    temperature: 0.2,
+    stop_sequences: ["END"],
+    system: [{ type: "text", text: "Be brief." }],
+    thinking: { type: "adaptive" },
+    output_config: { effort: "xhigh", format: { type: "json_schema", schema: tool } },
+    messages: [
+      { role: "user", content: text },
+      { role: "system", content: "Be kind." },
+    ],
+    tools: [{ name: "weather", input_schema: tool }],
+  },
+  "/responses": {
+    store: false,
+    max_output_tokens: 20_000,
+    instructions: "Be brief.",
+    reasoning: { effort: "minimal" },
+    parallel_tool_calls: false,
+    prompt_cache_key: "k",
+    text: { verbosity: "low" },
+    input: [
+      { role: "user", content: text },
+      { role: "developer", content: [{ type: "input_text", text: "Be kind." }] },
+    ],
+    tools: [{ type: "function", name: "weather", parameters: tool, strict: false }],
+  },
+  "/completions": { prompt: text, max_tokens: 16, temperature: 0.5, stop: ["END"], logprobs: 2 },
+};
+
+describe.each(strictServers)("$model at $vendor", (server) => {
+  let upstream: ScriptedUpstream;
+  let gateway: TestGateway;
+  let asked: ChatRequest[] = [];
+
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream();
+    upstream.script = (exchange) => {
+      const request = JSON.parse(exchange.body.toString()) as ChatRequest & ResponseRequest;
+      asked.push(request);
+      const isResponse = exchange.path === "/v1/responses";
+      const refused = isResponse ? refusesResponse(server, request) : refusedBy(server, request);
+      if (refused) exchange.json(400, refused);
+      else answerAsOpenAi(exchange);
+    };
+    gateway = await startOver(upstream, server);
+  });
+  afterAll(async () => {
+    await gateway.close();
+    await upstream.close();
+  });
+
+  const ways = Object.entries(requests).flatMap(([path, body]) =>
+    [false, true].map((stream) => ({ path, body, stream })),
+  );
+
+  test.each(ways)("takes $path, stream: $stream", async ({ path, body, stream }) => {
+    asked = [];
+    // A chat caller of a server that nobody knows speaks to it in its own words.
+    const isOwn = path === "/chat/completions" && server.vendor === "nobody's";
+    const sent = isOwn ? { ...body, messages: [{ role: "user", content: text }] } : body;
+    const answer = await fetch(`${gateway.baseUrl}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "m", stream, ...sent }),
+    });
+    const said = await answer.text();
+    expect([answer.status, said.slice(0, 300)]).toEqual([200, expect.stringContaining("")]);
+    expect(asked).toHaveLength(1);
+    expect(JSON.stringify(asked)).toContain(text);
+  });
+});
+
+test("a server that nobody knows gets no key of OpenAI's own service, and its caller is told", async () => {
+  const upstream = await startScriptedUpstream(answerAsOpenAi);
+  const targets = [{ upstream: "far", model: "m", priority: 0, weight: 1 }];
+  const gateway = await startTestGateway({
+    upstreams: [{ name: "far", kind: "openai", base_url: upstream.baseUrl }],
+    models: [{ id: "m", aliases: [], family: "f", kind: "chat", targets }],
+    embeddedModels: false,
+  });
+  const ask = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" };
+    const sent = JSON.stringify({ model: "m", ...body });
+    const answer = await fetch(`${gateway.baseUrl}${path}`, { method: "POST", headers, body: sent });
+    await answer.arrayBuffer();
+    const keys = Object.keys(JSON.parse(`${upstream.received.at(-1)?.body}`));
+    return { status: answer.status, dropped: answer.headers.get("x-gateway-dropped"), keys };
+  };
+  const hints = { prompt_cache_key: "k", safety_identifier: "s", service_tier: "priority", text: { verbosity: "low" } };
+  const response = await ask("/responses", { input: text, store: false, ...hints });
+  expect(response).toMatchObject({ status: 200, keys: ["model", "messages"] });
+  for (const name of ["prompt_cache_key", "safety_identifier", "service_tier", "text.verbosity"]) {
+    expect(response.dropped).toContain(name);
+  }
+  const tools = [{ type: "web_search_20250305", name: "web_search" }];
+  const message = await ask("/messages", { max_tokens: 9, messages: [{ role: "user", content: text }], tools });
+  expect(message).toMatchObject({ status: 200, dropped: "tools.web_search" });
+  expect(message.keys).not.toContain("web_search_options");
+  await gateway.close();
+  await upstream.close();
+});
+
+test("every profile of the catalogue has a double", () => {
+  const doubled = new Set(strictServers.map(({ vendor }) => vendor));
+  const known = vendors.filter(({ kind }) => kind === "openai").map(({ name }) => name);
+  expect(known.filter((name) => !doubled.has(name))).toEqual([]);
+});

@@ -1,0 +1,410 @@
+/**
+ * How long an upstream may take: for a connection, for its first byte, between two pieces, and in all. What takes longer is
+ * broken off; before anything was told another target is asked, and afterwards the stream ends with an error. A caller may
+ * wait for less, never for more, and no caller's haste closes an upstream to others.
+ */
+import { setTimeout } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import type { Config, ModelConfig, UpstreamConfig } from "../../../src/config/config.ts";
+import { createBounds, defaultTimeouts } from "../../../src/providers/upstream/timeouts.ts";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import {
+  eventStream,
+  type ScriptedExchange,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+} from "../../support/scripted-upstream.ts";
+import { startStuffedListener } from "../../support/upstreams/stuffed-listener.ts";
+
+const frame = (json: object) => `${"type" in json ? `event: ${json.type}\n` : ""}data: ${JSON.stringify(json)}\n\n`;
+
+const chunk = (delta: object, finish_reason: string | null = null) => ({
+  ...{ id: "chatcmpl_1", object: "chat.completion.chunk", created: 1, model: "m" },
+  choices: [{ index: 0, delta, finish_reason }],
+});
+
+/** The same, as each family says it. */
+const families = {
+  openai: {
+    path: "/chat/completions",
+    answer: {
+      ...{ id: "chatcmpl_1", object: "chat.completion", created: 1, model: "m" },
+      choices: [{ index: 0, message: { role: "assistant", content: "Hello!" }, finish_reason: "stop" }],
+      usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
+    },
+    words: frame(chunk({ role: "assistant", content: "Hel" })),
+    refused: { code: "timeout" },
+    brokenOff: /"type":"server_error".*"code":"504"/,
+    end: "[DONE]",
+  },
+  anthropic: {
+    path: "/messages",
+    answer: {
+      ...{ id: "msg_1", type: "message", role: "assistant", model: "m", stop_reason: "end_turn" },
+      content: [{ type: "text", text: "Hello!" }],
+      usage: { input_tokens: 9, output_tokens: 3 },
+    },
+    words: [
+      { type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "m", content: [] } },
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Hel" } },
+    ]
+      .map(frame)
+      .join(""),
+    refused: { type: "timeout_error" },
+    brokenOff: /event: error\ndata: .*"timeout_error"/,
+    end: "message_stop",
+  },
+} as const;
+
+type Kind = keyof typeof families;
+
+let first: ScriptedUpstream;
+let second: ScriptedUpstream;
+let gateway: TestGateway | undefined;
+
+const short = 0.2;
+const price = { input: 1_000_000, output: 2_000_000 };
+const at = (upstream: string, priority = 0) => ({ upstream, model: "far", priority, weight: 1 });
+
+interface Start {
+  readonly kind?: Kind;
+  readonly timeouts?: UpstreamConfig["timeouts"];
+  readonly targets?: ModelConfig["targets"];
+  readonly baseUrl?: string;
+}
+
+async function start(
+  { kind = "openai", timeouts, targets = [at("first")], baseUrl }: Start,
+  config: Partial<Config> = {},
+) {
+  const upstreams: UpstreamConfig[] = [
+    { name: "first", kind, base_url: baseUrl ?? first.baseUrl, api_key: "k", ...(timeouts ? { timeouts } : {}) },
+    { name: "second", kind, base_url: second.baseUrl, api_key: "k" },
+  ];
+  const model: ModelConfig = { id: "m", aliases: [], family: "f", kind: "chat", price, targets };
+  const served = { upstreams, models: [model], embeddedModels: false, ...config };
+  gateway = await startTestGateway(served, { clock: Date.now, postpaid: false });
+  return gateway;
+}
+
+interface Ask {
+  readonly kind?: Kind;
+  readonly stream?: boolean;
+  readonly timeout?: string;
+}
+
+function ask({ kind = "openai", stream = false, timeout }: Ask = {}): Promise<Response> {
+  const { baseUrl, apiKey } = gateway as TestGateway;
+  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+  return fetch(`${baseUrl}${families[kind].path}`, {
+    method: "POST",
+    headers: timeout === undefined ? headers : { ...headers, "x-gateway-timeout": timeout },
+    body: JSON.stringify({ model: "m", max_tokens: 100, stream, messages: [{ role: "user", content: "Hi" }] }),
+  });
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<readonly [T, number]> {
+  const begunAt = performance.now();
+  return [await work(), performance.now() - begunAt];
+}
+
+/** A bound is kept, and not only by the timers behind it, which come a second later. */
+function expectAbout(ms: number, seconds: number) {
+  expect(ms).toBeGreaterThan(seconds * 1000 - 20);
+  expect(ms).toBeLessThan(seconds * 1000 + 1000);
+}
+
+async function latest() {
+  const { storage, accountId } = gateway as TestGateway;
+  const [request] = await storage.requests.page({ accountId }, undefined, 1);
+  return request;
+}
+
+async function expectNothingCharged() {
+  const { storage, accountId } = gateway as TestGateway;
+  expect(await latest()).toMatchObject({ outcome: Outcome.FAILED, cost: 0, input: 0, output: 0 });
+  expect(storage.accounts.find(accountId)).toMatchObject({ held: 0, balance: 300_000_000 });
+}
+
+const words = (kind: Kind) => async (exchange: ScriptedExchange) => {
+  exchange.head(200, eventStream);
+  await exchange.write(families[kind].words);
+};
+
+beforeEach(async () => {
+  [first, second] = [await startScriptedUpstream(), await startScriptedUpstream()];
+});
+afterEach(async () => {
+  await gateway?.close();
+  gateway = undefined;
+  await Promise.all([first.close(), second.close()]);
+});
+
+for (const kind of ["openai", "anthropic"] as const) {
+  const { answer, refused, brokenOff, end } = families[kind];
+  const target = [at("first"), at("second", 1)];
+
+  describe(`an upstream of the ${kind} family`, () => {
+    test("that never answers is given up, and nothing is charged", async () => {
+      await start({ kind, timeouts: { first_byte_seconds: short } });
+      const [response, ms] = await timed(() => ask({ kind }));
+      expect(response.status).toBe(504);
+      expectAbout(ms, short);
+      const message = `The upstream of this model did not answer in time: no answer in ${short} s. Try again.`;
+      expect(await response.json()).toMatchObject({ error: { ...refused, message } });
+      await first.received[0]?.left;
+      await expectNothingCharged();
+    });
+
+    test("that never answers is replaced by another, and the failure is told in the gateway's own words", async () => {
+      await start(
+        { kind, timeouts: { first_byte_seconds: short }, targets: target },
+        { retries: { attempts: 2, share: 0 } },
+      );
+      second.script = (exchange) => exchange.json(200, answer);
+      const response = await ask({ kind });
+      expect([response.status, response.headers.get("x-gateway-attempts")]).toEqual([200, "2"]);
+      expect(JSON.parse((await latest())?.tried ?? "null")).toMatchObject([{ failure: `no answer in ${short} s` }]);
+      // What was waited for the one that failed is the upstream's time, and not the gateway's.
+      const [upstream = 0, own = 0] = ["upstream", "gateway"].map((part) => timingOf(response, part));
+      expect(upstream).toBeGreaterThan(short * 1000 - 20);
+      expect(own).toBeLessThan(short * 500);
+    });
+
+    test("that sends its head and then nothing is given up", async () => {
+      await start({ kind, timeouts: { idle_seconds: short } });
+      first.script = (exchange) => exchange.head(200, { "content-type": "application/json" });
+      const [response, ms] = await timed(() => ask({ kind }));
+      expect(response.status).toBe(504);
+      expectAbout(ms, short);
+      expect(await response.text()).toContain(`nothing more of its answer in ${short} s`);
+      await expectNothingCharged();
+    });
+
+    test("whose stream falls silent after its first words ends it with an error", async () => {
+      await start({ kind, timeouts: { idle_seconds: short } });
+      first.script = words(kind);
+      const response = await ask({ kind, stream: true });
+      expect(response.status).toBe(200);
+      const text = await response.text();
+      expect(text).toContain("Hel");
+      expect(text).toMatch(brokenOff);
+      expect(text).not.toContain(end);
+      await first.received[0]?.left;
+      expect(await latest()).toMatchObject({ outcome: Outcome.BROKEN, output: expect.any(Number) });
+    });
+
+    test("whose stream goes on for ever is broken off when the time for all of it is over", async () => {
+      await start({ kind, timeouts: { total_seconds: 0.3, idle_seconds: 60 } });
+      first.script = async (exchange) => {
+        await words(kind)(exchange);
+        while (await exchange.write(": on it goes\n\n")) await setTimeout(20);
+      };
+      const [text, ms] = await timed(async () => (await ask({ kind, stream: true })).text());
+      expectAbout(ms, 0.3);
+      expect(text).toMatch(brokenOff);
+      expect(text).not.toContain(end);
+    });
+  });
+}
+
+function timingOf(response: Response, part: string): number {
+  return Number(new RegExp(`\\b${part};dur=([\\d.]+)`).exec(response.headers.get("server-timing") ?? "")?.[1]);
+}
+
+test("an upstream that takes no connection is given up", async () => {
+  const stuffed = await startStuffedListener();
+  try {
+    await start({ timeouts: { connect_seconds: short }, baseUrl: stuffed.baseUrl });
+    const [response, ms] = await timed(() => ask());
+    expect(response.status).toBe(504);
+    expectAbout(ms, short);
+    expect(await response.text()).toContain(`no connection in ${short} s`);
+    await expectNothingCharged();
+  } finally {
+    await stuffed.close();
+  }
+});
+
+test("a connection that is there already is not waited for: the bound of another part is not its", async () => {
+  await start({ timeouts: { connect_seconds: short } });
+  first.script = (exchange) => exchange.json(200, families.openai.answer);
+  expect((await ask()).status).toBe(200);
+  first.script = async (exchange) => {
+    await setTimeout(short * 2000);
+    exchange.json(200, families.openai.answer);
+  };
+  expect((await ask()).status).toBe(200);
+  expect(first.connections).toBe(1);
+});
+
+test("a piece in time begins the wait for the next one anew", async () => {
+  await start({ timeouts: { idle_seconds: short } });
+  first.script = async (exchange) => {
+    await words("openai")(exchange);
+    for (let i = 0; i < 8; i++) {
+      await setTimeout(short * 250);
+      await exchange.write(families.openai.words);
+    }
+    exchange.end(`${frame(chunk({}, "stop"))}data: [DONE]\n\n`);
+  };
+  expect(await (await ask({ stream: true })).text()).toContain("[DONE]");
+});
+
+test("who reads slowly is not taken for an upstream that is silent", async () => {
+  await start({ timeouts: { idle_seconds: short } });
+  const long = frame(chunk({ content: "x".repeat(100_000) }));
+  first.script = async (exchange) => {
+    exchange.head(200, eventStream);
+    // More than all buffers on the way hold.
+    for (let i = 0; i < 200; i++) await exchange.write(long);
+    exchange.end(`${frame(chunk({}, "stop"))}data: [DONE]\n\n`);
+  };
+  const response = await ask({ stream: true });
+  await setTimeout(short * 2000);
+  expect((await response.text()).endsWith("data: [DONE]\n\n")).toBe(true);
+});
+
+describe("the header x-gateway-timeout", () => {
+  const long = { connect_seconds: 60, first_byte_seconds: 60, idle_seconds: 60, total_seconds: 60 };
+
+  test("lowers the wait for the first byte", async () => {
+    await start({ timeouts: long });
+    const [response, ms] = await timed(() => ask({ timeout: "first_byte=0.2" }));
+    expect(response.status).toBe(504);
+    expectAbout(ms, 0.2);
+  });
+
+  test("lowers the wait for a connection", async () => {
+    const stuffed = await startStuffedListener();
+    await start({ timeouts: long, baseUrl: stuffed.baseUrl });
+    const [response, ms] = await timed(() => ask({ timeout: "connect=0.2, total=30" }));
+    expect(await response.text()).toContain("no connection in 0.2 s");
+    expectAbout(ms, 0.2);
+    await stuffed.close();
+  });
+
+  test("lowers the wait between two pieces", async () => {
+    await start({ timeouts: long });
+    first.script = words("openai");
+    const [text, ms] = await timed(async () => (await ask({ stream: true, timeout: "idle=0.2" })).text());
+    expect(text).toMatch(families.openai.brokenOff);
+    expectAbout(ms, 0.2);
+  });
+
+  test("lowers the time for all attempts together, and a number alone means that", async () => {
+    const targets = [at("first"), at("second", 1)];
+    await start({ timeouts: long, targets }, { retries: { attempts: 3, share: 1 } });
+    for (const timeout of ["0.2", "total=0.2"]) {
+      const [response, ms] = await timed(() => ask({ timeout }));
+      expect(response.status).toBe(504);
+      expectAbout(ms, 0.2);
+      expect((await latest())?.tried).toBeNull();
+    }
+    expect([first.received.length, second.received.length]).toEqual([2, 0]);
+  });
+
+  test("leaves a second attempt what the first has left of the time", async () => {
+    const targets = [at("first"), at("second", 1)];
+    await start({ timeouts: { first_byte_seconds: 0.2 }, targets }, { retries: { attempts: 3, share: 1 } });
+    const [response, ms] = await timed(() => ask({ timeout: "total=0.4" }));
+    expect(response.status).toBe(504);
+    expectAbout(ms, 0.4);
+    expect(await response.text()).toContain("no end of its answer within `x-gateway-timeout`.");
+    expect([first.received.length, second.received.length]).toEqual([1, 1]);
+  });
+
+  test("raises nothing", async () => {
+    await start({ timeouts: { first_byte_seconds: 0.2 } });
+    const [response, ms] = await timed(() => ask({ timeout: "first_byte=60, connect=60, idle=60, total=600" }));
+    expect(response.status).toBe(504);
+    expectAbout(ms, 0.2);
+  });
+
+  test.each(["", "0", "soon", "total=", "read=3", "total=-1", "1e3", "total=1;idle=1", "total=0.0"])(
+    "is refused where it says %j",
+    async (timeout) => {
+      await start({});
+      const response = await ask({ timeout });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: { param: "x-gateway-timeout" } });
+      expect(first.received).toHaveLength(0);
+    },
+  );
+
+  test("closes no upstream to others, however little its caller would wait", async () => {
+    await start({}, { breaker: { failures: 2, openMs: 60_000 } });
+    for (let i = 0; i < 4; i++) expect((await ask({ timeout: "first_byte=0.05" })).status).toBe(504);
+    first.script = (exchange) => exchange.json(200, families.openai.answer);
+    expect((await ask()).status).toBe(200);
+  });
+
+  test("takes no retry that others may need", async () => {
+    await start({}, { retries: { attempts: 3, share: 1 } });
+    expect((await ask({ timeout: "first_byte=0.05" })).status).toBe(504);
+    expect(first.received).toHaveLength(1);
+  });
+
+  test("does not keep the upstream's own time-outs from closing it", async () => {
+    await start({ timeouts: { first_byte_seconds: 0.05 } }, { breaker: { failures: 2, openMs: 60_000 } });
+    for (let i = 0; i < 2; i++) expect((await ask({ timeout: "30" })).status).toBe(504);
+    expect((await ask()).status).toBe(503);
+    expect(first.received).toHaveLength(2);
+  });
+});
+
+test("who asks for nothing costs no timer", () => {
+  const unbounded = { connectMs: undefined, firstByteMs: undefined, idleMs: undefined, totalMs: undefined };
+  const boundsFor = createBounds(defaultTimeouts);
+  expect(boundsFor({})).toEqual(unbounded);
+  expect(boundsFor({ totalMs: Number.POSITIVE_INFINITY })).toBe(boundsFor({}));
+  expect(boundsFor({ idleMs: 20 })).toEqual({ ...unbounded, idleMs: { ms: 20, isCallers: true } });
+});
+
+describe("an embedded model", () => {
+  const askEmbedded = async (timeout: string, metadata: object, stream = false) => {
+    gateway = await startTestGateway({}, { clock: Date.now });
+    return timed(async () => {
+      const response = await fetch(`${gateway?.baseUrl}/chat/completions`, {
+        method: "POST",
+        headers: {
+          ...{ authorization: `Bearer ${gateway?.apiKey}`, "content-type": "application/json" },
+          "x-gateway-timeout": timeout,
+        },
+        body: JSON.stringify({
+          ...{ model: "embedded-chat", stream, metadata },
+          messages: [{ role: "user", content: "one two three" }],
+        }),
+      });
+      return { status: response.status, text: await response.text(), timing: response.headers.get("server-timing") };
+    });
+  };
+
+  test.each([
+    ["0.2", { simulate_silence: "true" }, "no end of its answer within `x-gateway-timeout`"],
+    ["first_byte=0.2", { simulate_delay_ms: "60000" }, "no answer in 0.2 s"],
+    ["total=60, first_byte=0.2", { simulate_silence: "true" }, "no answer in 0.2 s"],
+  ])("is held to %s as well", async (timeout, metadata, said) => {
+    const [{ status, text, timing }, ms] = await askEmbedded(timeout, metadata);
+    expect(status).toBe(504);
+    expect(text).toContain(said);
+    expectAbout(ms, 0.2);
+    expect(Number(/upstream;dur=([\d.]+)/.exec(timing ?? "")?.[1])).toBeGreaterThan(190);
+  });
+
+  test.each(["idle=0.2", "total=0.2"])("has its stream broken off by %s", async (timeout) => {
+    const [{ status, text }, ms] = await askEmbedded(timeout, { simulate_token_delay_ms: "60000" }, true);
+    expect(status).toBe(200);
+    expect(text).toMatch(families.openai.brokenOff);
+    expectAbout(ms, 0.2);
+  });
+
+  test.each([false, true])("that is in time answers as ever, streamed: %s", async (stream) => {
+    const delays = { simulate_delay_ms: "50", simulate_token_delay_ms: "1" };
+    const [{ status, text }] = await askEmbedded("total=60, first_byte=30, idle=30", delays, stream);
+    expect(status).toBe(200);
+    expect(text).toContain(stream ? "data: [DONE]" : '"finish_reason":"stop"');
+  });
+});

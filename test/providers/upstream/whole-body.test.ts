@@ -1,0 +1,48 @@
+/** An upstream's answer, read whole: whoever waits for it hears of its end, or of what it fails by. */
+import { afterEach, expect, test, vi } from "vitest";
+import { type Reader, UpstreamReply } from "../../../src/providers/upstream/reply.ts";
+import { readWhole } from "../../../src/providers/upstream/whole-body.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+function reading(maxBytes: number) {
+  let reader: Reader | undefined;
+  const whole = readWhole(
+    new UpstreamReply(
+      200,
+      {},
+      {
+        read: (one) => {
+          reader = one;
+        },
+        leave: () => {},
+        lifeless: () => {},
+      },
+    ),
+    maxBytes,
+  );
+  return { reader: reader as Reader, whole };
+}
+
+test("its pieces are one", async () => {
+  const { reader, whole } = reading(10);
+  for (const piece of ["he", "ll", "o"]) reader.take([Buffer.from(piece)]);
+  reader.resolve();
+  expect(String(await whole)).toBe("hello");
+});
+
+test("one that is too large is refused where it becomes so", () => {
+  const { reader } = reading(3);
+  reader.take([Buffer.from("one")]);
+  expect(() => reader.take([Buffer.from("more")])).toThrow("too large");
+});
+
+test("one that there is no memory for fails, and is not waited for for ever", async () => {
+  const { reader, whole } = reading(10);
+  for (const piece of ["he", "llo"]) reader.take([Buffer.from(piece)]);
+  vi.spyOn(Buffer, "concat").mockImplementation(() => {
+    throw new RangeError("Array buffer allocation failed");
+  });
+  reader.resolve();
+  await expect((async () => whole)()).rejects.toThrow("allocation failed");
+});

@@ -1,0 +1,60 @@
+/** A stream: its frames come as they are made, and its end tells whether it is whole. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ask } from "../support/ask.ts";
+import { hear } from "../support/clients/hear.ts";
+import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
+import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { chatChunk, chatUsage, done, helloChunks, openaiFrames, usageChunk } from "../support/vendors.ts";
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+  gateway = await startTestGateway(upstreamAt(upstream.baseUrl));
+});
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+const path = "/v1/chat/completions";
+const body = { model: "embedded-chat", messages: [{ role: "user", content: "Hello" }], stream: true };
+
+test("the caller has the first words before the upstream has said the last", async () => {
+  const heard = hear(gateway, { path, apiKey: gateway.apiKey, body });
+  const exchange = await upstream.next();
+  exchange.head(200, eventStream);
+  await exchange.write(openaiFrames(...helloChunks.slice(0, 2)));
+  await heard.begun;
+  await exchange.write(openaiFrames(...helloChunks.slice(2), usageChunk()));
+  exchange.end(done);
+  const { status, headers, text } = await heard.answer;
+  expect([status, headers["content-type"]]).toEqual([200, "text/event-stream; charset=utf-8"]);
+  expect(text).toMatch(/"content":"Hel".*"content":"lo".*"finish_reason":"stop".*data: \[DONE\]\n\n$/s);
+  // The gateway asked for the usage; its caller did not.
+  expect(text).not.toContain('"usage":{');
+});
+
+test("usage comes in an extra chunk where it is asked for", async () => {
+  upstream.script = (exchange) => exchange.stream(...helloChunks, usageChunk());
+  const { text } = await ask(gateway, path, { ...body, stream_options: { include_usage: true } });
+  expect(text).toContain(JSON.stringify(chatUsage));
+});
+
+test("an error before the first content is a real status", async () => {
+  upstream.script = (exchange) => exchange.json(429, { error: { message: "Slow down." } });
+  const { status, json } = await ask(gateway, path, body);
+  expect([status, json.error.message]).toEqual([429, expect.stringContaining("Slow down.")]);
+});
+
+test("a stream that breaks ends with an error, and never with [DONE]", async () => {
+  upstream.script = async (exchange) => {
+    exchange.head(200, eventStream);
+    await exchange.write(openaiFrames(chatChunk({ role: "assistant", content: "Hel" })));
+    exchange.destroy();
+  };
+  const { status, text } = await ask(gateway, path, body);
+  expect(status).toBe(200);
+  expect(text).toMatch(/"content":"Hel".*data: \{"error":\{/s);
+  expect(text).not.toContain("[DONE]");
+});

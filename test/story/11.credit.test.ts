@@ -1,0 +1,61 @@
+/** What a call may cost is covered before anything is sent. `test/pipeline/charge/credit.test.ts` has every case. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ask } from "../support/ask.ts";
+import { hear } from "../support/clients/hear.ts";
+import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { type Books, openAccount, openBooks } from "../support/payer.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { cost, paidModels } from "../support/upstreams/paid-models.ts";
+import { answerAsOpenAi, chatAnswer } from "../support/vendors.ts";
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let books: Books;
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+  gateway = await startTestGateway(paidModels(upstream.baseUrl));
+  books = openBooks(gateway.databasePath, gateway.storage);
+});
+afterAll(async () => {
+  books.close();
+  await gateway.close();
+  await upstream.close();
+});
+
+const path = "/v1/chat/completions";
+const body = { model: "gpt", messages: [{ role: "user", content: "Hello" }] };
+
+test("an account without credit is refused, and nothing is sent", async () => {
+  const { apiKey } = openAccount(gateway, { recharge: 0 });
+  expect((await ask(gateway, path, body, { apiKey })).status).toBe(402);
+  expect(upstream.received).toEqual([]);
+});
+
+test("while a call runs the most that it may cost is held; afterwards only the cost is gone", async () => {
+  const payer = openAccount(gateway, { recharge: 100_000 });
+  const heard = hear(gateway, { path, apiKey: payer.apiKey, body: { ...body, max_tokens: 100 } });
+  const exchange = await upstream.next();
+  const { held, holds } = books.of(payer);
+  expect(holds).toBe(1);
+  expect(held).toBeGreaterThanOrEqual(100 * cost.output);
+  exchange.json(200, chatAnswer({ content: "Hello" }));
+  await heard.answer;
+  expect(books.of(payer)).toMatchObject({ held: 0, holds: 0, balance: 100_000 - 9 * cost.input - 2 * cost.output });
+});
+
+test("a caller who sets no bound gets the one that the credit affords", async () => {
+  upstream.script = answerAsOpenAi;
+  const { apiKey } = openAccount(gateway, { recharge: 5_000 });
+  expect((await ask(gateway, path, body, { apiKey })).status).toBe(200);
+  const { max_completion_tokens: bound } = JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}");
+  expect(bound).toBeGreaterThan(0);
+  expect(bound * cost.output).toBeLessThanOrEqual(5_000);
+});
+
+test("no number of calls at once spends more than a key's limit", async () => {
+  const payer = openAccount(gateway, { recharge: 10_000_000, creditLimit: 2_000 });
+  const asked = { ...body, max_tokens: 10 };
+  const answers = await Promise.all(Array.from({ length: 50 }, () => ask(gateway, path, asked, payer)));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 402]));
+  expect(books.of(payer).spent).toBeLessThanOrEqual(2_000);
+});

@@ -1,0 +1,51 @@
+/** The same call once more: answered from what is kept, and paid once. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { ask } from "../support/ask.ts";
+import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { type Books, openAccount, openBooks, type Payer } from "../support/payer.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { paidModels } from "../support/upstreams/paid-models.ts";
+import { answerAsOpenAi } from "../support/vendors.ts";
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let books: Books;
+let payer: Payer;
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(answerAsOpenAi);
+  gateway = await startTestGateway(paidModels(upstream.baseUrl));
+  books = openBooks(gateway.databasePath, gateway.storage);
+});
+beforeEach(() => {
+  payer = openAccount(gateway);
+  upstream.received.length = 0;
+});
+afterAll(async () => {
+  books.close();
+  await gateway.close();
+  await upstream.close();
+});
+
+function chat(key: string, content = "Hello") {
+  const body = { model: "gpt", messages: [{ role: "user", content }] };
+  return ask(gateway, "/v1/chat/completions", body, { apiKey: payer.apiKey, headers: { "idempotency-key": key } });
+}
+
+test("under the same Idempotency-Key the first answer comes again, and is paid once", async () => {
+  const [first, second] = [await chat("k-1"), await chat("k-1")];
+  expect(second.text).toBe(first.text);
+  expect([first, second].map(({ headers }) => headers.get("x-gateway-replayed"))).toEqual([null, "true"]);
+  expect(upstream.received).toHaveLength(1);
+  expect(books.of(payer).requests.filter(({ cost }) => cost > 0)).toHaveLength(1);
+});
+
+test("under another it is another call", async () => {
+  await chat("k-1");
+  await chat("k-2");
+  expect(upstream.received).toHaveLength(2);
+});
+
+test("the same key for something else is refused", async () => {
+  await chat("k-1");
+  expect((await chat("k-1", "Good bye")).status).toBe(409);
+});

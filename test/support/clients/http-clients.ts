@@ -1,0 +1,63 @@
+/** Both clients of an upstream behind their contract, asked in the same way with the same settings. */
+import { type CreateUpstreamClient, createConnectionPool, type ReplyHandler } from "../../../src/http1/client/index.ts";
+import { createUndiciClient } from "../../../src/providers/upstream/undici.ts";
+
+export interface ClientRequest {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Buffer | undefined;
+}
+
+/** What became of a request. */
+export interface Outcome {
+  /** Undefined where no head came. */
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** One byte a character. */
+  readonly body: string;
+  readonly end: "ended" | "failed" | "late";
+  readonly error?: Error;
+}
+
+export interface HttpClient {
+  readonly name: "own" | "undici";
+  call(request: ClientRequest): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+/** How both are made: for a server, with a bound for each part of an exchange in milliseconds. */
+export type CreateClient = (origin: string, partMs: number) => HttpClient;
+
+const clientOver =
+  (name: HttpClient["name"], create: CreateUpstreamClient): CreateClient =>
+  (origin, partMs) => {
+    const client = create(origin, { connectMs: partMs, firstByteMs: partMs, idleMs: partMs });
+    return {
+      name,
+      close: () => client.close(),
+      call: ({ path, headers, body }) =>
+        new Promise((resolve) => {
+          let head: Pick<Outcome, "status" | "headers"> = { status: undefined, headers: {} };
+          let text = "";
+          const over = (end: Outcome["end"], error?: Error) =>
+            resolve({ ...head, body: text, end, ...(error ? { error } : {}) });
+          const replies: ReplyHandler = {
+            isCancelled: false,
+            onSent: () => {},
+            onHead(status, fields) {
+              head = { status, headers: { ...fields } };
+            },
+            onBody(pieces) {
+              for (const piece of pieces) text += piece.toString("latin1");
+            },
+            onEnd: () => over("ended"),
+            onError: (error) => over("failed", error),
+            onTimeout: () => over("late"),
+          };
+          client.send({ method: body ? "POST" : "GET", path, fields: headers, body }, replies);
+        }),
+    };
+  };
+
+export const ownClient = clientOver("own", createConnectionPool);
+export const undiciClient = clientOver("undici", createUndiciClient);

@@ -1,0 +1,90 @@
+/**
+ * A port for connections of clients whose requests, deadlines and ends are the test's, and clients that say bytes and tell
+ * what has come.
+ */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { createKeepAlive, type PlainAnswer } from "../../../src/http1/server/answer.ts";
+import { ServedConnection } from "../../../src/http1/server/connection.ts";
+import type { PlainRequest } from "../../../src/http1/server/request.ts";
+import type { Timed } from "../../../src/runtime/deadlines.ts";
+
+export interface Asked {
+  readonly request: PlainRequest;
+  readonly answer: PlainAnswer;
+}
+
+export interface ServedPort {
+  /** Connects a client. */
+  client(): Client;
+  /** Resolves to the next request that nobody has had. */
+  next(): Promise<Asked>;
+  /** What the deadlines are asked to watch. */
+  readonly watched: ReadonlySet<Timed>;
+  readonly connections: readonly ServedConnection[];
+}
+
+export interface Client {
+  readonly socket: Socket;
+  /** Returns all that has come, once that ends so. */
+  until(end: string): Promise<string>;
+}
+
+/**
+ * What is to be undone at a test's end is pushed to `undo`. `isServed`: or are requests for somebody else? `prepare` has each
+ * connection before it is served.
+ */
+export async function startServedPort(
+  undo: (() => unknown)[],
+  handedOver: (socket: Socket) => void = () => {},
+  isServed = true,
+  prepare: (socket: Socket) => void = () => {},
+): Promise<ServedPort> {
+  const watched = new Set<Timed>();
+  const deadlines = { watch: (one: Timed) => void watched.add(one), forget: (one: Timed) => void watched.delete(one) };
+  const connections: ServedConnection[] = [];
+  const asked: Asked[] = [];
+  let wake = () => {};
+  const serve = (request: PlainRequest) => {
+    if (!isServed) return undefined;
+    return (answer: PlainAnswer) => {
+      asked.push({ request, answer });
+      wake();
+    };
+  };
+  const server = createServer((socket) => {
+    prepare(socket);
+    const options = { idleMs: 65_000, keepAlive: createKeepAlive(65_000), deadlines };
+    connections.push(new ServedConnection(socket, { ...options, serve, onOver: () => {}, handOver: handedOver }));
+  });
+  undo.push(() => server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const next = async () => {
+    while (asked.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+    return asked.shift() as Asked;
+  };
+  return { client: () => connectClient(undo, port), next, watched, connections };
+}
+
+export function connectClient(undo: (() => unknown)[], port: number): Client {
+  const socket = connect(port, "127.0.0.1").setNoDelay();
+  undo.push(() => socket.destroy());
+  let text = "";
+  let look = () => {};
+  socket.on("data", (bytes) => {
+    text += bytes.toString("latin1");
+    look();
+  });
+  socket.on("error", () => {});
+  return {
+    socket,
+    until: (end) =>
+      new Promise((resolve) => {
+        look = () => {
+          if (text.endsWith(end)) resolve(text);
+        };
+        look();
+      }),
+  };
+}

@@ -1,0 +1,129 @@
+/** Accounts and their money over a real SQLite file, with the services asked as the pipeline asks them. */
+import type { DescMessage, DescMethod, JsonObject } from "@bufbuild/protobuf";
+import Sqlite from "better-sqlite3";
+import { AccountService } from "../../../gen/modelgateway/v1/accounts_pb.ts";
+import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
+import { UsageService } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import { type Answer, anyRoom, type Call, type Caller, here, nobody, operatorCaller } from "../../../src/call/call.ts";
+import { newCallRecord } from "../../../src/call/call-record.ts";
+import { asRefusal, type Refusal } from "../../../src/call/refusals.ts";
+import { defaultTiers } from "../../../src/call/tiers.ts";
+import { loadConfig } from "../../../src/config/config.ts";
+import { createMemoryLimiter } from "../../../src/limits/memory.ts";
+import { createLimit } from "../../../src/pipeline/admit/limit.ts";
+import { createValidate } from "../../../src/pipeline/check/validate.ts";
+import { accountService } from "../../../src/services/accounts/accounts.ts";
+import { operatorService } from "../../../src/services/operator/operator.ts";
+import { usageService } from "../../../src/services/usage/usage.ts";
+import type { Capture } from "../../../src/storage/money/ledger.ts";
+import { openStorage, type Storage } from "../../../src/storage/storage.ts";
+import { createCatalog } from "../../../src/targets/catalog.ts";
+import { Wire } from "../../../src/wire/wire.ts";
+import { temporaryFolder } from "../command.ts";
+
+export interface Bank {
+  readonly path: string;
+  readonly storage: Storage;
+  /** Moves the clock on, by milliseconds. */
+  pass(ms: number): void;
+  now(): number;
+  /** Asks an RPC by its name, as the operator or for an account, and returns the public JSON of its answer. */
+  ask(method: string, request?: JsonObject, as?: { account?: string; idempotencyKey?: string }): Promise<JsonObject>;
+  /** Asks what is refused. */
+  refused(method: string, request?: JsonObject, as?: { account?: string; idempotencyKey?: string }): Promise<Refusal>;
+  /** Asks for the calls of an account as a table. */
+  csv(
+    account: string,
+    request?: JsonObject,
+  ): Promise<{ text: string; pieces: number; contentType: string | undefined }>;
+  /** Makes a key, and charges a call to it. */
+  charge(account: string, call: Partial<Capture> & { readonly id: string; readonly key_id: string }): void;
+  /** Changes the database behind everybody's back. */
+  tamper(sql: string): void;
+  close(): Promise<void>;
+}
+
+const services = { ...AccountService.method, ...OperatorService.method, ...UsageService.method };
+
+export async function openBank(): Promise<Bank> {
+  const folder = await temporaryFolder();
+  const path = `${folder.path}/gateway.db`;
+  const storage = await openStorage(path);
+  let time = Date.UTC(2026, 0, 2, 3, 4, 5);
+  const clock = () => time;
+  const { standing } = createLimit({ limiter: createMemoryLimiter(clock), clock });
+  const implementations = {
+    ...accountService({ ...storage, catalog: createCatalog([]), tiers: defaultTiers, unit: "JPY", clock, standing }),
+    ...operatorService({ storage, config: loadConfig(undefined, {}), clock, services: [], upstreams: () => [] }),
+    ...usageService({ ...storage, clock }),
+  } as unknown as Readonly<Record<string, (call: Call) => Promise<Answer>>>;
+
+  async function answerOf(name: string, json: JsonObject, as: { account?: string; idempotencyKey?: string }) {
+    const method = (services as Readonly<Record<string, DescMethod>>)[name] as DescMethod;
+    const request = Wire.ofJson(method.input, json) as Wire<DescMessage>;
+    createValidate([method.input])(request);
+    const header = (key: string) => (key === "idempotency-key" ? as.idempotencyKey : undefined);
+    const call = {
+      id: "req_test",
+      method,
+      ...{ header, peer: here },
+      caller: callerOf(as.account),
+      request,
+      body: anyRoom,
+      signal: new AbortController().signal,
+      record: newCallRecord(),
+    };
+    return (implementations[name] as (call: Call) => Promise<Answer>)(call);
+  }
+
+  const bank: Bank = {
+    path,
+    storage,
+    pass(ms) {
+      time += ms;
+    },
+    now: clock,
+    async ask(name, json = {}, as = {}) {
+      const answer = await answerOf(name, json, as);
+      if (answer.kind !== "whole") throw new Error("a stream");
+      return answer.body.json();
+    },
+    refused: (name, json = {}, as = {}) =>
+      answerOf(name, json, as).then(() => {
+        throw new Error(`${name} was answered`);
+      }, asRefusal),
+    async csv(account, json = {}) {
+      const answer = await answerOf("exportRequests", json, { account });
+      if (answer.kind !== "stream") throw new Error("no stream");
+      const frames = [];
+      for await (const batch of answer.frames) frames.push(...batch);
+      const pieces = frames.map((frame) => frame.message() as unknown as { csv: Uint8Array; contentType?: string });
+      const text = pieces.map(({ csv }) => Buffer.from(csv).toString()).join("");
+      return { text, pieces: pieces.length, contentType: pieces[0]?.contentType };
+    },
+    charge(account_id, { id, key_id, ...more }) {
+      if (!storage.keys.findStanding(key_id)) {
+        const names = { id: key_id, account_id, name: "k", secret_hash: key_id, secret_mask: "m" };
+        storage.keys.insert({ ...names, created_at: time });
+      }
+      const usage = { input: 1, cache_read: 2, cache_write: 3, output: 4, reasoning: 1, characters: 0, estimated: 0 };
+      const names = { id, account_id, key_id, operation: "chat", model: "m", upstream: "u", outcome: 1 };
+      const call = { ...names, ...usage, cost: 0, created_at: time, duration_ms: 7, first_byte_ms: 3, ...more };
+      storage.ledger.transact(() => storage.ledger.settle(call));
+    },
+    tamper(sql) {
+      const sqlite = new Sqlite(path);
+      sqlite.exec(sql);
+      sqlite.close();
+    },
+    async close() {
+      await storage.close();
+      await folder.remove();
+    },
+  };
+  return bank;
+}
+
+function callerOf(accountId: string | undefined): Caller {
+  return accountId === undefined ? operatorCaller : { ...nobody, rights: "admin", accountId, tier: defaultTiers[0] };
+}

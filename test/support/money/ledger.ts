@@ -1,0 +1,142 @@
+/** A ledger over a real SQLite file, with one account and one key. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach } from "vitest";
+import { holdMs, type Settlement } from "../../../src/ledger/ledger.ts";
+import { type Engine, openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
+import { type LedgerStore, ledgerStore } from "../../../src/storage/money/ledger.ts";
+import type { createLeasingLedger } from "../accelerators.ts";
+import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
+
+export interface TestLedger {
+  readonly path: string;
+  readonly engine: Engine;
+  readonly ledger: LedgerByIds;
+  readonly store: LedgerStore;
+  readonly errors: unknown[];
+  /** Moves the clock on, by milliseconds. */
+  pass(ms: number): void;
+  now(): number;
+  account(): Record<"balance" | "held", number>;
+  key(): Record<"spent" | "held", number>;
+  close(): Promise<void>;
+}
+
+export interface Standing {
+  readonly balance?: number;
+  readonly limit?: number | null;
+  readonly postpaid?: boolean;
+}
+
+/** Opens a database; another process's view of the same one where a path is given. */
+export async function openLedger(
+  standing: Standing = {},
+  path?: string,
+  create?: typeof createLeasingLedger,
+): Promise<TestLedger> {
+  const folder = path ? undefined : await mkdtemp(join(tmpdir(), "ledger-test-"));
+  const file = path ?? join(folder as string, "gateway.db");
+  const { db, engine } = await openDatabase(file);
+  if (!path) seed(engine, standing);
+  let time = Date.UTC(2026, 0, 2, 3, 4, 5);
+  const errors: unknown[] = [];
+  const store = ledgerStore(engine);
+  const onError = (error: unknown) => errors.push(error);
+  const ledger = createLedger({ store, clock: () => time, onError }, create);
+  const account = engine.prepare<[], Record<"balance" | "held", number>>("SELECT balance, held FROM accounts");
+  const key = engine.prepare<[], Record<"spent" | "held", number>>("SELECT spent, held FROM api_keys");
+  return {
+    path: file,
+    engine,
+    ledger,
+    store,
+    errors,
+    pass(ms) {
+      time += ms;
+    },
+    now: () => time,
+    account: () => account.get() as Record<"balance" | "held", number>,
+    key: () => key.get() as Record<"spent" | "held", number>,
+    async close() {
+      await ledger.close();
+      await db.destroy();
+      if (folder) await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Returns what opens databases as `openLedger` does, each until its test is over: the last one is closed first. */
+export function ledgersOfTests(
+  create?: typeof createLeasingLedger,
+): (standing: Standing, path?: string) => Promise<TestLedger> {
+  const open: TestLedger[] = [];
+  afterEach(async () => {
+    for (const made of open.splice(0).reverse()) await made.close();
+  });
+  return async (standing, path) => {
+    const made = await openLedger(standing, path, create);
+    open.push(made);
+    return made;
+  };
+}
+
+function seed(engine: Engine, { balance = 0, limit = null, postpaid = false }: Standing): void {
+  engine
+    .prepare<[number, number, number]>(
+      "INSERT INTO accounts (id, name, created_at, balance, recharged, postpaid) VALUES ('acc_1', 'one', 1, ?, ?, ?)",
+    )
+    .run(balance, balance, postpaid ? 1 : 0);
+  engine
+    .prepare<[number | null]>(
+      `INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at, credit_limit)
+       VALUES ('key_1', 'acc_1', 'k', 'h', 'm', 1, ?)`,
+    )
+    .run(limit);
+  engine
+    .prepare<[number]>(
+      "INSERT INTO ledger_entries (id, account_id, kind, amount, created_at) VALUES ('led_0', 'acc_1', 1, ?, 1)",
+    )
+    .run(balance);
+}
+
+/** Gives the test's account more keys. */
+export function addKeys(t: TestLedger, ids: readonly string[], limit: number | null = null): void {
+  const insert = t.engine.prepare<[string, string, number | null]>(
+    `INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at, credit_limit)
+     VALUES (?, 'acc_1', 'k', ?, 'm', 1, ?)`,
+  );
+  for (const id of ids) insert.run(id, `hash of ${id}`, limit);
+}
+
+/** Merges all that is due of keys and hours. */
+export function mergeAll({ store }: TestLedger): void {
+  for (let part = 0; part < store.due.parts; part++) store.transact(() => store.due.merge(part));
+}
+
+/** What a call of the test's account asks to be held. */
+export function wish(requestId: string, max: number, min: number, now: number) {
+  const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
+  return { requestId, ...names, isLimited: true, max, min, now };
+}
+
+/** The same for a key without a limit. */
+export function unlimited(requestId: string, max: number, now: number) {
+  return { ...wish(requestId, max, max, now), isLimited: false };
+}
+
+/** Has another process look at a database whose own was killed, when what that held has lapsed. */
+export async function sweptByAnother(other: Promise<TestLedger>): Promise<TestLedger> {
+  const swept = await other;
+  swept.pass(holdMs);
+  await swept.ledger.sweep();
+  return swept;
+}
+
+/** A call of the test's account that is over. */
+export function over(id: string, cost: number, created_at: number, more: Partial<Settlement> = {}): Settlement {
+  const usage = { input: cost, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 };
+  const names = { account_id: "acc_1", key_id: "key_1", operation: "chat", model: "m", upstream: "u" };
+  const times = { created_at, duration_ms: 5, first_byte_ms: 3 };
+  return { id, ...names, outcome: 1, ...usage, estimated: 0, cost, ...times, ...more };
+}

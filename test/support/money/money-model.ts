@@ -1,0 +1,102 @@
+/**
+ * What should come of a sequence of money's steps, in a few lines of arithmetic: the model that the ledger is held
+ * against. One account, one key; every number in millionths of the unit.
+ */
+import type { Captured, Held } from "../../../src/storage/money/ledger.ts";
+
+/** A call, from its hold on. */
+export interface ModelCall {
+  readonly id: string;
+  /** The process that made it. */
+  readonly process: number;
+  readonly amount: number;
+  expiresAt: number;
+  state: "held" | "lost" | "settled";
+}
+
+export interface MoneyModel {
+  now: number;
+  balance: number;
+  recharged: number;
+  postpaid: boolean;
+  limit: number | null;
+  spent: number;
+  readonly calls: ModelCall[];
+  readonly codes: { readonly amount: number; readonly hash: string; claimed: boolean }[];
+  /** What was moved: recharges, refunds and grants. */
+  entries: number;
+  charges: number;
+}
+
+export function newMoneyModel(now: number): MoneyModel {
+  const sums = { balance: 0, recharged: 0, spent: 0, entries: 0, charges: 0 };
+  return { now, ...sums, postpaid: false, limit: null, calls: [], codes: [] };
+}
+
+/** What any sum of money may come to. */
+export const mostMoney = 9e15;
+
+export function heldOf({ calls }: MoneyModel): number {
+  return calls.reduce((sum, { state, amount }) => sum + (state === "held" ? amount : 0), 0);
+}
+
+/** What is left of the account; nothing bounds one that is billed afterwards. */
+export function leftOfBalance(model: MoneyModel): number {
+  return model.postpaid ? Number.POSITIVE_INFINITY : model.balance - heldOf(model);
+}
+
+export function leftOfLimit(model: MoneyModel): number {
+  return model.limit === null ? Number.POSITIVE_INFINITY : model.limit - model.spent - heldOf(model);
+}
+
+export interface ModelHold {
+  readonly id: string;
+  readonly process: number;
+  readonly max: number;
+  readonly min: number;
+  readonly holdMs: number;
+}
+
+export function modelHold(model: MoneyModel, { id, process, max, min, holdMs }: ModelHold): Held {
+  const ofBalance = leftOfBalance(model);
+  const ofLimit = leftOfLimit(model);
+  const available = Math.max(0, Math.min(ofBalance, ofLimit));
+  const amount = Math.min(max, available);
+  if (amount < min) return { kind: "short", of: ofLimit < ofBalance ? "limit" : "balance", available };
+  model.calls.push({ id, process, amount, expiresAt: model.now + holdMs, state: "held" });
+  return { kind: "held", amount };
+}
+
+export function modelSettle(model: MoneyModel, call: ModelCall, cost: number): Captured | undefined {
+  if (call.state === "settled") return undefined;
+  const released = call.state === "held" ? call.amount : 0;
+  const left = Math.max(0, Math.min(leftOfBalance(model), leftOfLimit(model)));
+  const charged = Math.min(cost, call.amount, released + left);
+  call.state = "settled";
+  model.spent += charged;
+  model.balance -= charged;
+  if (charged > 0) model.charges++;
+  return { cost: charged, waived: cost - charged };
+}
+
+/** One process moves its own deadlines on, and frees what is past its own. */
+export function modelSweep(model: MoneyModel, process: number, holdMs: number): void {
+  for (const call of model.calls) {
+    if (call.state !== "held") continue;
+    if (call.process === process) call.expiresAt = model.now + holdMs;
+    else if (call.expiresAt <= model.now) call.state = "lost";
+  }
+}
+
+/** A recharge, refund or grant. Returns whether it may be made. */
+export function modelEntry(model: MoneyModel, kind: 1 | 2 | 3, amount: number): boolean {
+  const change = kind === 2 ? -amount : amount;
+  // Of what an account that is billed afterwards owes, nothing can be given back.
+  if (kind === 2 && (model.recharged < amount || model.balance - heldOf(model) < amount)) return false;
+  if (model.balance + change > mostMoney) return false;
+  if (kind === 1 && model.recharged + change > mostMoney) return false;
+  model.balance += change;
+  if (kind !== 3) model.recharged += change;
+  model.entries++;
+  return true;
+}

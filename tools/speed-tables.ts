@@ -1,0 +1,87 @@
+/**
+ * Writes the tables of speed into README.md and docs/speed.md, from what the bench has saved: bench/results.md and, where it is
+ * there, bench/accelerators.md. Run it after `npm run bench -- --save` and `npm run bench:accelerators -- --save`.
+ *
+ * Each table stands between two comments, `<!-- NAME: … -->` and `<!-- end of NAME -->`; all else is left as it is.
+ * test/project/pages.test.ts fails where a table is not what this writes.
+ */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+
+type Table = readonly (readonly string[])[];
+
+/** Returns the tables of a page, each with its head first. */
+function tablesIn(markdown: string): Table[] {
+  return [...markdown.matchAll(/(?:^\|.*\|\n?)+/gm)].map(([text]) =>
+    text
+      .trim()
+      .split("\n")
+      .filter((line) => !/^\|[-:|]+\|$/.test(line))
+      .map((line) =>
+        line
+          .slice(1, -1)
+          .split(" | ")
+          .map((cell) => cell.trim()),
+      ),
+  );
+}
+
+function written([head = [], ...rows]: Table): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
+}
+
+/** When, on what and by which command the bench was run: the first paragraph of its results. */
+function saidIn(markdown: string): string {
+  return markdown.split("\n").find((line) => line.startsWith("Measured on")) ?? "";
+}
+
+/** What each row of work takes, and its bounds. */
+export function speedTable(results: string): string {
+  const [table] = tablesIn(results).filter(([head]) => head?.[0] === "work");
+  if (!table) throw new Error("bench/results.md has no table of work");
+  const columns = ["work", "against", "measured", "must", "aim"].map((name) => table[0]?.indexOf(name) ?? -1);
+  const rows = table.map((row) => columns.map((at) => row[at] ?? ""));
+  return `${written(rows)}\n\n${saidIn(results)}`;
+}
+
+/**
+ * What each accelerator brings: how many times as much CPU a call takes without it, on the load where it brings most, with all
+ * others on.
+ */
+export function acceleratorsTable(accelerators: string): string {
+  const [table] = tablesIn(accelerators).filter(([head]) => head?.[0] === "taken away");
+  if (!table) throw new Error("bench/accelerators.md has no table of what is taken away");
+  const [[, ...loads] = [], ...rows] = table;
+  const gains = rows.flatMap(([name = "", ...cells]) => {
+    const [, accelerator] = /^(?:\*\*)?([\w-]+)(?:\*\*|, first)$/.exec(name) ?? [];
+    const best = cells
+      .map(Number)
+      .reduce((a, value, i) => (value > (a.value ?? 0) ? { value, i } : a), { value: 0, i: 0 });
+    return accelerator ? [[`\`${accelerator}\``, `${best.value.toFixed(2)} ×`, loads[best.i] ?? ""]] : [];
+  });
+  return `${written([["without", "CPU a call", "on"], ...gains])}\n\n${saidIn(accelerators)}`;
+}
+
+/** Returns the page with this between the comments of that name, and as it was where it has no such comments. */
+export function withPart(page: string, name: string, part: string): string {
+  const comments = new RegExp(`(<!-- ${name}:[^\n]*-->\n)[\\s\\S]*?(<!-- end of ${name} -->)`);
+  return page.replace(comments, (_, from: string, to: string) => `${from}\n${part}\n\n${to}`);
+}
+
+/** Returns the page as it ought to be. */
+export function withTables(page: string): string {
+  const read = (file: string) => readFileSync(join(root, file), "utf8");
+  const speed = withPart(page, "speed", speedTable(read("bench/results.md")));
+  const file = "bench/accelerators.md";
+  return existsSync(join(root, file)) ? withPart(speed, "accelerators", acceleratorsTable(read(file))) : speed;
+}
+
+if (import.meta.main) {
+  for (const name of ["README.md", "docs/speed.md"]) {
+    const path = join(root, name);
+    writeFileSync(path, withTables(readFileSync(path, "utf8")));
+  }
+}
