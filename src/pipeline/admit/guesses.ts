@@ -11,7 +11,6 @@ import { Caller as Least } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Arrival, Call, Handler } from "../../call/call.ts";
 import { type CredentialKind, Reason, Refusal, reasonWord, tooManyAttempts } from "../../call/refusals.ts";
 import type { Guesses } from "../../limits/guesses.ts";
-import { catchError } from "../../runtime/maybe-promise.ts";
 import { hashToken } from "../../runtime/secrets.ts";
 import type { AuditEventStore } from "../../storage/people/audit-events.ts";
 import { accessOf } from "./authorize.ts";
@@ -63,13 +62,14 @@ export function createGuessed({ guesses, onFailed, onBeyond }: GuessesOptions): 
 /** Wraps a handler, so that credentials that fail in a service are throttled too. Model calls have none in their bodies. */
 export function withGuesses(handle: Handler, methods: readonly DescMethod[], guessed: Guessed): Handler {
   const throttled = new Set(methods.filter((method) => accessOf(method).caller !== Least.KEY));
-  return (call: Call) => {
-    if (!throttled.has(call.method)) return handle(call);
-    return catchError(
-      () => handle(call),
-      (error) => guessed(call, error),
-    );
+  const handleThrottled = async (call: Call) => {
+    try {
+      return await handle(call);
+    } catch (error) {
+      return guessed(call, error);
+    }
   };
+  return (call) => (throttled.has(call.method) ? handleThrottled(call) : handle(call));
 }
 
 export interface ReportOptions {
