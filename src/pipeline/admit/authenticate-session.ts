@@ -8,7 +8,7 @@
 import type { Arrival, Peer } from "../../call/call.ts";
 import { crossSite, sessionEnded, userSuspended } from "../../call/refusals.ts";
 import { hashToken } from "../../runtime/secrets.ts";
-import type { SessionStanding, SessionStore } from "../../storage/people/sessions.ts";
+import type { SessionStore, SessionWithUser } from "../../storage/people/sessions.ts";
 
 /**
  * Returns the name of the cookie. Browsers accept a cookie with the prefix `__Host-` only over https and only from this very host,
@@ -28,7 +28,7 @@ export interface AuthenticateSessionOptions {
 }
 
 /** Returns undefined for a call without a cookie. Throws a Refusal where the session is not valid. */
-export type AuthenticateSession = (arrival: Pick<Arrival, "header" | "peer">) => SessionStanding | undefined;
+export type AuthenticateSession = (arrival: Pick<Arrival, "header" | "peer">) => SessionWithUser | undefined;
 
 export function createAuthenticateSession({ sessions, clock }: AuthenticateSessionOptions): AuthenticateSession {
   return ({ header, peer }) => {
