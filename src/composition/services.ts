@@ -96,7 +96,7 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
       validate: createValidate([]),
       candidatesFor: leadsOf,
       targets,
-      left: available,
+      available,
       cacheState,
       clock,
     }),

@@ -1,10 +1,9 @@
 /** AnswerCache keeps answers in memory, bounded in bytes and in time. The least recently used answers make room. */
 import { LRUCache } from "lru-cache";
-import { createRoom, type Room } from "./recorded-answer.ts";
+import { createRoom, type RecordedAnswer, type Room } from "./recorded-answer.ts";
 
-export interface KeptAnswer {
-  /** The answer as `recorded-answer.ts` packs it. */
-  readonly packed: Buffer;
+export interface CachedAnswer {
+  readonly recorded: RecordedAnswer;
   /** The catalogue's id of the model that answered, and whether it had a price. */
   readonly model: string;
   readonly isPriced: boolean;
@@ -17,8 +16,8 @@ export interface KeptAnswer {
 }
 
 export interface AnswerCache {
-  find(key: string): KeptAnswer | undefined;
-  keep(key: string, answer: KeptAnswer): void;
+  find(key: string): CachedAnswer | undefined;
+  keep(key: string, answer: CachedAnswer): void;
   /** The longest answer that is kept, in bytes. */
   readonly maxAnswerBytes: number;
   /** The memory for answers that are being recorded: as much again as the cache may hold. */
@@ -42,9 +41,9 @@ const largestShare = 1 / 8;
 const overhead = 512;
 
 export function createAnswerCache({ maxBytes, keepMs, clock }: AnswerCacheOptions): AnswerCache {
-  const answers = new LRUCache<string, KeptAnswer>({
+  const answers = new LRUCache<string, CachedAnswer>({
     maxSize: maxBytes,
-    sizeCalculation: ({ packed }) => packed.length + overhead,
+    sizeCalculation: ({ recorded }) => recorded.length + overhead,
     ttl: keepMs,
     perf: { now: clock },
     // The clock is cheap, so that the cache need not remember the time.

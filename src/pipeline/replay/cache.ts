@@ -19,7 +19,7 @@ import { mayCallUnpriced } from "../admit/authorize.ts";
 import { modelsOf } from "../complete/candidates.ts";
 import type { Complete } from "../complete/complete.ts";
 import type { CacheState } from "../complete/explain.ts";
-import type { AnswerCache, KeptAnswer } from "./answer-cache.ts";
+import type { AnswerCache, CachedAnswer } from "./answer-cache.ts";
 import { cacheControlOf } from "./cache-control.ts";
 import { type CacheHitOptions, createCacheHit } from "./cache-hit.ts";
 import { createRecording } from "./recorded-answer.ts";
@@ -69,7 +69,7 @@ export function createCacheState(options: CacheOptions) {
 
 /** What the cache has for a call, and the place of a new answer. */
 interface Found {
-  readonly hit: KeptAnswer | undefined;
+  readonly hit: CachedAnswer | undefined;
   /** The id of the model that is tried first. */
   readonly model: string;
   /** Undefined where the caller accepts only a cached answer. */
@@ -96,7 +96,7 @@ function forward(complete: Complete, asked: Operation, form: Form, call: Call): 
 }
 
 /** Reports whether an answer is fresh enough. With a maximum age of 0 none is. */
-function isFresh({ at }: KeptAnswer, maxAgeMs: number, now: number): boolean {
+function isFresh({ at }: CachedAnswer, maxAgeMs: number, now: number): boolean {
   return maxAgeMs > 0 && now - at <= maxAgeMs;
 }
 
@@ -135,12 +135,12 @@ function keeping(answer: Answer, call: Call, { clock }: CacheOptions, place: Pla
   const keep = () => {
     const { outcome, gaveUp, model = "", cost = 0 } = call.record;
     const mayKeep = outcome === Outcome.ANSWERED && !gaveUp && !isCut(call) && model === place.model.id;
-    const packed = mayKeep ? recording.packed() : undefined;
-    if (!packed) return;
+    const recorded = mayKeep ? recording.answer() : undefined;
+    if (!recorded) return;
     const isPriced = place.model.price !== undefined;
-    cache.keep(place.key, { packed, model, isPriced, cost, dropped: headers["x-gateway-dropped"], at: clock() });
+    cache.keep(place.key, { recorded, model, isPriced, cost, dropped: headers["x-gateway-dropped"], at: clock() });
   };
-  if (answer.kind === "stream") return { ...answer, headers, frames: recorded(answer.frames, recording, keep) };
+  if (answer.kind === "stream") return { ...answer, headers, frames: recordFrames(answer.frames, recording, keep) };
   recording.add([answer.body]);
   keep();
   recording.end();
@@ -153,7 +153,7 @@ function isCut({ record: { outputBound, used } }: Call): boolean {
 }
 
 /** Records each batch after it was passed on, so that the caller does not wait for that. */
-function recorded(frames: Frames, recording: ReturnType<typeof createRecording>, over: () => void): Frames {
+function recordFrames(frames: Frames, recording: ReturnType<typeof createRecording>, over: () => void): Frames {
   return pushStream((take) => {
     const passed = forEach(frames, (batch) => {
       const taken = take(batch);

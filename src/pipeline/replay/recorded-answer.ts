@@ -9,11 +9,14 @@ import type { Frames } from "../../call/call.ts";
 import { type Encoded, encodedOf, ofEncoded } from "../../wire/encoded.ts";
 import type { Wire } from "../../wire/wire.ts";
 
+/** RecordedAnswer is the frames of an answer, each with a head that says its kind, length, and whether it ends a batch. */
+export type RecordedAnswer = Buffer;
+
 export interface Recording {
   /** Adds the next batch of the answer. A unary answer is one batch of one message. */
   add(batch: readonly Wire[]): void;
   /** Returns the recorded answer; undefined where it grew too long. */
-  packed(): Buffer | undefined;
+  answer(): RecordedAnswer | undefined;
   /** Frees the memory of the recording. */
   end(): void;
 }
@@ -79,26 +82,29 @@ export function createRecording(maxBytes: number, room = unbounded): Recording {
       for (let i = 0; pieces && i < batch.length; i++) take(encodedOf(batch[i] as Wire), i === batch.length - 1);
     },
     // Copied out of Node's buffer pool: a slice would keep the whole pool in memory.
-    packed: () => pieces && copied(pieces, size),
+    answer: () => pieces && copied(pieces, size),
     end,
   };
 }
 
-function copied(pieces: readonly Buffer[], size: number): Buffer {
-  const packed = Buffer.allocUnsafeSlow(size);
+function copied(pieces: readonly Buffer[], size: number): RecordedAnswer {
+  const recorded: RecordedAnswer = Buffer.allocUnsafeSlow(size);
   let at = 0;
-  for (const piece of pieces) at += piece.copy(packed, at);
-  return packed;
+  for (const piece of pieces) at += piece.copy(recorded, at);
+  return recorded;
 }
 
 /** Yields the batches of a recorded answer. */
-export function* batchesOf<D extends DescMessage>(desc: D, packed: Buffer): Generator<readonly Wire<D>[], void> {
+export function* batchesOf<D extends DescMessage>(
+  desc: D,
+  recorded: RecordedAnswer,
+): Generator<readonly Wire<D>[], void> {
   let batch: Wire<D>[] = [];
-  for (let at = 0; at < packed.length; ) {
-    const kind = packed[at] as number;
+  for (let at = 0; at < recorded.length; ) {
+    const kind = recorded[at] as number;
     const from = at + headBytes;
-    at = from + packed.readUInt32LE(at + 1);
-    batch.push(ofEncoded(desc, { isJson: (kind & jsonBit) !== 0, bytes: packed.subarray(from, at) }));
+    at = from + recorded.readUInt32LE(at + 1);
+    batch.push(ofEncoded(desc, { isJson: (kind & jsonBit) !== 0, bytes: recorded.subarray(from, at) }));
     if ((kind & lastOfBatchBit) === 0) continue;
     yield batch;
     batch = [];
@@ -106,8 +112,8 @@ export function* batchesOf<D extends DescMessage>(desc: D, packed: Buffer): Gene
 }
 
 /** Returns the body of a recorded unary answer. */
-export function bodyOf<D extends DescMessage>(desc: D, packed: Buffer): Wire<D> {
-  const [[body] = []] = batchesOf(desc, packed);
+export function bodyOf<D extends DescMessage>(desc: D, recorded: RecordedAnswer): Wire<D> {
+  const [[body] = []] = batchesOf(desc, recorded);
   if (!body) throw new Error("the recorded answer is empty");
   return body;
 }
@@ -115,10 +121,10 @@ export function bodyOf<D extends DescMessage>(desc: D, packed: Buffer): Wire<D> 
 /** Yields the batches of a recorded stream. Calls `onLast` before it yields the last one. */
 export async function* framesOf<D extends DescMessage>(
   desc: D,
-  packed: Buffer,
+  recorded: RecordedAnswer,
   onLast: () => void = () => {},
 ): Frames<D> {
-  const batches = batchesOf(desc, packed);
+  const batches = batchesOf(desc, recorded);
   for (let step = batches.next(); !step.done; ) {
     const next = batches.next();
     if (next.done) onLast();

@@ -5,7 +5,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders } from "../../call/call.ts";
 import type { Form } from "../../call/operations.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import { bodyOf, framesOf } from "./recorded-answer.ts";
+import { bodyOf, framesOf, type RecordedAnswer } from "./recorded-answer.ts";
 import { open, seal } from "./seal.ts";
 
 /** The longest answer that is stored, in bytes: a body, or the frames of a stream. */
@@ -16,16 +16,15 @@ export interface ReplayText {
   /** The catalogue's id of the model that answered. */
   readonly model: string;
   readonly headers: AnswerHeaders | undefined;
-  /** The answer as `recorded-answer.ts` packs it. */
-  readonly packed: Buffer;
+  readonly recorded: RecordedAnswer;
 }
 
 /** `bound` is authenticated with the answer, which opens only with the same. */
-export function sealReplay({ model, headers, packed }: ReplayText, secret: Buffer, bound: string): Promise<Buffer> {
+export function sealReplay({ model, headers, recorded }: ReplayText, secret: Buffer, bound: string): Promise<Buffer> {
   const head = Buffer.from(JSON.stringify({ model, headers: keptHeaders(headers) }));
   const length = Buffer.alloc(4);
   length.writeUInt32LE(head.length);
-  return seal(Buffer.concat([length, head, packed]), secret, bound);
+  return seal(Buffer.concat([length, head, recorded]), secret, bound);
 }
 
 export interface Replay {
@@ -47,10 +46,10 @@ export async function openReplay(
   const { model, headers } = JSON.parse(text.toString("utf8", 4, from)) as Pick<Replay, "model" | "headers">;
   const cost = { "x-gateway-cost": formatDecimal(0) };
   const told = { ...headers, "x-gateway-replayed": "true" };
-  const packed = text.subarray(from);
+  const recorded = text.subarray(from);
   return form === "whole"
-    ? { model, headers: { ...told, ...cost }, answer: { kind: "whole", body: bodyOf(desc, packed) } }
-    : { model, headers: told, answer: { kind: "stream", frames: framesOf(desc, packed), trailers: () => cost } };
+    ? { model, headers: { ...told, ...cost }, answer: { kind: "whole", body: bodyOf(desc, recorded) } }
+    : { model, headers: told, answer: { kind: "stream", frames: framesOf(desc, recorded), trailers: () => cost } };
 }
 
 /** Returns the headers that hold for a replay too: not those of cost and time. */

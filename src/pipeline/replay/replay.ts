@@ -91,8 +91,8 @@ function makingOf(claim: HeldClaim, identity: Identity, { record }: Call, { ledg
     isAnswered: () => record.outcome === Outcome.ANSWERED,
     async keep(headers) {
       try {
-        const packed = recording.packed();
-        const replay = packed && { model: record.model ?? "", headers, packed };
+        const recorded = recording.answer();
+        const replay = recorded && { model: record.model ?? "", headers, recorded };
         await claim.keep(replay && (await sealReplay(replay, identity.secret, identity.keyHash)));
       } catch (error) {
         onError(error);
@@ -128,11 +128,11 @@ async function made(handler: Handler, call: Call, making: Making): Promise<Answe
   const aborted = () => isRead || making.end();
   if (signal.aborted) aborted();
   else signal.addEventListener("abort", aborted, { once: true });
-  return { ...answer, frames: recorded(answer, making, () => (isRead = true)) };
+  return { ...answer, frames: recordFrames(answer, making, () => (isRead = true)) };
 }
 
 /** Records a stream. Its last batches, which arrive once the call is captured, are held back until the answer is stored. */
-async function* recorded({ frames, headers }: Streamed, making: Making, onRead: () => void): Frames {
+async function* recordFrames({ frames, headers }: Streamed, making: Making, onRead: () => void): Frames {
   onRead();
   const last: Parameters<Recording["add"]>[0][] = [];
   let failure: { readonly error: unknown } | undefined;

@@ -501,14 +501,14 @@ test("streams that run beside each other are recorded in no more room than there
   one.add(frames(1000));
   other.add(frames(1000));
   other.add(frames(1000));
-  expect([one.packed() === undefined, other.packed() === undefined]).toEqual([false, true]);
+  expect([one.answer() === undefined, other.answer() === undefined]).toEqual([false, true]);
   one.end();
   expect(room.take(3000)).toBe(true);
 });
 
 test("the room tells how much it holds", () => {
   const cache = createAnswerCache({ maxBytes: 10_000, keepMs: 1000, clock: () => now });
-  const kept = { packed: Buffer.alloc(1000), model: "m", isPriced: true, cost: 1, dropped: undefined, at: now };
+  const kept = { recorded: Buffer.alloc(1000), model: "m", isPriced: true, cost: 1, dropped: undefined, at: now };
   for (let i = 0; i < 100; i++) cache.keep(String(i), kept);
   expect([cache.entries(), cache.bytes()]).toEqual([6, 6 * 1512]);
   expect(cache.maxAnswerBytes).toBe(1250);
