@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { here } from "../../src/call/call.ts";
-import { createLedger, type Ledger } from "../../src/ledger/ledger.ts";
+import type { Ledger } from "../../src/ledger/contract.ts";
+import { createLeasedLedger } from "../../src/ledger/leases/leased-ledger.ts";
 import { createAuthenticate } from "../../src/pipeline/admit/authenticate.ts";
 import { createKnownKeys } from "../../src/pipeline/admit/known-keys.ts";
 import { newId } from "../../src/runtime/ids.ts";
@@ -28,7 +29,7 @@ export async function measureMoney(): Promise<void> {
     const issued = Array.from({ length: keys }, () =>
       issueKey(storage.keys, { accountId, name: "bench", admin: false, now }),
     );
-    const ledger = createLedger({ store: storage.ledger, clock: Date.now, onError });
+    const ledger = createLeasedLedger({ store: storage.ledger, clock: Date.now, onError });
     const secrets = issued.map(({ secret }) => secret);
     await authentication(storage, ledger, secrets);
     const call = paidCall(ledger, accountId, issued[0]?.key.id ?? "");

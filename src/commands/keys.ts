@@ -107,7 +107,7 @@ function listKeys(storage: Storage, account: string | undefined): void {
 }
 
 function switchKey(storage: Storage, id: string, disabled: boolean): void {
-  const key = storage.keys.findStanding(id);
+  const key = storage.keys.findWithAccount(id);
   if (!key) throw unknownKey(id);
   storage.transact(() => {
     const { kind } = storage.keys.update(key.account_id, id, { disabled: Number(disabled) });
@@ -118,7 +118,7 @@ function switchKey(storage: Storage, id: string, disabled: boolean): void {
 }
 
 function revokeKey(storage: Storage, id: string): void {
-  const key = storage.keys.findStanding(id);
+  const key = storage.keys.findWithAccount(id);
   if (!key) throw unknownKey(id);
   storage.transact(() => {
     if (!storage.keys.revoke(id, Date.now())) throw new UsageError(`${id} was revoked before`);
@@ -129,14 +129,14 @@ function revokeKey(storage: Storage, id: string): void {
 
 /** Tells what the RPC would of such a request. */
 function writeAct<I extends DescMessage>(
-  { acts }: Storage,
+  { auditEvents }: Storage,
   method: DescMethod & { readonly input: I },
   key: ApiKey,
   request: MessageInitShape<I>,
 ): void {
   const now = Date.now();
   const asked = Wire.ofMessage<DescMessage>(method.input, create<DescMessage>(method.input, request));
-  acts.insert({
+  auditEvents.insert({
     ...{ id: newId("act", now), created_at: now, action: `KeyService.${method.name}` },
     ...{ actor_kind: "command_line", actor_id: "", account_id: key.account_id, subject: key.id },
     ...{ details: detailsDone(method, asked), refused: "", address: "" },

@@ -6,7 +6,7 @@ import type { AcceleratorName } from "../config/shape.ts";
 import { createGrpcDoor } from "../doors/rpc/grpc-fast.ts";
 import { createConnectionPool } from "../http1/client/index.ts";
 import { createExactLedger } from "../ledger/exact-ledger.ts";
-import { createLedger } from "../ledger/ledger.ts";
+import { createLeasedLedger } from "../ledger/leases/leased-ledger.ts";
 import { createAlikeReader } from "../providers/openai/delta-template.ts";
 import { createUndiciClient } from "../providers/upstream/undici.ts";
 import { quickCheck } from "../wire/check/index.ts";
@@ -25,7 +25,7 @@ export function chooseAccelerators(chosen: ReadonlySet<AcceleratorName>) {
     /** Spares most requests the reader and protovalidate. */
     quickCheck: has("quick-check") ? quickCheck : undefined,
     /** Takes holds from leases and notes charges in a journal; else the database decides each. */
-    createLedger: has("leases") ? createLedger : createExactLedger,
+    createLedger: has("leases") ? createLeasedLedger : createExactLedger,
     /** Spares most chunks of a stream the parser and the translation's reader and writer. */
     createAlikeReader: has("delta-template") ? createAlikeReader : undefined,
   };

@@ -46,13 +46,13 @@ export function createDoors(
     log.error({ err }, "the audit log, or when a session was used, could not be written");
   /** Writes once no other process holds the database. No caller waits for it. */
   const later = (write: () => void) => void storage.whenFree(write).catch(onError);
-  const acts = { insert: (act: NewAuditEvent) => later(() => storage.acts.insert(act)) };
+  const auditEvents = { insert: (act: NewAuditEvent) => later(() => storage.auditEvents.insert(act)) };
   const guessed = createGuessed({
     guesses: createGuesses({ limiter: createMemoryLimiter(clock, mostGuessing), ...config.failedCredentials }),
     onFailed: (failed) => {
       for (const observer of observers) observer.failedCredential?.(failed);
     },
-    onBeyond: reportTo(acts, { newId, clock, onError }),
+    onBeyond: reportTo(auditEvents, { newId, clock, onError }),
   });
   const services = createServices(parts, shared);
   const descriptors = services.map(({ service }) => service);
@@ -68,7 +68,7 @@ export function createDoors(
     onUsed: ledger.touch,
   });
   const methods = descriptors.flatMap((service) => service.methods);
-  const audited = { storage: { acts, accounts: storage.accounts, users: storage.users } };
+  const audited = { storage: { auditEvents, accounts: storage.accounts, users: storage.users } };
   const handle = withGuesses(
     audit(withFreeStorage(createHandle(services, undefined, accelerators.quickCheck), methods, storage.free), methods, {
       ...audited,
@@ -80,7 +80,7 @@ export function createDoors(
     guessed,
   );
   const admit = createAdmit({ authenticate, limit: limit.limit, guessed });
-  const way = observe({ admit, handle }, { observers, clock });
+  const gateway = observe({ admit, handle }, { observers, clock });
   const names = descriptors.map(({ typeName }) => typeName);
   const health = healthService(readiness, names);
   const body = { maxBytes: config.maxBodyBytes, timeoutMs: config.bodyTimeoutMs };
@@ -90,7 +90,7 @@ export function createDoors(
   const inflate = createInflate();
   const newRequestId = () => newId("req", clock());
   const sockets = {
-    ...{ way, body, bodies, memories: shared.memories, peerOf, newRequestId },
+    ...{ gateway, body, bodies, memories: shared.memories, peerOf, newRequestId },
     method: InferenceService.method.streamResponse,
     idleMs: config.responsesSocket.idleMs,
     pingMs: config.keepAliveMs,
@@ -99,9 +99,9 @@ export function createDoors(
   return createDispatch({
     upgrades: config.responsesSocket.enabled ? createResponsesSockets(sockets) : undefined,
     routes: compileRoutes(descriptors),
-    rest: createRestDoor({ way, body, bodies, inflate, keepAliveMs: config.keepAliveMs, peerOf }),
+    rest: createRestDoor({ gateway, body, bodies, inflate, keepAliveMs: config.keepAliveMs, peerOf }),
     rpc: createRpcDoor({
-      way,
+      gateway,
       services: descriptors,
       open: [health, ...reflectionServices([...descriptors, health.service])],
       maxBytes: config.maxBodyBytes,

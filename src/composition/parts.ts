@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import { type BodyBudget, createBodyBudget } from "../doors/body/body-budget.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { Ledger } from "../ledger/contract.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
 import { createLimit, type Limit } from "../pipeline/admit/limit.ts";
 import { createDrains, type Drains } from "../pipeline/attempt/drains.ts";

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { firstIdAt } from "../runtime/ids.ts";
 import type { RetentionStore } from "../storage/calls/retention.ts";
-import type { WhenFree } from "../storage/engines/sqlite/when-free.ts";
+import type { WhenFree } from "../storage/engines/lock-retry.ts";
 
 export interface RetentionOptions {
   readonly store: RetentionStore;
@@ -45,7 +45,7 @@ export function createRetention({ store, whenFree, requestsMs, auditMs, clock, o
       const hour = Math.floor((now - requestsMs) / hourMs) * hourMs;
       await all(() => store.forgetRequests(hour, firstIdAt("req", hour)));
     }
-    if (auditMs !== undefined) await all(() => store.forgetActs(firstIdAt("act", now - auditMs)));
+    if (auditMs !== undefined) await all(() => store.forgetAuditEvents(firstIdAt("act", now - auditMs)));
   }
 
   const run = () => {

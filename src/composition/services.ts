@@ -76,7 +76,7 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   const send = createSend({ targets, attempts: config.retries.attempts, hedge, clock, random });
   const leadsOf = createCandidatesFor({ catalog, providers, targets, random });
   const priority = ({ tier }: Caller) => priorityOf(config.tiers, tier);
-  const { left } = storage.ledger;
+  const { available } = storage.ledger;
   const complete = createComplete({
     candidatesFor: leadsOf,
     send,
@@ -92,7 +92,14 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   return {
     complete: withCache(complete, caching),
     // Rules are compiled when somebody asks: the way of calls has its own.
-    explain: createExplain({ validate: createValidate([]), candidatesFor: leadsOf, targets, left, cacheState, clock }),
+    explain: createExplain({
+      validate: createValidate([]),
+      candidatesFor: leadsOf,
+      targets,
+      left: available,
+      cacheState,
+      clock,
+    }),
   };
 }
 

@@ -1,51 +1,48 @@
 /**
- * What is left of accounts and of keys with a limit, as this process knows it without asking the database: for telling
- * callers, never for deciding. It is learned when a key is read, and moved on by all that this process does.
+ * Credit is what is left of accounts, and of keys with a limit, as this process knows it without asking the database: for
+ * reporting to callers, never for deciding. It is learned when a key is read, and follows what this process does.
  *
  * Money is in millionths of the unit; infinite where nothing bounds it.
  */
-import type { Lease } from "./leases.ts";
 
-/** What is left of an account, or of a key with a limit. */
-export interface Standing {
-  left: number;
+/** Available is what is left of an account, or of a key with a limit. */
+export interface Available {
+  /** What is left beyond all holds and leases. */
+  amount: number;
   /** What is leased of it and not used. */
   idle: number;
 }
 
-export interface Credit {
-  /** Learns what is left beyond all holds and leases; `ofLimit` is undefined for a key without one. */
-  learn(accountId: string, ofBalance: number, keyId: string, ofLimit: number | undefined): void;
-  /** Tells what the key may still spend; undefined where that was never learned. */
-  remaining(accountId: string, keyId: string): number | undefined;
-  /** Notes that so much is reserved now, or no longer where it is less than 0. */
-  reserved(accountId: string, keyId: string, amount: number): void;
-  /** The same of a lease, before any of it is used: what is not used of it is still left. */
-  leased(lease: Lease, amount: number): void;
-  /** Notes that so much of a lease is used now, or no longer. */
-  used(lease: Lease, amount: number): void;
+/** CreditLink is how a lease finds what is left where its credit is from. Credit sets `ofAccount` and `ofKey`. */
+export interface CreditLink {
+  readonly accountId: string;
+  readonly keyId: string;
+  ofAccount: Available | undefined;
+  ofKey: Available | undefined;
 }
 
-/** More accounts or keys than this are not remembered. */
-const most = 200_000;
+export interface Credit {
+  /** Learns what is left beyond all holds and leases. `ofLimit` is undefined for a key without a limit. */
+  learn(accountId: string, ofBalance: number, keyId: string, ofLimit: number | undefined): void;
+  /** Returns what the key may still spend; undefined where that was never learned. */
+  remaining(accountId: string, keyId: string): number | undefined;
+  /** Counts an amount as held, or as held no longer where it is below 0. */
+  held(accountId: string, keyId: string, amount: number): void;
+  /** Counts an amount as leased before any of it is used: until then it is still left. Below 0 for a lease that ends. */
+  leased(lease: CreditLink, amount: number): void;
+  /** Counts an amount of a lease as used, or as used no longer where it is below 0. */
+  used(lease: CreditLink, amount: number): void;
+}
+
+/** With more accounts or keys than this, all are forgotten. */
+const maxKnown = 200_000;
 
 export function createCredit(): Credit {
-  const accounts = new Map<string, Standing>();
-  const keys = new Map<string, Standing>();
-  const move = (standing: Standing | undefined, left: number, idle: number) => {
-    if (!standing) return;
-    standing.left += left;
-    standing.idle += idle;
-  };
-  /** Learns in place: leases know their standings. */
-  const learnOf = (standings: Map<string, Standing>, id: string, left: number) => {
-    const standing = standings.get(id);
-    if (standing) standing.left = left;
-    else standings.set(id, { left, idle: 0 });
-  };
+  const accounts = new Map<string, Available>();
+  const keys = new Map<string, Available>();
   return {
     learn(accountId, ofBalance, keyId, ofLimit) {
-      if (accounts.size >= most || keys.size >= most) {
+      if (accounts.size >= maxKnown || keys.size >= maxKnown) {
         accounts.clear();
         keys.clear();
       }
@@ -57,10 +54,10 @@ export function createCredit(): Credit {
       const account = accounts.get(accountId);
       if (!account) return undefined;
       const key = keys.get(keyId);
-      const ofAccount = account.left + account.idle;
-      return Math.max(0, key ? Math.min(ofAccount, key.left + key.idle) : ofAccount);
+      const ofAccount = account.amount + account.idle;
+      return Math.max(0, key ? Math.min(ofAccount, key.amount + key.idle) : ofAccount);
     },
-    reserved(accountId, keyId, amount) {
+    held(accountId, keyId, amount) {
       move(accounts.get(accountId), -amount, 0);
       move(keys.get(keyId), -amount, 0);
     },
@@ -75,4 +72,17 @@ export function createCredit(): Credit {
       if (ofKey) ofKey.idle -= amount;
     },
   };
+}
+
+function move(available: Available | undefined, amount: number, idle: number): void {
+  if (!available) return;
+  available.amount += amount;
+  available.idle += idle;
+}
+
+/** Learns in place: leases refer to what they found. */
+function learnOf(known: Map<string, Available>, id: string, amount: number): void {
+  const available = known.get(id);
+  if (available) available.amount = amount;
+  else known.set(id, { amount, idle: 0 });
 }

@@ -1,58 +1,68 @@
 /**
  * The ledger without leases: the database decides each hold and each charge, and all that come in one turn of the event loop are
- * one transaction. `ledger.ts` is the faster one; this one keeps the same contract.
+ * one transaction. `leases/leased-ledger.ts` keeps the same contract and is faster.
  *
- * A charge is committed when `capture` resolves. While this process lives it moves the deadlines of its holds on; those of a process
- * that died lapse. What such a process has left in a journal is written first.
+ * A charge is committed when `capture` resolves. While this process lives it moves the deadlines of its holds on; those of a
+ * process that died expire. What such a process has left in a journal is posted first.
  */
 import { newId } from "../runtime/ids.ts";
 import { SlotSet } from "../runtime/slot-set.ts";
-import type { Capture, Captured } from "../storage/money/ledger.ts";
+import {
+  type Capture,
+  type Captured,
+  closeMs,
+  type Hold,
+  type HoldRequest,
+  holdMs,
+  type Ledger,
+  type LedgerOptions,
+  type Short,
+  sweepMs,
+} from "./contract.ts";
 import { type Credit, createCredit } from "./credit.ts";
-import { createTurns } from "./group-commit.ts";
-import { createJournal } from "./journal.ts";
-import { createLeases } from "./leases.ts";
-import { closeMs, holdMs, type Ledger, type LedgerOptions, sweepMs } from "./ledger.ts";
-import { createMerging } from "./merge-totals.ts";
-import type { Hold, HoldRequest, Short } from "./reserved.ts";
-import { retried } from "./retry.ts";
-import { createRunning } from "./running-calls.ts";
+import { createGroupCommit } from "./journal/group-commit.ts";
+import { createJournal } from "./journal/journal.ts";
+import { createTotalsMerger } from "./journal/totals-merger.ts";
+import { createLeases } from "./leases/leases.ts";
+import { retry } from "./retry.ts";
+import { createRunningCalls } from "./running-calls.ts";
 
 export function createExactLedger({ store, clock, onError }: LedgerOptions): Ledger {
   const node = newId("nod", clock());
   const credit = createCredit();
-  const running = createRunning();
-  const merging = createMerging({ store, onError });
-  const turns = createTurns({ ...store, write: () => {}, save: () => {}, onError });
-  const enlist: Enlist = (accountId, work) => turns.step({ accountId, work, after: (result) => result });
+  const running = createRunningCalls();
+  const merger = createTotalsMerger({ store, onError });
+  const { transact, withoutWaiting } = store;
+  const groupCommit = createGroupCommit({ transact, withoutWaiting, flush: () => {}, append: () => {}, onError });
+  const enlist: Enlist = (accountId, work) => groupCommit.enlist({ accountId, work, after: (result) => result });
   const calls = createExactCalls({ store, clock, onError }, { node, credit, enlist });
   const { hold, release, capture } = calls;
-  // No call of this process is added to it: it writes what others have left, and when keys were used.
+  // No call of this process is added to the journal. It posts what others have left, and records when keys were used.
   const leases = createLeases({ node, version: store.version, mayLease: () => false });
-  const own = { node, leases, credit, holdMs, openHolds: () => [] };
-  const journal = createJournal({ store, ...own, clock, onWritten: merging.start, onError });
+  const own = { node, leases, credit, unpostedHolds: () => [], onFlushed: merger.start };
+  const journal = createJournal({ store, ...own, clock, onError });
 
   async function sweep(): Promise<void> {
     const now = clock();
     await enlist("", () => store.renew(node, now + holdMs));
     await calls.releaseAgain();
-    // What they have noted is paid from what they hold.
-    const kept = journal.recover();
-    merging.start();
-    while ((await enlist("", () => store.lapse(now, kept))) > 0);
+    // What dead processes have journaled is paid from what they hold: so it comes first.
+    const unreadable = journal.recover();
+    merger.start();
+    while ((await enlist("", () => store.expire(now, unreadable))) > 0);
   }
 
   const sweeper = setInterval(() => void sweep().catch(onError), sweepMs);
   sweeper.unref();
   return {
     ...{ hold, release, begin: running.begin, capture, credit, sweep, touch: journal.touch },
-    writeCallsOf: () => false,
+    flushCallsOf: () => false,
     async close() {
       clearInterval(sweeper);
-      await running.none(closeMs);
-      await turns.settled();
+      await running.ended(closeMs);
+      await groupCommit.settled();
       await calls.releaseAgain().catch(onError);
-      for (const part of [journal, merging]) part.close();
+      for (const part of [journal, merger]) part.close();
     },
   };
 }
@@ -67,37 +77,37 @@ interface ExactCallsParts {
 }
 
 function createExactCalls({ store, clock, onError }: LedgerOptions, { node, credit, enlist }: ExactCallsParts) {
-  const calls = new SlotSet<Hold>();
+  const holds = new SlotSet<Hold>();
   /** Calls whose holds could not be released. */
   const unreleased = new Set<string>();
 
   return {
-    async hold(wish: HoldRequest): Promise<Hold | Short> {
-      const { accountId, keyId } = wish;
-      const held = await enlist(accountId, () => store.hold({ ...wish, node, expiresAt: clock() + holdMs }));
+    async hold(request: HoldRequest): Promise<Hold | Short> {
+      const { accountId, keyId } = request;
+      const held = await enlist(accountId, () => store.hold({ ...request, node, expiresAt: clock() + holdMs }));
       if (held.kind === "short") return held;
-      const own: Hold = { ...held, wish, lease: undefined, isExact: true };
-      calls.add(own);
-      credit.reserved(accountId, keyId, held.amount);
+      const own: Hold = { ...held, request, lease: undefined, isExact: true };
+      holds.add(own);
+      credit.held(accountId, keyId, held.amount);
       return own;
     },
     async release(own: Hold): Promise<void> {
-      if (!calls.delete(own)) return;
-      const { requestId, accountId, keyId } = own.wish;
+      if (!holds.delete(own)) return;
+      const { requestId, accountId, keyId } = own.request;
       try {
-        await retried(() => enlist(accountId, () => store.free(requestId)), onError);
+        await retry(() => enlist(accountId, () => store.release(requestId)), onError);
       } catch (error) {
         unreleased.add(requestId);
         throw error;
       }
-      credit.reserved(accountId, keyId, -own.amount);
+      credit.held(accountId, keyId, -own.amount);
     },
     async capture(call: Capture, held?: Hold): Promise<Captured | undefined> {
       const { id, account_id: accountId, key_id: keyId } = call;
-      const own = held && calls.delete(held) ? held : undefined;
+      const own = held && holds.delete(held) ? held : undefined;
       try {
-        const captured = await retried(() => enlist(accountId, () => store.settle(call, held?.amount)), onError);
-        credit.reserved(accountId, keyId, (captured?.cost ?? 0) - (own?.amount ?? 0));
+        const captured = await retry(() => enlist(accountId, () => store.capture(call, held?.amount)), onError);
+        credit.held(accountId, keyId, (captured?.cost ?? 0) - (own?.amount ?? 0));
         return captured;
       } catch (error) {
         if (own) unreleased.add(id);
@@ -107,7 +117,7 @@ function createExactCalls({ store, clock, onError }: LedgerOptions, { node, cred
     /** Releases what could not be released when its call ended. */
     async releaseAgain(): Promise<void> {
       for (const id of unreleased) {
-        await enlist("", () => store.free(id));
+        await enlist("", () => store.release(id));
         unreleased.delete(id);
       }
     },

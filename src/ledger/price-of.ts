@@ -1,12 +1,12 @@
-/** The price of a model as it is charged, out of what the catalogue or gateway.yaml says of it. */
+/** Makes the price by which a model is charged of the one in the catalogue or gateway.yaml. */
 
 import type { Mode, Price, RateCard, Rates } from "../call/price.ts";
 import type { ModelConfig, PriceConfig } from "../config/config.ts";
 
-/** What must have a price before anything of the kind has one. */
+/** The rates without which a model of a kind has no price. */
 const pricedParts = { chat: ["input", "output"], embedding: ["input"], speech: ["characters"] } as const;
 
-/** Returns the model's own price, or else the one of models that have none; undefined where neither has all that its kind needs. */
+/** Returns the model's own price, or else the one of unpriced models; undefined where neither has all that its kind needs. */
 export function priceOf(
   { kind, price: own }: Pick<ModelConfig, "kind" | "price">,
   unpriced?: PriceConfig,
@@ -33,7 +33,7 @@ function cardOf({ long, ...rates }: CardConfig & RatesConfig): RateCard {
   return { ...card, long: long.map(({ above, ...band }) => ({ above, ...ratesOf(band) })) };
 }
 
-/** A cache costs what input costs, where the vendor has no price for it. */
+/** Returns rates with defaults: a cache without a price costs what input costs. */
 function ratesOf({ input = 0, output = 0, characters = 0, ...written }: RatesConfig): Rates {
   const { cache_read = input, cache_write = input, cache_write_hour = cache_write } = written;
   const { input_audio: inputAudio, input_image: inputImage, output_audio: outputAudio } = written;

@@ -1,13 +1,13 @@
 /**
- * What usage costs: prices are in millionths of the unit per million tokens (or characters), and so is every sum until
- * its end. Rounding is up, once, to a millionth: nothing is ever free by being small.
+ * Computes what usage costs. Prices are in millionths of the unit per million tokens (or characters), and so is every sum until
+ * the end: it is rounded up once, to a millionth, so that no usage is free for being small.
  */
 import { kinds, type Price, type Rates, rareKinds } from "../call/price.ts";
 import { type CallUsage, nothingUsed } from "../call/usage.ts";
 
 const million = 1_000_000;
 
-/** Returns the cost in millionths of the unit, by rates for each kind of token. */
+/** Returns the cost in millionths of the unit, by the rate of each kind of token. */
 export function costOf(price: Rates, used: CallUsage): number {
   const parts =
     used.input * price.input +
@@ -16,23 +16,23 @@ export function costOf(price: Rates, used: CallUsage): number {
     used.cacheWriteHour * price.cacheWriteHour +
     used.output * price.output +
     used.characters * price.characters;
-  // Counts and prices are whole and never negative: no part is larger than the sum, and where that is exact, all are.
+  // Counts and prices are whole numbers, never negative: no part is larger than the sum. Where that is exact, all parts are.
   if (parts <= Number.MAX_SAFE_INTEGER) return millionthUp(parts);
   return millionthUpBig(sumOfKinds(price, used));
 }
 
-/** What one request to an upstream used, and what it is charged by. */
-export interface Charged {
+/** ChargedUsage is what one request to an upstream used, and the rates that it is charged by. */
+export interface ChargedUsage {
   readonly used: CallUsage;
   readonly rates: Rates;
-  /** What all of it is multiplied by, in millionths. */
+  /** The factor of the whole charge, in millionths. */
   readonly factor: number;
 }
 
-/** Returns what several requests cost together, searches and requests among it, in millionths of the unit: rounded once. */
+/** Returns what several requests cost together, with fees for searches and requests, in millionths of the unit; rounded once. */
 export function costOfAll(
   { search = 0, request = 0 }: Pick<Price, "search" | "request">,
-  all: readonly Charged[],
+  all: readonly ChargedUsage[],
 ): number {
   let sum = 0n;
   for (const { used, rates, factor } of all) {
@@ -43,10 +43,10 @@ export function costOfAll(
   return Math.min(Number.MAX_SAFE_INTEGER, Number((sum + scale - 1n) / scale));
 }
 
-/** Returns what was used at these rates, in millionths of a millionth. */
+/** Returns the cost of usage at these rates, in millionths of a millionth. */
 function partsOf(rates: Rates, used: CallUsage): bigint {
   let sum = sumOfKinds(rates, used);
-  // They are parts of what has been counted already.
+  // They are parts of kinds that are summed already: only the difference of the rates is added.
   for (const [kind, as] of rareKinds) sum += product(used[kind] ?? 0, (rates[kind] ?? rates[as]) - rates[as]);
   return sum < 0n ? 0n : sum;
 }
@@ -55,7 +55,7 @@ function sumOfKinds(rates: Rates, used: CallUsage): bigint {
   return kinds.reduce((sum, kind) => sum + product(used[kind], rates[kind]), 0n);
 }
 
-/** Returns the most that so much input may cost, whichever kind it turns out to be, with so much output. */
+/** Returns the most that so much input may cost, of whatever kind it is, with so much output. */
 export function worstCost(price: Rates, input: number, characters: number, output: number): number {
   const { cacheRead, cacheWrite, cacheWriteHour } = price;
   const dearest = Math.max(price.input, cacheRead, cacheWrite, cacheWriteHour);
@@ -64,17 +64,17 @@ export function worstCost(price: Rates, input: number, characters: number, outpu
   return costOf({ ...price, input: dearest }, { ...nothingUsed, input, characters, output });
 }
 
-/** Returns a part of a cost, to a millionth of it: `share` is from 0 to 1. */
+/** Returns a part of a cost, rounded up. `share` is from 0 to 1, and counts to a millionth. */
 export function partOf(cost: number, share: number): number {
   return millionthUpBig(product(cost, Math.round(share * million)));
 }
 
-/** Returns how many output tokens this much money buys. Infinite where output costs nothing. */
+/** Returns how many output tokens an amount of money buys; infinite where output costs nothing. */
 export function outputFor(price: Rates, money: number): number {
   return price.output === 0 ? Number.POSITIVE_INFINITY : Number(product(money, million) / BigInt(price.output));
 }
 
-/** Whether nothing of it costs anything, in whichever way a call is served. */
+/** Reports whether no call costs anything, however it is served. */
 export function isFree(price: Price): boolean {
   const { input, cacheRead, cacheWrite, cacheWriteHour, output, characters, search = 0, request = 0 } = price;
   if (input + cacheRead + cacheWrite + cacheWriteHour + output + characters + search + request > 0) return false;
@@ -84,18 +84,18 @@ export function isFree(price: Price): boolean {
   return cards.every((card) => isFree(card));
 }
 
-/** Divides what a number counts exactly by a million, and rounds up: a quotient of numbers alone would round either way. */
+/** Divides a safe integer by a million, and rounds up. The quotient of the numbers themselves might round either way. */
 function millionthUp(parts: number): number {
   const rest = parts % million;
   return (parts - rest) / million + (rest > 0 ? 1 : 0);
 }
 
-/** What cannot be counted exactly is as much as can. */
+/** Divides by a million, and rounds up, to the largest safe integer at most. */
 function millionthUpBig(parts: bigint): number {
   return Math.min(Number.MAX_SAFE_INTEGER, Number((parts + BigInt(million - 1)) / BigInt(million)));
 }
 
-/** Exact, also where it is beyond what a number can count. */
+/** Returns a product exactly, also where it is beyond the safe integers. */
 function product(count: number, price: number): bigint {
   return BigInt(count) * BigInt(price);
 }

@@ -1,37 +1,37 @@
 /**
- * By which rates of a model's price a call is held and charged.
+ * Chooses the rates of a model's price by which a call is held and charged.
  *
- * What a request asks for decides the hold: the dearest of all that may come of it. What the upstream tells decides the charge. A
- * way of being served that is asked for and has no price is refused; one that the upstream tells unasked and that has none is
- * charged at the dearest that is known, as is one that was asked for where the upstream does not tell. Nothing is charged at the
- * base because nobody knows better.
+ * The request decides the hold: the highest rates that it may come to be charged by. What the upstream reports decides the charge.
+ * A service tier, speed or region that is asked for and has no price is refused. One that the upstream reports unasked, and that has
+ * no price, is charged at the highest known rates; so is one that was asked for where the upstream reports none. Base rates are
+ * never charged for lack of knowledge.
  */
 
 import { type Band, kinds, type Mode, modes, type Price, type RateCard, type Rates, rareKinds } from "../call/price.ts";
 import type { CallUsage, Manner, ToldManner } from "../call/usage.ts";
 
-/** What a request asks for, and of how many searches of the web it may make use. */
+/** Asked is how a request asks to be served, and how many web searches it may use. */
 export interface Asked extends Manner {
   readonly searches: number;
 }
 
-/** How a request was served: what it asked for, and what its upstream has told of that. */
+/** Served is how a request was served: what it asked for, and what its upstream has reported of that. */
 export interface Served {
   readonly asked: Asked;
   readonly told: ToldManner | undefined;
-  /** Whether its upstream computes in one region whatever is asked. */
+  /** Says that its upstream computes in one region, whatever is asked. */
   readonly isRegional: boolean;
 }
 
 const one = 1_000_000;
 
-/** Whether all calls have the same rates, whatever they ask for. */
+/** Reports whether all calls have the same rates, whatever they ask for. */
 export function isPlain(price: Price): boolean {
   const { long, modes: others, regional, search, request, inputAudio, inputImage, outputAudio } = price;
   return (long ?? others ?? regional ?? search ?? request ?? inputAudio ?? inputImage ?? outputAudio) === undefined;
 }
 
-/** Returns the key of the request that asks for what has no price; undefined where all of it has. */
+/** Returns the key of the request that asks for what has no price; undefined where all of it has one. */
 export function unpricedKey(price: Price, { tier, speed, region, searches }: Asked): UnpricedKey | undefined {
   if (tier !== "" && tier !== "auto" && !cardOf(price, tier)) return "service_tier";
   if (speed !== "" && !cardOf(price, speed)) return "speed";
@@ -39,7 +39,7 @@ export function unpricedKey(price: Price, { tier, speed, region, searches }: Ask
   return searches > 0 && price.search === undefined ? "tools" : undefined;
 }
 
-/** Whether there is no price for a fee by which a vendor's own tool is paid. */
+/** Reports whether the fee of a vendor's own tool has no price. */
 export function isUnpriced({ search }: Price, fee: "search" | "other" | undefined): boolean {
   return fee === "other" || (fee === "search" && search === undefined);
 }
@@ -50,13 +50,13 @@ export interface Holding {
   readonly asked: Asked;
   /** The most tokens that the prompt may have. */
   readonly prompt: number;
-  /** Whether any of its input is no text. */
+  /** Says that some of its input is no text. */
   readonly hasAttachments: boolean;
-  /** Whether an upstream may be asked that computes in one region whatever is asked. */
+  /** Says that an upstream may be asked that computes in one region, whatever is asked. */
   readonly isRegional: boolean;
 }
 
-/** Returns the dearest rates that a call may come to be charged by. */
+/** Returns the highest rates that a call may come to be charged by. */
 export function heldRates(price: Price, holding: Holding): Rates {
   const { asked, prompt, hasAttachments } = holding;
   const { tier, speed } = asked;
@@ -72,7 +72,7 @@ export function heldRates(price: Price, holding: Holding): Rates {
   );
 }
 
-/** A call may be computed elsewhere than was asked. */
+/** Returns the highest factor that a call may come to be charged by, in millionths: it may be computed elsewhere than asked. */
 function heldFactor({ regional = one }: Price, { asked, isRegional }: Holding): number {
   return asked.region === "" && !isRegional ? one : Math.max(one, regional);
 }
@@ -85,7 +85,7 @@ export function heldFees(price: Price, holding: Holding): number {
   return factor === one ? fees : Math.ceil((fees * factor) / one);
 }
 
-/** Returns the rates by which a request is charged that was served so, and what they are multiplied by, in millionths. */
+/** Returns the rates by which a request is charged, and their factor, in millionths. */
 export function chargedRates(price: Price, used: CallUsage, { asked, told = {}, isRegional }: Served) {
   const prompt = used.input + used.cacheRead + used.cacheWrite + used.cacheWriteHour;
   const base = bandOf(price, prompt);
@@ -96,7 +96,7 @@ export function chargedRates(price: Price, used: CallUsage, { asked, told = {}, 
   return { rates, factor: isInRegion ? (price.regional ?? one) : one };
 }
 
-/** Returns the rates for a word that was asked for, or told; undefined for the ordinary ones. */
+/** Returns the rates for a tier or speed that was asked for or reported; undefined for the ordinary one. */
 function ratesOf(price: Price, prompt: number, { asked, told }: { asked: string; told: string | undefined }) {
   const word = told ?? asked;
   if (word === "") return undefined;
@@ -104,12 +104,12 @@ function ratesOf(price: Price, prompt: number, { asked, told }: { asked: string;
   const card = cardOf(price, word);
   if (!card) return tierCards(price).reduce<Rates>((rates, other) => dearer(rates, bandOf(other, prompt)), base);
   const own = bandOf(card, prompt);
-  // A card without bands says nothing of long prompts; and who does not tell may have served it the ordinary way.
+  // A card without bands says nothing of long prompts; and an upstream that reports nothing may have served the ordinary way.
   const isSure = told !== undefined && (card.long !== undefined || base === price);
   return isSure ? own : dearer(own, base);
 }
 
-/** The cards of service tiers, which upstreams choose among; speed is only what is asked for. */
+/** Returns the cards of service tiers. Upstreams choose among tiers; a speed is served only where it is asked for. */
 function tierCards({ modes: others = {} }: Price): readonly RateCard[] {
   return [others.priority, others.flex, others.batch].filter((card) => card !== undefined);
 }
@@ -118,12 +118,12 @@ function cardOf({ modes: others = {} }: Price, word: string): RateCard | undefin
   return (modes as readonly string[]).includes(word) ? others[word as Mode] : undefined;
 }
 
-/** Returns the rates of a prompt of so many tokens: those of the last band that it is above. */
+/** Returns the rates of a prompt of so many tokens: those of the highest band that it is above. */
 function bandOf(card: RateCard, prompt: number): Rates {
   return card.long?.findLast(({ above }) => prompt > above) ?? card;
 }
 
-/** Returns the dearer rate of each kind. */
+/** Returns the higher rate of each kind. */
 function dearer(one: Rates | Band, other: Rates | Band): Rates {
   const rates: Record<string, number> = {};
   for (const kind of kinds) rates[kind] = Math.max(one[kind], other[kind]);
@@ -134,7 +134,7 @@ function dearer(one: Rates | Band, other: Rates | Band): Rates {
   return rates as unknown as Rates;
 }
 
-/** Rounded up: a hold is never less than the charge. */
+/** Returns rates times a factor, rounded up: a hold is never less than the charge. */
 function multiplied(rates: Rates, factor: number): Rates {
   if (factor === one) return rates;
   const times = (amount: number) => Number((BigInt(amount) * BigInt(factor) + BigInt(one) - 1n) / BigInt(one));

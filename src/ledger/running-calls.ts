@@ -1,28 +1,28 @@
-/** Counts the calls that run and will be settled, so that closing can wait for them. */
+/** Counts the calls that run and will be captured, so that closing can wait for them. */
 import { setTimeout as delay } from "node:timers/promises";
 
-export interface Running {
-  /** Says that a call runs which will be settled. Returns what says that it has been. */
+export interface RunningCalls {
+  /** Counts a call. Returns what ends that, once the call is captured. */
   begin(): () => void;
-  /** Waits until none runs, at most for so long. */
-  none(mostMs: number): Promise<void>;
+  /** Waits until no call runs, at most `maxMs` milliseconds. */
+  ended(maxMs: number): Promise<void>;
 }
 
-export function createRunning(): Running {
-  let running = 0;
+export function createRunningCalls(): RunningCalls {
+  let count = 0;
   let onNone = () => {};
   return {
     begin() {
-      running++;
+      count++;
       return () => {
-        if (--running === 0) onNone();
+        if (--count === 0) onNone();
       };
     },
-    async none(mostMs) {
-      if (running === 0) return;
+    async ended(maxMs) {
+      if (count === 0) return;
       const waiting = new AbortController();
-      const over = new Promise<void>((resolve) => (onNone = resolve));
-      await Promise.race([over, delay(mostMs, undefined, waiting).catch(() => {})]);
+      const none = new Promise<void>((resolve) => (onNone = resolve));
+      await Promise.race([none, delay(maxMs, undefined, waiting).catch(() => {})]);
       waiting.abort();
     },
   };

@@ -1,28 +1,28 @@
 /**
- * The most that a call may use, known before it is sent: every byte of its input a token, each attachment what the
- * dearest model makes of one, and as much output as the request lets the model put out.
+ * Bounds what a call may use, before it is sent: each byte of its input counts as a token, each attachment as what the most
+ * expensive model makes of one, and the output as what the request lets the model write.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../call/operations.ts";
 import type { Wire } from "../wire/wire.ts";
 
-/** What an answer may not go beyond where nobody bounds it and the catalogue does not know the model's own bound. */
+/** The bound of an answer where the request has none and the catalogue does not know the model's own. */
 export const defaultOutputTokens = 8192;
-/** The default of the legacy API, which not all servers keep. */
+/** The default of the legacy API, which not all servers follow. */
 export const defaultCompletionTokens = 16;
 
-/** What vendors put around a conversation and around tools is in no request; in tokens, and more than any of them does. */
+/** Tokens that vendors add to a conversation, and for tools: more than any of them does. */
 const envelopeTokens = 64;
 const toolsTokens = 1024;
 
-/** What a picture or sound costs at most, in tokens, whatever its bytes. */
+/** The most tokens that an image or audio counts as, whatever its bytes. */
 const attachmentTokens = 65_536;
-/** What a document of unknown length costs at most, in tokens, where the model's context does not bound it. */
+/** The most tokens that a document of unknown length counts as, where the model's context does not bound it. */
 const documentTokens = 1_000_000;
 
 /**
- * Returns the most input tokens that a request may have, which may ask for several prompts. What a vendor's own tools
- * fetch comes on top of what the model's context holds: each of their rounds is paid as input again.
+ * Returns the most input tokens that a request may have. `prompts` is how many prompts it has. What a vendor's own tools fetch
+ * is added to what the model's context holds: each of their rounds is charged as input again.
  */
 export function inputBound(request: Wire, contextWindow: number | undefined, prompts = 1): number {
   const json = request.outline();
@@ -34,16 +34,16 @@ export function inputBound(request: Wire, contextWindow: number | undefined, pro
   return (contextWindow === undefined ? total : Math.min(total, contextWindow)) + fetched;
 }
 
-/** Whether any of a request's input is no text. */
+/** Reports whether some of a request's input is no text. */
 export function hasAttachments(request: Wire): boolean {
   return attachmentsOf(request.outline()).tokens > 0;
 }
 
-/** Tools that run at the vendor, in every family: those that are named by a type, servers to ask, and web search. */
+/** Reports whether a request uses tools that run at the vendor, in any family: tools named by a type, MCP servers, web search. */
 function usesVendorTools({ tools, input, mcp_servers, container, web_search_options }: JsonObject): boolean {
   if ((mcp_servers ?? container ?? web_search_options ?? null) !== null) return true;
   if (hasVendorTool(tools)) return true;
-  // Items may bring tools along.
+  // Items of the input may have tools.
   return Array.isArray(input) && input.some((item) => isObject(item) && hasVendorTool(item.tools));
 }
 
@@ -54,7 +54,7 @@ function hasVendorTool(tools: JsonValue | undefined): boolean {
   );
 }
 
-/** A namespace is whose its tools are; a search for tools may be the caller's. */
+/** Reports whether a tool with a type is the caller's: a namespace of the caller's tools, or a search that the client runs. */
 function isOfCallers({ type, tools, execution }: JsonObject): boolean {
   if (type === "tool_search") return execution === "client";
   return type === "namespace" && Array.isArray(tools) && !hasVendorTool(tools);
@@ -63,12 +63,12 @@ function isOfCallers({ type, tools, execution }: JsonObject): boolean {
 const callersOwn = new Set(["function", "custom"]);
 
 interface Attached {
-  /** What stands in the request for them, in bytes: not text. */
+  /** Their length in the request, in bytes: no text. */
   bytes: number;
   tokens: number;
 }
 
-/** The keys whose value is an attachment, in every family, and what each costs at most. */
+/** The keys whose value is an attachment, in any family, and the most tokens that each counts as. */
 const attachmentKeys: ReadonlyMap<string, number> = new Map(
   Object.entries({
     image_url: attachmentTokens,
@@ -93,7 +93,7 @@ function attachmentsOf(json: JsonObject): Attached {
 function addAttachments(value: JsonValue | undefined, inContent: boolean, found: Attached): void {
   if (typeof value !== "object" || value === null) return;
   if (Array.isArray(value)) {
-    // There may be a million numbers in it.
+    // It may be a list of a million numbers.
     for (const item of value) if (typeof item === "object") addAttachments(item, inContent, found);
     return;
   }
@@ -107,18 +107,18 @@ function addAttachments(value: JsonValue | undefined, inContent: boolean, found:
   }
 }
 
-/** A document of Anthropic's may be given as content blocks. */
+/** Reports whether a member is an Anthropic document that is given as content blocks. */
 function isContentSource(key: string, member: JsonValue): boolean {
   return key === "source" && isObject(member) && member.type === "content";
 }
 
-/** The source of a search result, and of a document in plain text, is text. */
+/** Reports whether a member is an attachment. The source of a search result, and of a document in plain text, is text. */
 function isAttachment(key: string, member: JsonValue): boolean {
   if (key === "source") return isObject(member) && member.type !== "text";
   return typeof member === "string" || isObject(member);
 }
 
-/** Of an attachment, only what is encoded is no text. */
+/** Returns the length of what is encoded in an attachment; the rest of it is text. */
 function encodedLength(attachment: JsonObject): number {
   let length = 0;
   for (const key of ["url", "data", "file_data"]) {
@@ -132,7 +132,7 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns how many output tokens a request allows for each of its answers; undefined where it does not say. */
+/** Returns how many output tokens a request allows for each of its answers; undefined where it names no bound. */
 export function outputBound(operation: Operation, json: JsonObject): number | undefined {
   if (operation === "chat") return larger(count(json.max_completion_tokens), count(json.max_tokens));
   if (operation === "responses") return count(json.max_output_tokens);
@@ -147,19 +147,19 @@ export function answersAskedFor(operation: Operation, json: JsonObject): number 
   return promptsOf(operation, json) * Math.max(count(json.n) ?? 1, count(json.best_of) ?? 1);
 }
 
-/** Returns how many prompts a request has: each is a conversation of its own. A list of numbers is one, in tokens. */
+/** Returns how many prompts a request has: each is a conversation of its own. A list of numbers is one prompt, in tokens. */
 export function promptsOf(operation: Operation, { prompt }: JsonObject): number {
   if (operation !== "completions" || !Array.isArray(prompt) || typeof prompt[0] === "number") return 1;
   return Math.max(1, prompt.length);
 }
 
-/** Returns the least output that an answer needs room for: a thought that was asked for must fit. */
+/** Returns the least output that an answer needs room for: the thinking budget that is asked for must fit. */
 export function leastOutput(operation: Operation, json: JsonObject): number {
   const thinking = operation === "messages" ? json.thinking : undefined;
   return (isObject(thinking) ? (count(thinking.budget_tokens) ?? 0) : 0) + 1;
 }
 
-/** Returns the request with a bound of its output. `chatName` is how a chat request names one that has none. */
+/** Returns the request with a bound of its output. `chatName` names the bound of a chat request that has none. */
 export function withOutputBound<W extends Wire>(operation: Operation, request: W, tokens: number, chatName: string): W {
   const json = request.outline();
   const own = boundNames(operation).filter((key) => (json[key] ?? null) !== null);
@@ -167,12 +167,12 @@ export function withOutputBound<W extends Wire>(operation: Operation, request: W
   return request.with(Object.fromEntries(keys.map((key) => [key, tokens]))) as W;
 }
 
-/** How requests of an operation may call the bound of their output. */
+/** Returns the names that requests of an operation may use for the bound of their output. */
 function boundNames(operation: Operation): readonly string[] {
   return operation === "responses" ? ["max_output_tokens"] : ["max_tokens", "max_completion_tokens"];
 }
 
-/** Upstreams differ in which of two names they heed. */
+/** Returns the larger of two bounds: upstreams differ in which of two names they follow. */
 function larger(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 }

@@ -1,24 +1,24 @@
 /**
- * Accounts: who pays. What they have is changed by `entries.ts` and `ledger.ts` alone.
+ * Accounts: those that pay. Only `money/entries.ts` and the ledger change their money.
  *
  * Names are unique. An account is found by its id or its name; where a name is another account's id, the id wins.
  */
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
-import type { Database, Engine } from "./engines/sqlite/database.ts";
+import type { Database, Engine } from "./engines/engine.ts";
 import type { AccountTable } from "./schema.ts";
 
 export type Account = Selectable<AccountTable>;
 
-/** A new account has nothing. */
+/** NewAccount is an account to add. It has no money. */
 export type NewAccount = Omit<Insertable<AccountTable>, "balance" | "held" | "recharged">;
 
-/** What may change of an account; what is left out stays. */
+/** AccountChange is what may change of an account. Omitted members stay as they are. */
 export type AccountChange = Pick<Updateable<AccountTable>, "name" | "postpaid" | "suspended_at">;
 
 export interface AccountFilter {
-  /** Keeps those whose id it is, or whose name holds it, in any case. */
+  /** Selects accounts whose id it is, or whose name contains it, in any case. */
   readonly search?: string | undefined;
-  /** Keeps those after this id. */
+  /** Selects accounts after this id. */
   readonly after?: string | undefined;
   readonly limit: number;
 }
@@ -31,13 +31,13 @@ export interface AccountStore {
   /** Lists all accounts, oldest first. */
   list(): Account[];
   /**
-   * Returns the id of the operator's own first account: the oldest that has an operator among its users, or no user at all,
-   * as those that the command line makes. Who has registered is not the operator.
+   * Returns the id of the operator's own first account: the oldest that has an operator among its users, or no user at all, as
+   * accounts made by the command line. Users who registered themselves are no operators.
    */
   first(): string | undefined;
   /** Lists some accounts, oldest first. */
   page(filter: AccountFilter): Account[];
-  /** Changes an account. Where the name is taken, nothing is changed. */
+  /** Changes an account; nothing where the name is taken. */
   update(id: string, change: AccountChange): Account | "taken" | "absent";
 }
 

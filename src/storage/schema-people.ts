@@ -1,8 +1,8 @@
-/** The tables of who signs in to the dashboard, and of what was done. */
+/** The tables of people who sign in to the dashboard, and of what was done. */
 import type { Generated } from "kysely";
-import type { Fixed } from "./schema.ts";
+import type { Fixed } from "./schema-fixed.ts";
 
-/** Who signs in to the dashboard, for which account. */
+/** UserTable is the people who sign in to the dashboard, and their accounts. */
 export interface UserTable {
   id: Fixed<string>;
   account_id: Fixed<string>;
@@ -15,19 +15,19 @@ export interface UserTable {
   is_operator: Generated<number>;
   /** The secret of the authenticator app, in base32; null where sign-in asks for no code. */
   totp_secret: string | null;
-  /** One that was made and not yet proved. */
+  /** A secret that no code has proved yet. */
   totp_pending: string | null;
-  /** The time step of the code that was used last: none signs in twice. */
+  /** The time step of the code that was used last: no code works twice. */
   totp_step: Generated<number>;
-  /** SHA-256 of the recovery codes that are left, in hex, as a JSON list. */
+  /** SHA-256 of the recovery codes that are not used, in hex, as a JSON list. */
   recovery_hashes: string | null;
 }
 
-/** A sign-in that lasts. */
+/** SessionTable is the sessions of users who are signed in. */
 export interface SessionTable {
   id: Fixed<string>;
   user_id: Fixed<string>;
-  /** SHA-256 of what the cookie holds, in hex; unique. */
+  /** SHA-256 of the cookie's value, in hex; unique. */
   token_hash: Fixed<string>;
   address: Fixed<string>;
   user_agent: Fixed<string>;
@@ -36,7 +36,7 @@ export interface SessionTable {
   expires_at: Fixed<number>;
 }
 
-/** A one-time link. */
+/** LinkTable is one-time links. */
 export interface LinkTable {
   id: Fixed<string>;
   /** A number of the proto's LinkKind. */
@@ -47,18 +47,18 @@ export interface LinkTable {
   account_id: Fixed<string | null>;
   /** The user whose password it sets. */
   user_id: Fixed<string | null>;
-  /** Whom it invites, in lower case. */
+  /** The e-mail address that it invites, in lower case. */
   email: Fixed<string | null>;
   created_at: Fixed<number>;
   expires_at: Fixed<number>;
   used_at: number | null;
 }
 
-/** What somebody did to the gateway or an account. Rows are only ever added. */
-export interface ActTable {
+/** AuditEventTable is what was done to the gateway or an account, and by whom. Rows are only added. */
+export interface AuditEventTable {
   id: Fixed<string>;
   created_at: Fixed<number>;
-  /** `KeyService.CreateKey`. */
+  /** Such as `KeyService.CreateKey`. */
   action: Fixed<string>;
   /** user, key, operator_key, command_line or nobody. */
   actor_kind: Fixed<string>;
@@ -67,7 +67,7 @@ export interface ActTable {
   subject: Fixed<string>;
   /** A JSON object. */
   details: Fixed<string>;
-  /** A word of the proto's Reason; empty where it was done. */
+  /** A word of the proto's Reason for a refusal; empty for what was done. */
   refused: Fixed<string>;
   address: Fixed<string>;
 }

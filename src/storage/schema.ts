@@ -1,10 +1,9 @@
-/** The tables, as Kysely sees them. Times are milliseconds since 1970; booleans are 0 and 1; money is in millionths. */
-import type { ColumnType, Generated } from "kysely";
+/** The tables, as Kysely sees them. Times are milliseconds since 1970, booleans 0 and 1, money in millionths of the unit. */
+import type { Generated } from "kysely";
+import type { CallRow, SummedColumn } from "./columns.ts";
 import type { BackgroundResponseTable, ReplaySizeTable, ReplayTable, ResponseTable } from "./schema-answers.ts";
-import type { ActTable, LinkTable, SessionTable, UserTable } from "./schema-people.ts";
-
-/** Written once, never changed. */
-export type Fixed<T> = ColumnType<T, T, never>;
+import type { Fixed } from "./schema-fixed.ts";
+import type { AuditEventTable, LinkTable, SessionTable, UserTable } from "./schema-people.ts";
 
 export interface Tables {
   accounts: AccountTable;
@@ -18,9 +17,10 @@ export interface Tables {
   journals: JournalTable;
   set_aside: SetAsideTable;
   ledger_entries: LedgerEntryTable;
-  requests: RequestTable;
+  /** Calls that have ended. */
+  requests: CallRow;
   usage_hours: UsageHourTable;
-  /** The same with what is due besides: for who reads; as are keys. */
+  /** Views of the same with pending totals, for readers; `api_keys_now` is one, too. */
   usage_hours_now: UsageHourTable;
   due_now: UsageHourTable;
   api_keys_now: ApiKeyTable;
@@ -28,10 +28,10 @@ export interface Tables {
   idempotency_keys: IdempotencyKeyTable;
   sessions: SessionTable;
   links: LinkTable;
-  acts: ActTable;
+  acts: AuditEventTable;
 }
 
-/** Who pays. */
+/** AccountTable is the accounts, which pay. */
 export interface AccountTable {
   id: Fixed<string>;
   name: string;
@@ -47,12 +47,12 @@ export interface AccountTable {
   suspended_at: number | null;
 }
 
-/** What a request is authenticated by. */
+/** ApiKeyTable is the keys by which requests are authenticated. */
 export interface ApiKeyTable {
   id: Fixed<string>;
   account_id: Fixed<string>;
   name: string;
-  /** SHA-256 of the secret, in hex; unique. The secret itself is nowhere. */
+  /** SHA-256 of the secret, in hex; unique. The secret itself is not stored. */
   secret_hash: string;
   /** First and last four characters of the secret, for lists. */
   secret_mask: string;
@@ -64,7 +64,7 @@ export interface ApiKeyTable {
   /** The sum of its holds. */
   held: Generated<number>;
   credit_limit: number | null;
-  /** Model ids and `family:name`, as a JSON list; null where it may use all. */
+  /** The models that it may use: ids and `family:name`, as a JSON list; null for all. */
   models: string | null;
   disabled: Generated<number>;
   expires_at: number | null;
@@ -74,10 +74,10 @@ export interface ApiKeyTable {
   previous_expires_at: number | null;
 }
 
-/** What a running call has reserved; or, without an operation, what a process has for calls to come (`leases.ts`). */
+/** HoldTable is what running calls hold; a row without an operation is a lease (`leases.ts`). */
 export interface HoldTable {
   request_id: Fixed<string>;
-  /** The process that made it, and that moves its deadline on while the call runs. */
+  /** The process that made it, and moves its deadline on while the call runs. */
   node: Fixed<string>;
   account_id: Fixed<string>;
   key_id: Fixed<string>;
@@ -88,30 +88,30 @@ export interface HoldTable {
   expires_at: number;
 }
 
-/** How far what a process has noted of calls is written where it belongs. */
+/** JournalTable says how far each process's journal is posted. */
 export interface JournalTable {
   node: Fixed<string>;
-  /** The last of its notes that is. */
+  /** The last record that is posted. */
   posted: number;
 }
 
-/** What was noted of calls and cannot be written. */
+/** SetAsideTable is entries of journals that cannot be written. */
 export interface SetAsideTable {
   node: Fixed<string>;
-  /** Which of that process's notes it is; 0 for lines that cannot be read. */
+  /** The number of the record of that process; 0 for lines that older versions could not read. */
   seq: Fixed<number>;
   created_at: Fixed<number>;
-  /** A list of entries, or of lines that cannot be read (`journal.ts`), as JSON. */
+  /** A list of entries, as JSON. */
   body: Fixed<string>;
 }
 
-/** What moved money. Rows are only ever added. */
+/** LedgerEntryTable is what moved money. Rows are only added. */
 export interface LedgerEntryTable {
   id: Fixed<string>;
   account_id: Fixed<string>;
   /** A number of the proto's EntryKind. */
   kind: Fixed<number>;
-  /** How the balance changed. */
+  /** The change of the balance. */
   amount: Fixed<number>;
   /** The call of a charge; unique. */
   request_id: Fixed<string | null>;
@@ -120,56 +120,21 @@ export interface LedgerEntryTable {
   created_at: Fixed<number>;
 }
 
-/** Tokens and characters, in parts that do not overlap; reasoning is part of the output. */
-interface UsageColumns {
-  input: Generated<number>;
-  cache_read: Generated<number>;
-  cache_write: Generated<number>;
-  output: Generated<number>;
-  reasoning: Generated<number>;
-  characters: Generated<number>;
-}
-
-/** A call that is over. */
-export interface RequestTable extends UsageColumns {
-  id: Fixed<string>;
-  account_id: Fixed<string>;
-  key_id: Fixed<string>;
-  operation: Fixed<string>;
-  model: Fixed<string>;
-  upstream: string;
-  /** A number of the proto's Outcome. */
-  outcome: number;
-  estimated: Generated<number>;
-  /** What was charged. */
-  cost: Generated<number>;
-  /** What it cost beyond that. */
-  waived: Generated<number>;
-  created_at: Fixed<number>;
-  duration_ms: number;
-  first_byte_ms: number | null;
-  /** The attempts that failed before the last, as a JSON list; null where there were none. */
-  tried: string | null;
-  /** Whether the answer came from the cache, and no upstream was asked. */
-  cached: Generated<number>;
-}
-
-/** What a key used of a model from one hour to the next. */
-export interface UsageHourTable extends UsageColumns {
+/** UsageHourTable is what a key used of a model from one hour to the next. */
+export type UsageHourTable = {
   account_id: Fixed<string>;
   /** When the hour began. */
   hour: Fixed<number>;
   key_id: Fixed<string>;
   model: Fixed<string>;
   requests: Generated<number>;
-  cost: Generated<number>;
-}
+} & { [column in SummedColumn]: Generated<number> };
 
-/** Money on paper. */
+/** RedeemCodeTable is codes that recharge the account that claims them. */
 export interface RedeemCodeTable {
   id: Fixed<string>;
   batch_id: Fixed<string>;
-  /** SHA-256 of the code, in hex; unique. The code itself is nowhere. */
+  /** SHA-256 of the code, in hex; unique. The code itself is not stored. */
   code_hash: Fixed<string>;
   code_mask: Fixed<string>;
   amount: Fixed<number>;
@@ -181,14 +146,14 @@ export interface RedeemCodeTable {
   revoked_at: number | null;
 }
 
-/** What was done under an Idempotency-Key, so that it is not done again. */
+/** IdempotencyKeyTable is what was done under an Idempotency-Key, so that it is not done again. */
 export interface IdempotencyKeyTable {
-  /** Whose key it is, and for what. */
+  /** The account that it is of, and the RPC that it is for. */
   scope: Fixed<string>;
   key: Fixed<string>;
   /** SHA-256 of the request, in hex. */
   fingerprint: Fixed<string>;
-  /** What was made. */
+  /** The id of what was made. */
   result_id: Fixed<string>;
   created_at: Fixed<number>;
 }

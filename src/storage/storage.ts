@@ -6,13 +6,14 @@ import { type ReplayStore, replayStore } from "./answers/replays.ts";
 import { type ResponseStore, responseStore } from "./answers/responses.ts";
 import { type RequestStore, requestStore } from "./calls/requests.ts";
 import { type RetentionStore, retentionStore } from "./calls/retention.ts";
+import type { WhenFree } from "./engines/lock-retry.ts";
 import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
-import type { WhenFree } from "./engines/sqlite/when-free.ts";
-import type { Writable } from "./engines/sqlite/writable.ts";
+import type { Writable } from "./engines/writable.ts";
 import { type KeyStore, keyStore } from "./keys.ts";
+import type { LedgerStore } from "./money/contract.ts";
 import { type EntryStore, entryStore } from "./money/entries.ts";
 import { type HoldStore, holdStore } from "./money/holds.ts";
-import { type LedgerStore, ledgerStore } from "./money/ledger.ts";
+import { ledgerStore } from "./money/ledger.ts";
 import type { Reconciliation } from "./money/reconcile.ts";
 import { reconcileApart } from "./money/reconcile-thread.ts";
 import { type RedeemCodeStore, redeemCodeStore } from "./money/redeem-codes.ts";
@@ -36,22 +37,22 @@ export interface Storage {
   readonly responses: ResponseStore;
   readonly backgroundResponses: BackgroundStore;
   readonly replays: ReplayStore;
-  readonly acts: AuditEventStore;
+  readonly auditEvents: AuditEventStore;
   readonly retention: RetentionStore;
-  /** Runs work of several stores in one transaction. What it waits for is no part of it. */
+  /** Runs work of several stores in one transaction. The work may not wait for anything. */
   transact<T>(work: () => T): T;
-  /** Another number whenever something was written, but by this process's ledger. */
+  /** Returns another number whenever anything was written, except by this process's ledger. */
   version(): number;
-  /** Runs a write at once, or as soon as no other process writes: the event loop goes on meanwhile. */
+  /** Runs a write at once, or as soon as no other process writes. The event loop goes on meanwhile. */
   readonly whenFree: WhenFree;
   /** Resolves as soon as no other process writes. */
   free(): Promise<void>;
   /**
-   * Has writers stand still for another process for a few milliseconds at most, so that whoever serves goes on. Returns what
-   * has them wait for seconds again.
+   * Limits how long a write blocks for another process to a few milliseconds, so that a process that serves goes on. Returns what
+   * restores the limit of seconds.
    */
   waitBriefly(): () => void;
-  /** Whether what is written arrives. */
+  /** Reports whether writes arrive. */
   readonly writable: Writable;
   /** Proves that the sums of money hold. */
   reconcile(): Promise<Reconciliation>;
@@ -78,20 +79,20 @@ export async function openStorage(path: string, durability?: Durability): Promis
     responses: responseStore(db, engine),
     backgroundResponses: backgroundStore(db, engine),
     replays: replayStore(engine),
-    acts: auditEventStore(db, engine),
+    auditEvents: auditEventStore(db, engine),
     retention: retentionStore(engine),
     transact: engine.transact,
     version: engine.version,
-    whenFree: engine.patience.whenFree,
-    free: () => engine.patience.whenFree(engine.knock),
+    whenFree: engine.lockRetry.whenFree,
+    free: () => engine.lockRetry.whenFree(engine.probe),
     waitBriefly: engine.waitBriefly,
     writable: engine.writable,
     reconcile() {
-      engine.read(() => {}); // The thread sees only what is written.
+      engine.read(() => {}); // Flushes: the thread sees only what is posted.
       return reconcileApart(path);
     },
     async close() {
-      await engine.patience.settled();
+      await engine.lockRetry.settled();
       engine.writable.close();
       await db.destroy();
     },

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { startGateway } from "../../src/composition/gateway.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { holdMs } from "../../src/ledger/ledger.ts";
+import { holdMs } from "../../src/ledger/contract.ts";
 import { crash } from "../crash/crash.ts";
 import { startLoad } from "../crash/load.ts";
 import { type Stage, setStage } from "../crash/stage.ts";

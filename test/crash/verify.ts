@@ -6,7 +6,8 @@
  * caught on its way to the client: all of it had come from the upstream. What broke off anywhere else costs nothing.
  */
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
-import { createLedger, holdMs } from "../../src/ledger/ledger.ts";
+import { holdMs } from "../../src/ledger/contract.ts";
+import { createLeasedLedger } from "../../src/ledger/leases/leased-ledger.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import type { ClientCall } from "./load.ts";
 import type { Stage } from "./stage.ts";
@@ -44,7 +45,7 @@ export async function lapseAll({ storage, engine }: Stage): Promise<string[]> {
   const later = Date.now() + holdMs;
   const faults: string[] = [];
   const onError = (error: unknown) => void faults.push(String(error));
-  const ledger = createLedger({ store: storage.ledger, clock: () => later, onError });
+  const ledger = createLeasedLedger({ store: storage.ledger, clock: () => later, onError });
   await ledger.sweep();
   await ledger.close();
   return [...faults, ...heldFaults(engine)];

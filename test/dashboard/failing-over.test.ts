@@ -69,7 +69,7 @@ describe.skipIf(chromiumPath === undefined)("pages about upstreams, in Chromium"
     const used = { input: 9, cache_read: 0, cache_write: 0, output: 3, reasoning: 0, characters: 0, estimated: 0 };
     const times = { created_at: Date.now(), duration_ms: 900, first_byte_ms: 300 };
     const call = { id, ...names, upstream: "local", outcome: 1, ...used, cost: 60, ...times, ...more };
-    gateway.storage.ledger.settle(call);
+    gateway.storage.ledger.capture(call);
     return id;
   }
 

@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { expect, test, vi } from "vitest";
 import { startGateway } from "../../src/composition/gateway.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { noteFiles } from "../../src/storage/journal/segments.ts";
+import { createSegments } from "../../src/storage/journal/segments.ts";
 import { openStorage } from "../../src/storage/storage.ts";
 import { hear } from "../support/clients/hear.ts";
 import { temporaryFolder } from "../support/command.ts";
@@ -46,7 +46,7 @@ test("a gateway that is asked to stop charges what it has no time to count", asy
   const { requests, holds, held, keyHeld } = books.of(payer);
   expect(requests.map(({ cost }) => cost > 0)).toEqual(Array(calls).fill(true));
   expect({ holds, held, keyHeld }).toEqual({ holds: 0, held: 0, keyHeld: 0 });
-  expect(noteFiles(`${path}.notes`, false).nodes()).toEqual([]);
+  expect(createSegments(`${path}.notes`, false).nodes()).toEqual([]);
   expect((await storage.reconcile()).differences).toEqual([]);
 
   books.close();

@@ -16,7 +16,7 @@ test("a hold and a charge are in the database when they are answered, also where
   expect(await t.ledger.hold(unlimited("r1", 10, t.now()))).toEqual({ kind: "held", amount: 10 });
   expect(t.account()).toEqual({ balance: ample, held: 10 });
   expect(t.key()).toEqual({ spent: 0, held: 10 });
-  expect(await t.ledger.settle(over("r1", 4, t.now()))).toEqual({ cost: 4, waived: 0 });
+  expect(await t.ledger.capture(over("r1", 4, t.now()))).toEqual({ cost: 4, waived: 0 });
   expect(t.account()).toEqual({ balance: ample - 4, held: 0 });
   expect(t.key()).toEqual({ spent: 4, held: 0 });
   expect(t.store.journal.nodes()).toEqual([]);
@@ -27,8 +27,8 @@ test("a call is charged once, at most what it holds, and the rest is waived", as
   const t = await plainOf({ balance: 10 });
   await t.ledger.hold(wish("r1", 10, 5, t.now()));
   expect(await t.ledger.hold(wish("r2", 10, 5, t.now()))).toMatchObject({ kind: "short" });
-  expect(await t.ledger.settle(over("r1", 14, t.now()))).toEqual({ cost: 10, waived: 4 });
-  expect(await t.ledger.settle(over("r1", 14, t.now()))).toBeUndefined();
+  expect(await t.ledger.capture(over("r1", 14, t.now()))).toEqual({ cost: 10, waived: 4 });
+  expect(await t.ledger.capture(over("r1", 14, t.now()))).toBeUndefined();
   expect(t.account()).toEqual({ balance: 0, held: 0 });
 });
 
@@ -38,9 +38,9 @@ test("what is left is told as holds come and go", async () => {
   credit.learn("acc_1", 100, "key_1", undefined);
   await t.ledger.hold(unlimited("r1", 60, t.now()));
   expect(credit.remaining("acc_1", "key_1")).toBe(40);
-  await t.ledger.settle(over("r1", 10, t.now()));
+  await t.ledger.capture(over("r1", 10, t.now()));
   await t.ledger.hold(unlimited("r2", 60, t.now()));
-  await t.ledger.free("r2");
+  await t.ledger.release("r2");
   expect(credit.remaining("acc_1", "key_1")).toBe(90);
 });
 
@@ -48,11 +48,11 @@ test("a hold that cannot be released is released at the next sweep", async () =>
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   const t = await plainOf({ balance: 100 });
   await t.ledger.hold(unlimited("r1", 90, t.now()));
-  const free = vi.spyOn(t.store, "free").mockImplementation(() => {
+  const free = vi.spyOn(t.store, "release").mockImplementation(() => {
     throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
   });
   let failure: unknown;
-  const freed = t.ledger.free("r1").catch((error: unknown) => (failure = error));
+  const freed = t.ledger.release("r1").catch((error: unknown) => (failure = error));
   while (failure === undefined) {
     await delay(5);
     vi.advanceTimersByTime(1000);
@@ -69,7 +69,7 @@ test("what a process with leases has noted, and never written, is charged by one
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   const dead = await leasingOf({ balance: ample });
   await dead.ledger.hold(unlimited("answered", 10, dead.now()));
-  await dead.ledger.settle(over("answered", 4, dead.now()));
+  await dead.ledger.capture(over("answered", 4, dead.now()));
   const other = await sweptByAnother(plainOf({}, dead.path));
   expect(other.account()).toEqual({ balance: ample - 4, held: 0 });
   const rows = other.engine.prepare("SELECT id, outcome, cost FROM requests").all();

@@ -4,8 +4,8 @@
  */
 import Sqlite from "better-sqlite3";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { holdMs } from "../../src/ledger/ledger.ts";
-import { noteFiles } from "../../src/storage/journal/segments.ts";
+import { holdMs } from "../../src/ledger/contract.ts";
+import { createSegments } from "../../src/storage/journal/segments.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited, wish } from "../support/money/ledger.ts";
@@ -40,7 +40,7 @@ function notedAt(path: string): number {
   try {
     const posted = sqlite.prepare("SELECT posted FROM journals WHERE node = ?").pluck();
     const aside = sqlite.prepare("SELECT count(*) FROM set_aside").pluck().get() as number;
-    const files = noteFiles(`${path}.notes`, false);
+    const files = createSegments(`${path}.notes`, false);
     const waiting = files.nodes().flatMap((node) => {
       const before = (posted.get(node) as number | undefined) ?? 0;
       return files.lines(node).filter(({ text }) => JSON.parse(text).seq > before);
@@ -57,7 +57,7 @@ describe("a lease", () => {
     const grown = vi.spyOn(t.store.leases, "grow");
     for (let i = 0; i < 100; i++) {
       expect(await t.ledger.hold(unlimited(`r${i}`, 10, t.now()))).toEqual({ kind: "held", amount: 10 });
-      expect(await t.ledger.settle(over(`r${i}`, 4, t.now()))).toEqual({ cost: 4, waived: 0 });
+      expect(await t.ledger.capture(over(`r${i}`, 4, t.now()))).toEqual({ cost: 4, waived: 0 });
     }
     expect(grown).toHaveBeenCalledTimes(1);
     expect(t.account()).toEqual({ balance: ample - 400, held: 0 });
@@ -83,7 +83,7 @@ describe("a lease", () => {
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     const t = await ledgerOf({ balance: ample });
     await t.ledger.hold(unlimited("r1", 10, t.now()));
-    await t.ledger.settle(over("r1", 10, t.now()));
+    await t.ledger.capture(over("r1", 10, t.now()));
     vi.advanceTimersByTime(100);
     expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 10230, noted: 0 });
     vi.advanceTimersByTime(10_000);
@@ -96,7 +96,7 @@ describe("a lease", () => {
     expect(t.account().held).toBe(10);
     expect(t.key().held).toBe(10);
     expect(onDisk(t.path)).toMatchObject({ held: 10, held_of_key: 10, calls: 1 });
-    expect(await t.ledger.settle(over("r1", 7, t.now()))).toEqual({ cost: 7, waived: 0 });
+    expect(await t.ledger.capture(over("r1", 7, t.now()))).toEqual({ cost: 7, waived: 0 });
     expect(t.account()).toEqual({ balance: ample - 7, held: 0 });
   });
 
@@ -109,7 +109,7 @@ describe("a lease", () => {
     credit.learn("acc_1", ample, "key_1", undefined);
     await t.ledger.hold(unlimited("r1", 10, t.now()));
     if (isOwn) expect(t.account().held).toBe(10);
-    const settling = [t.ledger.settle(over("r1", 50, t.now())), t.ledger.settle(over("r1", 50, t.now()))];
+    const settling = [t.ledger.capture(over("r1", 50, t.now())), t.ledger.capture(over("r1", 50, t.now()))];
     expect(await Promise.all(settling)).toEqual([{ cost: 10, waived: 40 }, undefined]);
     expect(t.engine.prepare("SELECT cost, waived FROM requests").all()).toEqual([{ cost: 10, waived: 40 }]);
     expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
@@ -121,7 +121,7 @@ describe("a lease", () => {
   test("keeps what a call has of it where all other credit goes while the call is settled", async () => {
     const t = await ledgerOf({ balance: ample });
     await t.ledger.hold(unlimited("r1", 10, t.now()));
-    const settling = t.ledger.settle(over("r1", 50, t.now()));
+    const settling = t.ledger.capture(over("r1", 50, t.now()));
     const other = t.ledger.hold(wish("r2", ample, 1, t.now()));
     expect(await settling).toEqual({ cost: 10, waived: 40 });
     expect(await other).toEqual({ kind: "held", amount: ample - 10 });
@@ -133,7 +133,7 @@ describe("a lease", () => {
     credit.learn("acc_1", ample, "key_1", undefined);
     await t.ledger.hold(unlimited("r1", 10, t.now()));
     expect(credit.remaining("acc_1", "key_1")).toBe(ample - 10);
-    await t.ledger.settle(over("r1", 4, t.now()));
+    await t.ledger.capture(over("r1", 4, t.now()));
     expect(credit.remaining("acc_1", "key_1")).toBe(ample - 4);
     expect(t.account().held).toBe(0);
     expect(credit.remaining("acc_1", "key_1")).toBe(ample - 4);
@@ -155,7 +155,7 @@ describe("what a process that died has noted", () => {
     await t.ledger.hold(unlimited("running", 10, t.now()));
     vi.advanceTimersByTime(100);
     await t.ledger.hold(unlimited("answered", 10, t.now()));
-    await t.ledger.settle(over("answered", 4, t.now()));
+    await t.ledger.capture(over("answered", 4, t.now()));
     expect(onDisk(t.path)).toMatchObject({ balance: ample, requests: 0, noted: 1, calls: 1 });
     return t;
   }
@@ -176,7 +176,7 @@ describe("what a process that died has noted", () => {
     const t = await dead();
     await sweptByAnother(ledgerOf({}, t.path));
     t.pass(holdMs);
-    expect(await t.ledger.settle(over("running", 6, t.now()))).toEqual({ cost: 6, waived: 0 });
+    expect(await t.ledger.capture(over("running", 6, t.now()))).toEqual({ cost: 6, waived: 0 });
     await t.ledger.sweep();
     expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
     expect(t.key()).toEqual({ spent: 10, held: 0 });
@@ -187,9 +187,9 @@ describe("what a process that died has noted", () => {
     await sweptByAnother(ledgerOf({}, t.path));
     t.pass(holdMs);
     await t.ledger.sweep();
-    await t.ledger.free("running");
+    await t.ledger.release("running");
     expect(await t.ledger.hold(unlimited("running", 10, t.now()))).toEqual({ kind: "held", amount: 10 });
-    expect(await t.ledger.settle(over("running", 6, t.now()))).toEqual({ cost: 6, waived: 0 });
+    expect(await t.ledger.capture(over("running", 6, t.now()))).toEqual({ cost: 6, waived: 0 });
     const rows = t.engine.prepare("SELECT outcome, cost FROM requests WHERE id = 'running'").all();
     expect(rows).toEqual([{ outcome: 1, cost: 6 }]);
     expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
@@ -203,7 +203,7 @@ describe("what a process that died has noted", () => {
     t.pass(holdMs);
     await t.ledger.sweep();
     other.engine.prepare("UPDATE accounts SET balance = 0").run();
-    expect(await t.ledger.settle(over("running", 6, t.now()))).toEqual({ cost: 0, waived: 6 });
+    expect(await t.ledger.capture(over("running", 6, t.now()))).toEqual({ cost: 0, waived: 6 });
   });
 });
 
@@ -240,18 +240,18 @@ test("a lease that a call of long ago has made lasts as long as any", async () =
   const other = await ledgerOf({}, t.path);
   other.pass(2 * holdMs);
   await other.ledger.sweep();
-  expect(await t.ledger.settle(over("r1", 10, t.now()))).toEqual({ cost: 10, waived: 0 });
+  expect(await t.ledger.capture(over("r1", 10, t.now()))).toEqual({ cost: 10, waived: 0 });
   expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
 });
 
 test("a disk that is full for a while makes no charge disappear", async () => {
   const t = await ledgerOf({ balance: ample });
-  const post = vi.spyOn(t.store, "post").mockImplementation(() => {
+  const post = vi.spyOn(t.store, "apply").mockImplementation(() => {
     throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
   });
   const ledger = createLedger({ store: t.store, clock: t.now, onError: () => {} }, createLeasingLedger);
   await ledger.hold(unlimited("r1", 10, t.now()));
-  await ledger.settle(over("r1", 10, t.now()));
+  await ledger.capture(over("r1", 10, t.now()));
   expect(() => t.account()).toThrow("full");
   post.mockRestore();
   expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
@@ -273,14 +273,14 @@ test("who only reads does not wait for another process that writes", async () =>
 test("a call that cannot be written is left for somebody to look at, and keeps no other from it", async () => {
   const t = await ledgerOf({ balance: ample });
   for (const id of ["good", "bad", "fine"]) await t.ledger.hold(unlimited(id, 10, t.now()));
-  await t.ledger.settle(over("good", 4, t.now()));
-  await t.ledger.settle(over("bad", 4, t.now(), { model: null as unknown as string }));
-  await t.ledger.settle(over("fine", 4, t.now()));
+  await t.ledger.capture(over("good", 4, t.now()));
+  await t.ledger.capture(over("bad", 4, t.now(), { model: null as unknown as string }));
+  await t.ledger.capture(over("fine", 4, t.now()));
   expect(t.account().balance).toBe(ample - 8);
   expect(t.errors.map(String)).toContainEqual(expect.stringContaining("NOT NULL"));
   expect(onDisk(t.path)).toMatchObject({ requests: 2, noted: 1 });
   await t.ledger.hold(unlimited("later", 10, t.now()));
-  await t.ledger.settle(over("later", 4, t.now()));
+  await t.ledger.capture(over("later", 4, t.now()));
   expect(t.account().balance).toBe(ample - 12);
   expect(onDisk(t.path)).toMatchObject({ requests: 3, noted: 1 });
   const { differences } = reconcile(t.engine);
@@ -294,8 +294,8 @@ test("two ledgers of one process see each other's charges", async () => {
   const second = createLedger({ store: t.store, clock: t.now, onError: () => {} }, createLeasingLedger);
   await t.ledger.hold(unlimited("r1", 10, t.now()));
   await second.hold(unlimited("r2", 10, t.now()));
-  await t.ledger.settle(over("r1", 10, t.now()));
-  await second.settle(over("r2", 10, t.now()));
+  await t.ledger.capture(over("r1", 10, t.now()));
+  await second.capture(over("r2", 10, t.now()));
   expect(t.account()).toEqual({ balance: ample - 20, held: 0 });
   await second.close();
 });

@@ -2,8 +2,8 @@
  * Holds and settlements: what no number of calls, processes and crashes may break.
  */
 import { describe, expect, test } from "vitest";
-import { holdMs } from "../../src/ledger/ledger.ts";
-import type { Engine } from "../../src/storage/engines/sqlite/database.ts";
+import { holdMs } from "../../src/ledger/contract.ts";
+import type { Engine } from "../../src/storage/engines/engine.ts";
 import { ledgerStore } from "../../src/storage/money/ledger.ts";
 import { ledgersOfTests, over, type TestLedger, wish } from "../support/money/ledger.ts";
 import { createLedger } from "../support/money/ledger-by-ids.ts";
@@ -46,7 +46,7 @@ describe("a hold", () => {
     const t = await ledgerOf({ balance: 0, postpaid: true, limit: 100 });
     expect(await t.ledger.hold(wish("r1", 70, 70, t.now()))).toMatchObject({ kind: "held" });
     expect(await t.ledger.hold(wish("r2", 70, 70, t.now()))).toMatchObject({ kind: "short", of: "limit" });
-    await t.ledger.settle(over("r1", 70, t.now()));
+    await t.ledger.capture(over("r1", 70, t.now()));
     expect(t.account()).toEqual({ balance: -70, held: 0 });
   });
 
@@ -55,7 +55,7 @@ describe("a hold", () => {
     expect(await t.ledger.hold(wish("r1", 4.9e16, 4.9e16, t.now()))).toMatchObject({ kind: "short", available: 4e15 });
     expect(await t.ledger.hold(wish("r2", 4e15, 4e15, t.now()))).toMatchObject({ kind: "held" });
     expect(await t.ledger.hold(wish("r3", 1, 1, t.now()))).toMatchObject({ kind: "short" });
-    await t.ledger.settle(over("r2", 7, t.now()));
+    await t.ledger.capture(over("r2", 7, t.now()));
     expect(t.account()).toEqual({ balance: -7, held: 0 });
   });
 
@@ -70,7 +70,7 @@ describe("a settlement", () => {
   test("charges the truth, frees the rest, and writes the request and the hour", async () => {
     const t = await ledgerOf({ balance: 100, limit: 100 });
     await t.ledger.hold(wish("r1", 60, 60, t.now()));
-    expect(await t.ledger.settle(over("r1", 25, t.now()))).toEqual({ cost: 25, waived: 0 });
+    expect(await t.ledger.capture(over("r1", 25, t.now()))).toEqual({ cost: 25, waived: 0 });
     expect(t.account()).toEqual({ balance: 75, held: 0 });
     expect(t.key()).toEqual({ spent: 25, held: 0 });
     expect(rowOf(t, "r1")).toMatchObject({ cost: 25, waived: 0, outcome: 1, input: 25 });
@@ -82,8 +82,8 @@ describe("a settlement", () => {
   test("is safe to repeat: the second changes nothing", async () => {
     const t = await ledgerOf({ balance: 100 });
     await t.ledger.hold(wish("r1", 60, 60, t.now()));
-    await t.ledger.settle(over("r1", 25, t.now()));
-    expect(await t.ledger.settle(over("r1", 30, t.now()))).toBeUndefined();
+    await t.ledger.capture(over("r1", 25, t.now()));
+    expect(await t.ledger.capture(over("r1", 30, t.now()))).toBeUndefined();
     expect(t.account()).toEqual({ balance: 75, held: 0 });
   });
 
@@ -98,7 +98,7 @@ describe("a settlement", () => {
     for (const cost of [200, Number.MAX_SAFE_INTEGER]) {
       const id = cost === 200 ? "r1" : "r2";
       const most = cost === 200 ? 60 : 30;
-      expect(await t.ledger.settle(over(id, cost, t.now()))).toEqual({ cost: most, waived: cost - most });
+      expect(await t.ledger.capture(over(id, cost, t.now()))).toEqual({ cost: most, waived: cost - most });
       expect(rowOf(t, id)).toMatchObject({ cost: most, waived: cost - most });
     }
     expect(t.account()).toEqual({ balance: balance - 90, held: 0 });
@@ -107,7 +107,7 @@ describe("a settlement", () => {
 
   test("of a call without a hold only remembers it", async () => {
     const t = await ledgerOf({ balance: 100 });
-    await t.ledger.settle(over("r1", 0, t.now()));
+    await t.ledger.capture(over("r1", 0, t.now()));
     expect(rowOf(t, "r1")).toMatchObject({ cost: 0 });
     expect(t.account()).toEqual({ balance: 100, held: 0 });
   });
@@ -145,7 +145,7 @@ describe("a hold whose process died", () => {
     other.pass(holdMs);
     await other.ledger.sweep();
     await other.ledger.hold(wish("r2", 80, 80, other.now()));
-    expect(await t.ledger.settle(over("r1", 50, t.now()))).toEqual({ cost: 20, waived: 30 });
+    expect(await t.ledger.capture(over("r1", 50, t.now()))).toEqual({ cost: 20, waived: 30 });
     expect(rowOf(t, "r1")).toMatchObject({ outcome: 1, cost: 20, waived: 30 });
     expect(t.account()).toEqual({ balance: 80, held: 80 });
   });
@@ -164,7 +164,7 @@ describe("steps of one turn", () => {
     const ledger = createLedger({ store: ledgerStore(counted), clock: t.now, onError: () => {} });
     await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.hold(wish(`r${i}`, 1, 1, t.now()))));
     expect(transactions).toBe(1);
-    await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.settle(over(`r${i}`, 1, t.now()))));
+    await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.capture(over(`r${i}`, 1, t.now()))));
     expect(transactions).toBe(2);
     expect(t.account()).toEqual({ balance: 50, held: 0 });
     await ledger.close();

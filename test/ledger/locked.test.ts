@@ -11,7 +11,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
-import { createPatience, mostWaitMs } from "../../src/storage/engines/sqlite/when-free.ts";
+import { createLockRetry, maxWaitMs } from "../../src/storage/engines/lock-retry.ts";
 import { createLeasingLedger, withLeases } from "../support/accelerators.ts";
 import { hear } from "../support/clients/hear.ts";
 import { root } from "../support/command.ts";
@@ -116,7 +116,7 @@ describe("a gateway that serves by leases", () => {
     expect((await created).status).toBe(200);
     expect((await repeated).status).toBe(200);
     await eventually(() => {
-      const acts = gateway.storage.acts.page({ limit: 10 });
+      const acts = gateway.storage.auditEvents.page({ limit: 10 });
       expect(acts.map(({ action }) => action).sort()).toEqual(["Credentials.Throttled", "KeyService.CreateKey"]);
     });
   });
@@ -197,10 +197,10 @@ describe("a ledger", () => {
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     const held = Promise.resolve(t.ledger.hold(wish("r1", 60, 60, t.now()))).catch((error: unknown) => error);
     await new Promise(setImmediate);
-    vi.advanceTimersByTime(mostWaitMs / 2);
+    vi.advanceTimersByTime(maxWaitMs / 2);
     const later = t.ledger.hold(wish("r2", 50, 50, t.now()));
     await new Promise(setImmediate);
-    vi.advanceTimersByTime(mostWaitMs / 2 + 100);
+    vi.advanceTimersByTime(maxWaitMs / 2 + 100);
     expect(await held).toMatchObject({ code: "SQLITE_BUSY" });
     await free();
     vi.advanceTimersByTime(100);
@@ -264,7 +264,7 @@ describe("what else keeps writes from arriving is told at once, and when it is o
     const reserved = await t.ledger.hold(unlimited("r1", 10, t.now()));
     expect(reserved.kind).toBe("held");
     writeFileSync(`${t.path}.notes`, "no folder");
-    const charged = t.ledger.settle(over("r1", 4, t.now()));
+    const charged = t.ledger.capture(over("r1", 4, t.now()));
     await eventually(() =>
       expect(told).toEqual(["notes beside the database cannot be written: the disk fails, for 0 s"]),
     );
@@ -283,14 +283,14 @@ test("a write is repeated after pauses that grow, and given up when they come to
     return true;
   };
   const pause = async (ms: number) => void pauses.push(ms);
-  const { whenFree, settled } = createPatience(tryToWrite, pause);
+  const { whenFree, settled } = createLockRetry(tryToWrite, pause);
   expect(await whenFree(() => "written")).toBe("written");
   expect(pauses).toEqual([1, 2, 4, 8, 16]);
   busyFor = Number.POSITIVE_INFINITY;
   pauses.length = 0;
   await expect(whenFree(() => "written")).rejects.toMatchObject({ code: "SQLITE_BUSY" });
   const sum = pauses.reduce((all, ms) => all + ms, 0);
-  expect(sum).toBeGreaterThanOrEqual(mostWaitMs);
-  expect(sum).toBeLessThan(mostWaitMs + 50);
+  expect(sum).toBeGreaterThanOrEqual(maxWaitMs);
+  expect(sum).toBeLessThan(maxWaitMs + 50);
   await settled();
 });

@@ -66,7 +66,7 @@ test("who closes waits for the calls that run, and for a settlement that has to 
   await t.ledger.hold(wish("r1", 10, 10, t.now()));
   const settled = ledger.begin();
   const closed = ledger.close();
-  void andThen(ledger.settle(over("r1", 5, t.now())), settled);
+  void andThen(ledger.capture(over("r1", 5, t.now())), settled);
   await closed;
   expect(t.account()).toEqual({ balance: 95, held: 0 });
   await t.close();

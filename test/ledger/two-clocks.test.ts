@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createShared, type Shared } from "../../src/composition/parts.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { holdMs } from "../../src/ledger/ledger.ts";
+import { holdMs } from "../../src/ledger/contract.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";

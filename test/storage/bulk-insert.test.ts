@@ -1,6 +1,6 @@
 /** Calls that are written many by one statement: each is written as it says, once, whatever is known of the others. */
 import { expect, test } from "vitest";
-import { createInsertCalls } from "../../src/storage/journal/bulk-insert.ts";
+import { createInsertCalls } from "../../src/storage/journal/insert-calls.ts";
 import { ledgerStatements } from "../../src/storage/money/ledger-statements.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
@@ -10,11 +10,11 @@ const open = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;
 const count = 100;
 
-type Posted = Parameters<TestLedger["store"]["post"]>[0];
+type Posted = Parameters<TestLedger["store"]["apply"]>[0];
 type Ended = Posted[number] & { readonly kind: "settle" };
 
 function post(t: TestLedger, entries: Posted): void {
-  t.store.transact(() => t.store.post(entries, "nod_1", t.now() + 90_000));
+  t.store.transact(() => t.store.apply(entries, "nod_1", t.now() + 90_000));
 }
 
 function ended(t: TestLedger, i: number, more: Parameters<typeof over>[3] = {}): Ended {

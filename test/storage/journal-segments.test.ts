@@ -3,10 +3,10 @@ import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "n
 import { setTimeout as delay } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { afterEach, expect, test, vi } from "vitest";
-import { holdMs } from "../../src/ledger/ledger.ts";
-import type { Entry, Note } from "../../src/storage/journal/journal.ts";
+import { holdMs } from "../../src/ledger/contract.ts";
+import type { Entry, JournalRecord } from "../../src/storage/journal/contract.ts";
 import { lineOf, readLine } from "../../src/storage/journal/records.ts";
-import { noteFiles } from "../../src/storage/journal/segments.ts";
+import { createSegments } from "../../src/storage/journal/segments.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "../support/money/ledger.ts";
@@ -20,13 +20,13 @@ async function dead(): Promise<TestLedger> {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   const t = await ledgerOf({ balance: ample });
   await t.ledger.hold(unlimited("r1", 10, t.now()));
-  await t.ledger.settle(over("r1", 4, t.now()));
+  await t.ledger.capture(over("r1", 4, t.now()));
   return t;
 }
 
-function noteIn(line: string): Note | undefined {
+function recordIn(line: string): JournalRecord | undefined {
   const read = readLine(line);
-  return read.kind === "note" ? read.note : undefined;
+  return read.kind === "record" ? read.record : undefined;
 }
 
 function balanceOnDisk(path: string): number {
@@ -38,12 +38,12 @@ function balanceOnDisk(path: string): number {
 
 test("a torn line spoils no other, and is told where it stands between others", async () => {
   const t = await dead();
-  const [node = ""] = noteFiles(`${t.path}.notes`, false).nodes();
+  const [node = ""] = createSegments(`${t.path}.notes`, false).nodes();
   const file = `${t.path}.notes/${node}.jsonl`;
   appendFileSync(file, `\n{"seq":2,"entr\n5\n${JSON.stringify({ seq: 3, entries: [], at: t.now() })}\n{"torn`);
   const other = await sweptByAnother(ledgerOf({}, t.path));
   expect(balanceOnDisk(t.path)).toBe(ample - 4);
-  const rejected = noteFiles(`${t.path}.notes`, false).rejected(node);
+  const rejected = createSegments(`${t.path}.notes`, false).rejected(node);
   expect(rejected.map((line) => JSON.parse(line))).toEqual([
     { line: 3, reason: "it is torn", text: '{"seq":2,"entr' },
     { line: 4, reason: "it is no object", text: "5" },
@@ -56,7 +56,7 @@ test("what many calls have noted is charged once, by another process and by thei
   const settleAll = async (from: number) => {
     const ids = Array.from({ length: 50 }, (_, i) => `many${from + i}`);
     for (const id of ids) await t.ledger.hold(unlimited(id, 10, t.now()));
-    await Promise.all(ids.map((id) => t.ledger.settle(over(id, 2, t.now()))));
+    await Promise.all(ids.map((id) => t.ledger.capture(over(id, 2, t.now()))));
   };
   await settleAll(0);
   const other = await sweptByAnother(ledgerOf({}, t.path));
@@ -71,7 +71,7 @@ test("what many calls have noted is charged once, by another process and by thei
 
 test("a note that is torn anywhere charges none of its calls, and no call of the note before it is lost", async () => {
   const t = await dead();
-  const [node = ""] = noteFiles(`${t.path}.notes`, false).nodes();
+  const [node = ""] = createSegments(`${t.path}.notes`, false).nodes();
   const settled = { kind: "settle", isHeld: false, isLimited: true } as const;
   const entries: Entry[] = ["r2", "r3"].map((id) => ({ ...settled, call: over(id, 5, t.now()) }));
   const line = lineOf({ seq: 2, at: t.now(), entries });
@@ -84,7 +84,7 @@ test("a note that is torn anywhere charges none of its calls, and no call of the
 
 test("what an older version has noted is charged", async () => {
   const t = await dead();
-  const lease = `${noteFiles(`${t.path}.notes`, false).nodes()[0]} acc_1`;
+  const lease = `${createSegments(`${t.path}.notes`, false).nodes()[0]} acc_1`;
   const call = `{"id":"r2","account_id":"acc_1","key_id":"key_1","operation":"chat","model":"m","upstream":"u","outcome":1,\
 "input":3,"cache_read":0,"cache_write":0,"output":0,"reasoning":0,"characters":0,"estimated":0,"cost":3,\
 "created_at":${t.now()},"duration_ms":5,"first_byte_ms":null}`;
@@ -115,12 +115,12 @@ test("a note is read as it was written, whatever is in it", () => {
   // Each differs in one thing from the one before it.
   const calls = others.flatMap((entry) => [base, entry]);
   const entries: Entry[] = [{ kind: "free", requestId: "r0" }, ...calls, { kind: "free", requestId: "r9" }];
-  const read = noteIn(lineOf({ seq: 7, at: 8, entries }));
+  const read = recordIn(lineOf({ seq: 7, at: 8, entries }));
   expect(read).toMatchObject({ seq: 7, at: 8 });
   expect(read?.entries.filter(({ kind }) => kind === "settle")).toEqual(calls);
   expect(read?.entries.filter(({ kind }) => kind !== "settle")).toEqual([entries[0], entries.at(-1)]);
   for (const line of ["", "5", "null", "{}", '{"seq":1}', '{"seq":1,"at":2,"settled":[['] as const) {
-    expect(readLine(line).kind).not.toBe("note");
+    expect(readLine(line).kind).not.toBe("record");
   }
 });
 
@@ -159,11 +159,11 @@ test("who wants an account's calls written does not wait for another process tha
   const other = new Sqlite(t.path);
   other.exec("BEGIN IMMEDIATE");
   const begun = performance.now();
-  expect(t.ledger.writeCallsOf("acc_1")).toBe(false);
+  expect(t.ledger.flushCallsOf("acc_1")).toBe(false);
   expect(performance.now() - begun).toBeLessThan(1000);
   other.exec("COMMIT");
   other.close();
-  expect(t.ledger.writeCallsOf("acc_1")).toBe(true);
+  expect(t.ledger.flushCallsOf("acc_1")).toBe(true);
   expect(balanceOnDisk(t.path)).toBe(ample - 4);
 });
 
@@ -173,7 +173,7 @@ test("many charges are noted while another process writes", async () => {
   const ids = Array.from({ length: 300 }, (_, i) => `many${i}`);
   for (const id of ids) await t.ledger.hold(unlimited(id, 10, t.now()));
   other.exec("BEGIN IMMEDIATE");
-  const settled = await Promise.all(ids.map((id) => t.ledger.settle(over(id, 1, t.now()))));
+  const settled = await Promise.all(ids.map((id) => t.ledger.capture(over(id, 1, t.now()))));
   other.exec("COMMIT");
   other.close();
   expect(settled.every((charged) => charged?.cost === 1)).toBe(true);
@@ -184,10 +184,10 @@ test("a hold that cannot be freed is freed later", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   const t = await ledgerOf({ balance: 100 });
   await t.ledger.hold(unlimited("r1", 90, t.now()));
-  const free = vi.spyOn(t.store, "free").mockImplementation(() => {
+  const free = vi.spyOn(t.store, "release").mockImplementation(() => {
     throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
   });
-  const freed = t.ledger.free("r1").then(
+  const freed = t.ledger.release("r1").then(
     () => "freed",
     (error: unknown) => String(error),
   );

@@ -106,7 +106,7 @@ describe("a secret", () => {
       ...{ account_name: "acc_1", account_balance: 50, account_held: 0, account_recharged: 50 },
       ...{ account_postpaid: 1, account_suspended_at: 8 },
     });
-    expect(storage.keys.findStanding("key_1")).toEqual(found);
+    expect(storage.keys.findWithAccount("key_1")).toEqual(found);
     for (const other of ["", "hash of key_2", "HASH OF KEY_1", "' OR 1=1 --"]) {
       expect(storage.keys.findBySecretHash(other, 100), other).toBeUndefined();
     }

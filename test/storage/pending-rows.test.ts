@@ -18,11 +18,11 @@ async function withKeys(): Promise<TestLedger> {
   return t;
 }
 
-type Posted = Parameters<TestLedger["store"]["post"]>[0];
+type Posted = Parameters<TestLedger["store"]["apply"]>[0];
 
 /** Writes entries as the journal does, where nobody else has written anything since. */
 function post(t: TestLedger, entries: Posted): void {
-  t.store.transact(() => t.store.post(entries, "nod_1", t.now() + 90_000, true));
+  t.store.transact(() => t.store.apply(entries, "nod_1", t.now() + 90_000, true));
 }
 
 /** A call of a key that is over and reserved nothing. */
@@ -51,7 +51,7 @@ test("of one key those of two hours and two models are merged each into its own"
     }),
   );
   post(t, entries.flat());
-  expect(t.store.due.isAny()).toBe(true);
+  expect(t.store.pendingTotals.isAny()).toBe(true);
   mergeAll(t);
   const hours = t.engine.books
     .prepare<[string], object>("SELECT hour, model, requests, cost FROM usage_hours WHERE key_id = ? ORDER BY cost")
@@ -75,7 +75,7 @@ test("a call that is known already has what it held freed at once, and adds noth
   expect(rowOf(t, 3)).toEqual({ spent: 5, held: 7 });
   const again = { ...ended(t, "req_twice", 3, 5), isHeld: true, isLimited: false };
   post(t, [again, ...others(t)]);
-  expect(t.store.due.isAny()).toBe(true);
+  expect(t.store.pendingTotals.isAny()).toBe(true);
   expect(rowOf(t, 3)).toEqual({ spent: 5, held: 0 });
   mergeAll(t);
   expect(rowOf(t, 3)).toEqual({ spent: 5 + 13, held: 0 });

@@ -32,8 +32,8 @@ function batch(t: TestLedger, times: number) {
 }
 
 const post = (t: TestLedger, times = 1) =>
-  t.store.transact(() => t.store.post(batch(t, times), "nod_1", t.now() + 90_000, true));
-const merge = (t: TestLedger, part: number) => t.store.transact(() => t.store.due.merge(part));
+  t.store.transact(() => t.store.apply(batch(t, times), "nod_1", t.now() + 90_000, true));
+const merge = (t: TestLedger, part: number) => t.store.transact(() => t.store.pendingTotals.merge(part));
 
 /** How often each key was charged its number and one, by what its own row says; expects that all of them were as often. */
 function timesCharged(t: TestLedger): number {
@@ -78,7 +78,7 @@ test.each(["before", "after"])("what another process has written %s is merged wi
   for (const one of when === "before" ? [other, t] : [t, other]) post(one);
   mergeAll(t);
   expect(timesCharged(t)).toBe(2);
-  expect(t.store.due.isAny()).toBe(false);
+  expect(t.store.pendingTotals.isAny()).toBe(false);
 });
 
 test("what another process has merged meanwhile is not merged again, though as much is due", async () => {

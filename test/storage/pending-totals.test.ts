@@ -28,7 +28,7 @@ async function withKeys(limit: number | null = null, path?: string): Promise<Tes
     limit,
   );
   await call(t, 0, 1);
-  t.ledger.writeCallsOf("acc_1");
+  t.ledger.flushCallsOf("acc_1");
   return t;
 }
 
@@ -37,7 +37,7 @@ async function call(t: TestLedger, key: number, cost: number, isLimited = false)
   const asked = isLimited ? wish(id, cost + 5, cost + 5, t.now()) : unlimited(id, cost + 5, t.now());
   const asOf = t.engine.version();
   expect(await t.ledger.hold({ ...asked, asOf, keyId: keyOf(key) })).toMatchObject({ kind: "held" });
-  await t.ledger.settle(over(id, cost, t.now(), { key_id: keyOf(key) }));
+  await t.ledger.capture(over(id, cost, t.now(), { key_id: keyOf(key) }));
   return id;
 }
 
@@ -45,7 +45,7 @@ async function call(t: TestLedger, key: number, cost: number, isLimited = false)
 async function callAll(t: TestLedger, isLimited = false): Promise<void> {
   await Promise.all(Array.from({ length: count }, (_, i) => call(t, i, 10 + i, isLimited)));
   // On a busy machine it may have been written meanwhile.
-  t.ledger.writeCallsOf("acc_1");
+  t.ledger.flushCallsOf("acc_1");
 }
 
 /** What the rows of keys say, or what is told of them, past whoever would write first. */
@@ -90,7 +90,7 @@ test("merged they are the rows' own, and nothing is due", async () => {
   expect(spentOf(t, "api_keys")).toEqual(thrice);
   expect(spentOf(t, "api_keys_now")).toEqual(thrice);
   expect(usageOf(t, "usage_hours")).toEqual(usageOf(t, "usage_hours_now"));
-  expect(t.store.due.isAny()).toBe(false);
+  expect(t.store.pendingTotals.isAny()).toBe(false);
   expect(t.engine.books.prepare<[]>("SELECT 1 FROM due_sums").all()).toEqual([]);
   expect(reconcile(t.engine).differences).toEqual([]);
 });
@@ -100,15 +100,15 @@ test("merged in part, by two processes in turn and more than once, they count on
   const other = await withKeys(null, t.path);
   await callAll(t);
   expect(spentOf(t, "api_keys")).toEqual(before);
-  for (let part = 0; part < t.store.due.parts; part++) {
+  for (let part = 0; part < t.store.pendingTotals.parts; part++) {
     for (const { store } of part % 2 === 0 ? [t, other] : [other, t, other]) {
-      store.transact(() => store.due.merge(part));
+      store.transact(() => store.pendingTotals.merge(part));
       expect(spentOf(other, "api_keys_now")).toEqual(whole);
       expect(reconcile(other.engine).differences).toEqual([]);
     }
   }
   expect(spentOf(t, "api_keys")).toEqual(whole);
-  expect(t.store.due.isAny()).toBe(false);
+  expect(t.store.pendingTotals.isAny()).toBe(false);
   // What comes after all was merged is due anew.
   await callAll(t);
   expect(usageOf(t, "usage_hours_now")).toEqual({ calls: 2 * count + 1, cost: 2 * allCost - 1 });
@@ -128,8 +128,8 @@ test("calls that run are held of their keys, due or not, and freed when they are
   expect(reconcile(t.engine).differences).toEqual([]);
   mergeAll(t);
   expect(held()).toBe(7 * count);
-  await Promise.all(ids.map((id, i) => t.ledger.settle(over(id, 3, t.now(), { key_id: keyOf(i) }))));
-  t.ledger.writeCallsOf("acc_1");
+  await Promise.all(ids.map((id, i) => t.ledger.capture(over(id, 3, t.now(), { key_id: keyOf(i) }))));
+  t.ledger.flushCallsOf("acc_1");
   expect(held()).toBe(0);
   mergeAll(t);
   expect(held()).toBe(0);
@@ -143,7 +143,7 @@ test("a key with a limit has them at once", async () => {
   expect(spentOf(t, "api_keys")).toEqual(whole);
   await callAll(t, true);
   const twice = Object.fromEntries(Object.entries(whole).map(([id, once], i) => [id, once + 10 + i]));
-  expect(t.store.due.isAny()).toBe(true);
+  expect(t.store.pendingTotals.isAny()).toBe(true);
   expect(spentOf(t, "api_keys")).toEqual(twice);
   expect(reconcile(t.engine).differences).toEqual([]);
   mergeAll(t);
@@ -162,7 +162,7 @@ test("who gives a key a limit finds them in its own row", async () => {
   const secret = { hash: "new", mask: "m", previousUntil: null };
   expect(keys.rotate("acc_1", keyOf(6), secret)).toMatchObject({ spent: 16 });
   expect(keys.list("acc_1").find(({ id }) => id === keyOf(7))?.spent).toBe(17);
-  expect(keys.findStanding(keyOf(8))).toMatchObject({ spent: 18, account_balance: balance - allCost });
+  expect(keys.findWithAccount(keyOf(8))).toMatchObject({ spent: 18, account_balance: balance - allCost });
   await db.destroy();
 });
 
@@ -175,10 +175,10 @@ test("a key that is given a limit while its call runs is charged at once", async
   expect(keyStore(db, engine).update("acc_1", keyOf(5), { credit_limit: 1100 })).toMatchObject({ kind: "updated" });
   // The first write that finds it changed, and another.
   await call(t, 1, 3);
-  t.ledger.writeCallsOf("acc_1");
-  await t.ledger.settle(over("long", 1, t.now(), { key_id: keyOf(5) }));
+  t.ledger.flushCallsOf("acc_1");
+  await t.ledger.capture(over("long", 1, t.now(), { key_id: keyOf(5) }));
   await callAll(t);
-  expect(t.store.due.isAny()).toBe(true);
+  expect(t.store.pendingTotals.isAny()).toBe(true);
   const row = t.engine.books.prepare<[string], object>("SELECT spent, held FROM api_keys WHERE id = ?").get(keyOf(5));
   expect(row).toEqual({ spent: 15 + 1, held: 0 });
   await db.destroy();
@@ -189,15 +189,15 @@ test("where another process has changed anything, they are written at once", asy
   const other = await withKeys(null, t.path);
   await Promise.all(Array.from({ length: count }, (_, i) => call(t, i, 10 + i)));
   other.engine.prepare<[]>("UPDATE api_keys SET credit_limit = 100 WHERE id = 'key_many05'").run();
-  t.ledger.writeCallsOf("acc_1");
+  t.ledger.flushCallsOf("acc_1");
   expect(spentOf(t, "api_keys")).toEqual(whole);
 });
 
 test("sums of few keys are written at once", async () => {
   const t = await withKeys();
   await Promise.all(Array.from({ length: 16 }, (_, i) => call(t, i, 10)));
-  t.ledger.writeCallsOf("acc_1");
-  expect(t.store.due.isAny()).toBe(false);
+  t.ledger.flushCallsOf("acc_1");
+  expect(t.store.pendingTotals.isAny()).toBe(false);
   expect(spentOf(t, "api_keys")[keyOf(15)]).toBe(10);
 });
 
@@ -242,16 +242,16 @@ test("that it cannot be seen whether any are due fails no write", async () => {
     throw new Error("disk I/O error");
   };
   const errors: unknown[] = [];
-  const due = { ...store.due, isAny: failing };
+  const pendingTotals = { ...store.pendingTotals, isAny: failing };
   const ledger = createLedger(
-    { store: { ...store, due }, clock: t.now, onError: (error) => errors.push(error) },
+    { store: { ...store, pendingTotals }, clock: t.now, onError: (error) => errors.push(error) },
     createLeasingLedger,
   );
   const other: TestLedger = { ...t, engine, store, ledger };
   for (let i = 0; i < 2; i++) {
     await Promise.all(Array.from({ length: count }, (_, key) => call(other, key, 10)));
-    expect(ledger.writeCallsOf("acc_1")).toBe(true);
-    expect(ledger.writeCallsOf("acc_1")).toBe(false);
+    expect(ledger.flushCallsOf("acc_1")).toBe(true);
+    expect(ledger.flushCallsOf("acc_1")).toBe(false);
   }
   expect(errors).toContainEqual(new Error("disk I/O error"));
   await ledger.close();
@@ -268,7 +268,7 @@ test("they are merged in the end, also those that a process has left which was k
     expect(spentOf(next, "api_keys")).toEqual(before);
     vi.advanceTimersByTime(60_000);
     expect(spentOf(next, "api_keys")).toEqual(whole);
-    expect(next.store.due.isAny()).toBe(false);
+    expect(next.store.pendingTotals.isAny()).toBe(false);
     expect(next.errors).toEqual([]);
   } finally {
     vi.useRealTimers();
@@ -283,7 +283,7 @@ test("a process that lives merges what it has made due", async () => {
     expect(spentOf(t, "api_keys")).toEqual(before);
     vi.advanceTimersByTime(60_000);
     expect(spentOf(t, "api_keys")).toEqual(whole);
-    expect(t.store.due.isAny()).toBe(false);
+    expect(t.store.pendingTotals.isAny()).toBe(false);
   } finally {
     vi.useRealTimers();
   }
@@ -292,8 +292,8 @@ test("a process that lives merges what it has made due", async () => {
 test("who closes leaves none", async () => {
   const t = await withKeys();
   await callAll(t);
-  expect(t.store.due.isAny()).toBe(true);
+  expect(t.store.pendingTotals.isAny()).toBe(true);
   await t.ledger.close();
-  expect(t.store.due.isAny()).toBe(false);
+  expect(t.store.pendingTotals.isAny()).toBe(false);
   expect(spentOf(t, "api_keys")).toEqual(whole);
 });

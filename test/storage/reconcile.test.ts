@@ -33,7 +33,7 @@ test("holds after recharges, refunds, grants, charges and holds", async () => {
 });
 
 test("counts a call that was given up as lost, and came back", async () => {
-  bank.storage.ledger.transact(() => bank.storage.ledger.lapse(bank.now() + 2));
+  bank.storage.ledger.transact(() => bank.storage.ledger.expire(bank.now() + 2));
   bank.charge("acc_1", { id: "req_4", key_id: "key_1", cost: 5 });
   expect((await bank.storage.reconcile()).differences).toEqual([]);
 });

@@ -5,10 +5,10 @@
 import { appendFileSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test, vi } from "vitest";
-import type { Entry, Note } from "../../src/storage/journal/journal.ts";
+import type { Entry, JournalRecord } from "../../src/storage/journal/contract.ts";
 import { lineOf, readLine } from "../../src/storage/journal/records.ts";
-import { noteFiles } from "../../src/storage/journal/segments.ts";
-import { reconcileNotes } from "../../src/storage/money/reconcile-journal.ts";
+import { createSegments } from "../../src/storage/journal/segments.ts";
+import { reconcileJournal } from "../../src/storage/money/reconcile-journal.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import { modelGateway } from "../support/command.ts";
 import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "../support/money/ledger.ts";
@@ -22,10 +22,10 @@ async function dead(): Promise<TestLedger & { readonly node: string; readonly fi
   const t = await ledgerOf({ balance: ample });
   for (const [id, cost] of [["r1", 4] as const, ["r2", 7] as const]) {
     await t.ledger.hold(unlimited(id, 10, t.now()));
-    await t.ledger.settle(over(id, cost, t.now()));
+    await t.ledger.capture(over(id, cost, t.now()));
   }
   vi.useRealTimers();
-  const [node = ""] = noteFiles(`${t.path}.notes`, false).nodes();
+  const [node = ""] = createSegments(`${t.path}.notes`, false).nodes();
   return { ...t, node, file: `${t.path}.notes/${node}.jsonl` };
 }
 
@@ -69,7 +69,7 @@ test("whatever is wrong with a line, the others of its file are charged", async 
     }
   }
   expect(lines.length).toBeGreaterThan(800);
-  const good: Note = { seq: ++seq, at: t.now(), entries: [settled("good", t.now())] };
+  const good: JournalRecord = { seq: ++seq, at: t.now(), entries: [settled("good", t.now())] };
   appendFileSync(t.file, `\n${lines.join("\n")}\n${lineOf(good)}`);
   const other = await sweptByAnother(ledgerOf({}, t.path));
   const rows = other.engine
@@ -86,7 +86,7 @@ test("whatever is wrong with a line, the others of its file are charged", async 
 test("a line of another shape is set aside once, with its number and the reason, and the log repeats nothing of it", async () => {
   const t = await dead();
   const line = JSON.stringify({ seq: 3, at: t.now(), settled: [["a secret"]] });
-  const good: Note = { seq: 4, at: t.now(), entries: [settled("good", t.now())] };
+  const good: JournalRecord = { seq: 4, at: t.now(), entries: [settled("good", t.now())] };
   appendFileSync(t.file, `\n${line}\n${lineOf(good)}`);
   const other = await sweptByAnother(ledgerOf({}, t.path));
   await other.ledger.sweep();
@@ -119,14 +119,14 @@ test("the command tells of charges that are not written, and of lines that were 
 
 test("what a process that lives has noted a moment ago is waited for, and told where it stays", async () => {
   let [now, posted] = [1_000, 0];
-  const note: Note = { seq: 1, at: 900, entries: [settled("c1", 900)] };
+  const record: JournalRecord = { seq: 1, at: 900, entries: [settled("c1", 900)] };
   const journal = {
-    ...{ nodes: () => ["nod_1"], notesOf: () => ({ notes: [note], rejected: [] }), rejected: () => [] },
+    ...{ nodes: () => ["nod_1"], recordsOf: () => ({ records: [record], rejected: [] }), rejected: () => [] },
     posted: () => posted,
   };
   const pauses: number[] = [];
   const proofAfter = (onPause: () => void) =>
-    reconcileNotes({
+    reconcileJournal({
       journal,
       clock: () => now,
       async pause(ms) {

@@ -139,12 +139,12 @@ test("acts go by themselves, and what is kept for good is not touched", async ()
     address: "",
   };
   for (const at of [now - 30 * dayMs, now - 29 * dayMs, now - 1]) {
-    bank.storage.acts.insert({ id: newId("act", at), created_at: at, action: "KeyService.CreateKey", ...act });
+    bank.storage.auditEvents.insert({ id: newId("act", at), created_at: at, action: "KeyService.CreateKey", ...act });
   }
   const job = retention(undefined, 29.5 * dayMs);
   await job.run();
   await job.close();
-  expect(bank.storage.acts.page({ limit: 10 })).toHaveLength(2);
+  expect(bank.storage.auditEvents.page({ limit: 10 })).toHaveLength(2);
   expect(await kept()).toHaveLength(40);
   expect(errors).toEqual([]);
 });

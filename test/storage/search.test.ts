@@ -5,10 +5,10 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
-import type { Request } from "../../src/storage/calls/requests.ts";
 import type { RequestFilter } from "../../src/storage/calls/requests-query.ts";
+import type { CallRow } from "../../src/storage/columns.ts";
 import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
-import type { Capture } from "../../src/storage/money/ledger.ts";
+import type { Capture } from "../../src/storage/money/contract.ts";
 import { type Bank, openBank } from "../support/money/bank.ts";
 
 const hourMs = 3_600_000;
@@ -28,8 +28,8 @@ afterEach(() => bank.close());
 const charge = (account: string, cameAt: number, call: Partial<Capture> & { readonly key_id: string }) =>
   bank.charge(account, { id: newId("req", cameAt), created_at: cameAt, cost: 1, ...call });
 
-async function found(filter: Partial<RequestFilter>, limit: number): Promise<Request[]> {
-  const all: Request[] = [];
+async function found(filter: Partial<RequestFilter>, limit: number): Promise<CallRow[]> {
+  const all: CallRow[] = [];
   for (;;) {
     const page = await bank.storage.requests.page({ accountId: "acc_1", ...filter }, all.at(-1)?.id, limit);
     all.push(...page);
@@ -37,7 +37,7 @@ async function found(filter: Partial<RequestFilter>, limit: number): Promise<Req
   }
 }
 
-function isMeant(call: Request, { keyId, model, isCharged, outcomes = [], from, to }: Partial<RequestFilter>): boolean {
+function isMeant(call: CallRow, { keyId, model, isCharged, outcomes = [], from, to }: Partial<RequestFilter>): boolean {
   return (
     (keyId === undefined || call.key_id === keyId) &&
     (model === undefined || call.model === model) &&
@@ -126,7 +126,7 @@ test("a call that was lost is found by its key, and counts for no sum", async ()
   const now = begun + 5 * hourMs;
   const requestId = newId("req", now);
   bank.storage.ledger.hold({ requestId, ...names, max: 9, min: 9, now, expiresAt: now + 1 });
-  bank.storage.ledger.transact(() => bank.storage.ledger.lapse(now + 2));
+  bank.storage.ledger.transact(() => bank.storage.ledger.expire(now + 2));
   expect(await found({ keyId: "key_1", model: "lost" }, 5)).toMatchObject([{ id: requestId, outcome: 5 }]);
   const span = { from: begun, to: begun + 24 * hourMs, bucketMs: hourMs, byKey: false, byModel: true, limit: 9 };
   expect(bank.storage.requests.sums({ accountId: "acc_1", ...span })).toMatchObject([{ model: "m", requests: 1 }]);

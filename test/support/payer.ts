@@ -10,7 +10,8 @@ import Sqlite from "better-sqlite3";
 import type { Selectable } from "kysely";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import type { RequestTable, UsageHourTable } from "../../src/storage/schema.ts";
+import type { CallRow } from "../../src/storage/columns.ts";
+import type { UsageHourTable } from "../../src/storage/schema.ts";
 import { type AccountInit, now, type TestGateway } from "./gateway.ts";
 
 export interface Payer {
@@ -44,7 +45,7 @@ export interface Standing {
   readonly spent: number;
   readonly keyHeld: number;
   readonly holds: number;
-  readonly requests: readonly Selectable<RequestTable>[];
+  readonly requests: readonly CallRow[];
   readonly hours: readonly Selectable<UsageHourTable>[];
 }
 
@@ -64,7 +65,7 @@ export function openBooks(path: string, storage?: TestGateway["storage"]): Books
        (SELECT count(*) FROM holds WHERE account_id = a.id) AS holds
      FROM accounts a JOIN api_keys_now k ON k.account_id = a.id WHERE k.id = ?`,
   );
-  const requests = sqlite.prepare<[string], Selectable<RequestTable>>("SELECT * FROM requests WHERE account_id = ?");
+  const requests = sqlite.prepare<[string], CallRow>("SELECT * FROM requests WHERE account_id = ?");
   const hours = sqlite.prepare<[string], Selectable<UsageHourTable>>(
     "SELECT * FROM usage_hours_now WHERE account_id = ?",
   );

@@ -1,14 +1,14 @@
 /**
- * Spreads requests over turns of the event loop: one read of a connection may bring hundreds, and each is work before the next
- * can be looked at. So many begin at once as take some milliseconds; the others begin in the turns that follow, and one whose
- * client has taken it back meanwhile never does.
+ * Spreads requests over turns of the event loop. One read of a connection may bring hundreds, and each is work before anything
+ * else runs. Only as many begin in a turn as take some milliseconds. The others wait for later turns, and one that its client has
+ * cancelled by then never begins.
  */
 
-/** Begins a request, now or in a later turn, unless it is over by then. */
+/** BeginRequest calls `begin` in this turn or a later one, unless the request is over by then. */
 export type BeginRequest = (begin: () => void, isOver: () => boolean) => void;
 
-/** How many begin in one turn. */
-const mostPerTurn = 32;
+/** The most requests that begin in one turn. */
+const maxPerTurn = 32;
 
 export function createRequestTurns(): BeginRequest {
   let begun = 0;
@@ -19,7 +19,7 @@ export function createRequestTurns(): BeginRequest {
     begun = 0;
     isTurning = false;
     let at = 0;
-    for (; at < waiting.length && begun < mostPerTurn; at++) {
+    for (; at < waiting.length && begun < maxPerTurn; at++) {
       const { begin, isOver } = waiting[at] as (typeof waiting)[number];
       if (isOver()) continue;
       begun++;
@@ -36,7 +36,7 @@ export function createRequestTurns(): BeginRequest {
   }
 
   return (begin, isOver) => {
-    if (begun < mostPerTurn && waiting.length === 0) {
+    if (begun < maxPerTurn && waiting.length === 0) {
       begun++;
       endTurn();
       begin();

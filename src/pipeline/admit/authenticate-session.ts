@@ -8,7 +8,7 @@
 import type { Arrival, Peer } from "../../call/call.ts";
 import { crossSite, sessionEnded, userSuspended } from "../../call/refusals.ts";
 import { hashToken } from "../../runtime/secrets.ts";
-import type { SessionStanding, SessionStore } from "../../storage/people/sessions.ts";
+import type { SessionStore, SessionWithUser } from "../../storage/people/sessions.ts";
 
 /**
  * The name of the cookie. Browsers take one with the prefix from this very host alone, over https alone: no neighbour under
@@ -28,7 +28,7 @@ export interface AuthenticateSessionOptions {
 }
 
 /** Returns undefined for a call without a cookie, and throws a Refusal for one whose session does not hold. */
-export type AuthenticateSession = (arrival: Pick<Arrival, "header" | "peer">) => SessionStanding | undefined;
+export type AuthenticateSession = (arrival: Pick<Arrival, "header" | "peer">) => SessionWithUser | undefined;
 
 export function createAuthenticateSession({ sessions, clock }: AuthenticateSessionOptions): AuthenticateSession {
   return ({ header, peer }) => {

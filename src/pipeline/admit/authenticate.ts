@@ -21,15 +21,15 @@ import {
 } from "../../call/refusals.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
 import { networkOf } from "../../limits/networks.ts";
-import type { KeyStanding, KeyStore } from "../../storage/keys.ts";
-import type { SessionStanding } from "../../storage/people/sessions.ts";
+import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
+import type { SessionWithUser } from "../../storage/people/sessions.ts";
 import { type AuthenticateSession, isFromElsewhere } from "./authenticate-session.ts";
 import { accessOf } from "./authorize.ts";
 import { createCredentialsIn } from "./credentials.ts";
 import type { KnownKey, KnownKeys } from "./known-keys.ts";
 
 export interface AuthenticateOptions {
-  readonly keys: Pick<KeyStore, "findStanding">;
+  readonly keys: Pick<KeyStore, "findWithAccount">;
   readonly knownKeys: KnownKeys;
   readonly authenticateSession: AuthenticateSession;
   readonly tiers: readonly Tier[];
@@ -80,11 +80,11 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     return { caller, counted: { id: key.account_id, tier, byMethod: true, creditRemaining } };
   }
 
-  function useSession(session: SessionStanding, header: Arrival["header"]): Authenticated {
+  function useSession(session: SessionWithUser, header: Arrival["header"]): Authenticated {
     const keyId = header("x-gateway-key");
     const { user_id: userId, id: sessionId, account_id: accountId } = session;
     if (keyId === undefined) return signedIn(session, tiers, isFreeUnpriced(accountId));
-    const key = keys.findStanding(keyId);
+    const key = keys.findWithAccount(keyId);
     if (!key || key.revoked_at !== null || key.account_id !== accountId) throw sessionKeyNotFound(keyId);
     const { caller, counted } = useKey(knownKeys.know(key), clock());
     return { caller: { ...caller, rights: "key", userId, sessionId }, counted };
@@ -135,7 +135,7 @@ function countedBy(id: string, tier: Tier): Counted {
   return { id, tier, byMethod: false, creditRemaining: undefined };
 }
 
-function signedIn(session: SessionStanding, tiers: readonly Tier[], isFreeUnpriced: boolean): Authenticated {
+function signedIn(session: SessionWithUser, tiers: readonly Tier[], isFreeUnpriced: boolean): Authenticated {
   const caller: Caller = {
     rights: session.is_operator === 1 ? "operator_session" : "session",
     accountId: session.account_id,
@@ -151,7 +151,7 @@ function signedIn(session: SessionStanding, tiers: readonly Tier[], isFreeUnpric
   return { caller, counted: countedBy(`user ${session.user_id}`, sessionTier) };
 }
 
-function refuseInvalid(key: KeyStanding, now: number): void {
+function refuseInvalid(key: KeyWithAccount, now: number): void {
   if (key.disabled === 1) throw keyDisabled();
   if (key.expires_at !== null && key.expires_at <= now) throw keyExpired();
   if (key.account_suspended_at !== null) throw accountSuspended();

@@ -5,11 +5,11 @@
 import { LRUCache } from "lru-cache";
 import type { Caller } from "../../call/call.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
-import type { Ledger } from "../../ledger/ledger.ts";
-import type { KeyStanding, KeyStore } from "../../storage/keys.ts";
+import type { Ledger } from "../../ledger/contract.ts";
+import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 
 export interface KnownKey {
-  readonly key: KeyStanding;
+  readonly key: KeyWithAccount;
   readonly caller: Caller;
   readonly tier: Tier;
   /** When it was last noted that it is used, in milliseconds since 1970. */
@@ -20,7 +20,7 @@ export interface KnownKeys {
   /** Finds a key that is not revoked by the hash of its secret. `now` is in milliseconds since 1970. */
   find(secretHash: string, now: number): KnownKey | undefined;
   /** Returns a key as if it were known, and keeps nothing: for a session that calls by it. */
-  know(key: KeyStanding): KnownKey;
+  know(key: KeyWithAccount): KnownKey;
   /** Tells what it may still spend, in millionths of the unit; undefined where nothing bounds it. */
   creditRemaining(known: KnownKey): number | undefined;
 }
@@ -28,7 +28,7 @@ export interface KnownKeys {
 export interface KnownKeysOptions {
   readonly keys: Pick<KeyStore, "findBySecretHash">;
   readonly tiers: readonly Tier[];
-  readonly ledger: Pick<Ledger, "credit" | "writeCallsOf">;
+  readonly ledger: Pick<Ledger, "credit" | "flushCallsOf">;
   /** Whether models that have no price are free for an account. Default: for none. */
   readonly isFreeUnpriced?: (accountId: string) => boolean;
   /** Another number whenever something was written that callers must see. */
@@ -52,7 +52,7 @@ export function createKnownKeys({
   const unknown = new LRUCache<string, true>({ max: mostUnknown });
   let seen = version();
 
-  function know(key: KeyStanding, asOf?: number): KnownKey {
+  function know(key: KeyWithAccount, asOf?: number): KnownKey {
     const { ofBalance, ofLimit } = leftOf(key);
     credit.learn(key.account_id, ofBalance, key.id, key.credit_limit === null ? undefined : ofLimit);
     const tier = tierOf(tiers, key.account_recharged);
@@ -72,7 +72,7 @@ export function createKnownKeys({
       if (found && isStill(found.key, secretHash, now)) return found;
       if (unknown.has(secretHash)) return undefined;
       let key = keys.findBySecretHash(secretHash, now);
-      if (key && ledger.writeCallsOf(key.account_id)) key = keys.findBySecretHash(secretHash, now);
+      if (key && ledger.flushCallsOf(key.account_id)) key = keys.findBySecretHash(secretHash, now);
       if (!key || key.revoked_at !== null) {
         unknown.set(secretHash, true);
         return undefined;
@@ -91,11 +91,11 @@ export function createKnownKeys({
 }
 
 /** The secret before the last rotation has an end of its own. */
-function isStill({ secret_hash, previous_expires_at }: KeyStanding, secretHash: string, now: number): boolean {
+function isStill({ secret_hash, previous_expires_at }: KeyWithAccount, secretHash: string, now: number): boolean {
   return secret_hash === secretHash || (previous_expires_at ?? 0) > now;
 }
 
-function callerOf(key: KeyStanding, tier: Tier, asOf: number | undefined): Caller {
+function callerOf(key: KeyWithAccount, tier: Tier, asOf: number | undefined): Caller {
   const isLimited = key.credit_limit !== null;
   return {
     rights: key.is_admin === 1 ? "admin" : "key",
@@ -112,7 +112,7 @@ function callerOf(key: KeyStanding, tier: Tier, asOf: number | undefined): Calle
 }
 
 /** Infinite where nothing bounds it. */
-function leftOf(key: KeyStanding): { ofBalance: number; ofLimit: number } {
+function leftOf(key: KeyWithAccount): { ofBalance: number; ofLimit: number } {
   return {
     ofBalance: key.account_postpaid === 1 ? Number.POSITIVE_INFINITY : key.account_balance - key.account_held,
     ofLimit: key.credit_limit === null ? Number.POSITIVE_INFINITY : key.credit_limit - key.spent - key.held,
@@ -120,7 +120,7 @@ function leftOf(key: KeyStanding): { ofBalance: number; ofLimit: number } {
 }
 
 /** Returns the least of what is left of the key's limit and of its account's balance, as it was read. */
-export function creditWhenRead(key: KeyStanding): number | undefined {
+export function creditWhenRead(key: KeyWithAccount): number | undefined {
   const { ofBalance, ofLimit } = leftOf(key);
   const least = Math.min(ofLimit, ofBalance);
   return Number.isFinite(least) ? Math.max(0, least) : undefined;

@@ -11,7 +11,7 @@ import type { AttemptRecord } from "../../call/call-record.ts";
 import type { Form, Operation, Output } from "../../call/operations.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
 import type { Translated } from "../../families/translation.ts";
-import type { Ledger } from "../../ledger/ledger.ts";
+import type { Ledger } from "../../ledger/contract.ts";
 import { outputBound } from "../../ledger/worst-case.ts";
 import type { Attempt } from "../../providers/contract.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";

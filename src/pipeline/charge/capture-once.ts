@@ -7,7 +7,7 @@
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames } from "../../call/call.ts";
 import { Refusal } from "../../call/refusals.ts";
-import type { Ledger } from "../../ledger/ledger.ts";
+import type { Ledger } from "../../ledger/contract.ts";
 import { andThen, Deferred, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { forEach, pushStream, stopPulling } from "../../runtime/push-stream.ts";
 import type { CallStreams } from "../attempt/call-streams.ts";

@@ -9,7 +9,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Caller } from "../../call/call.ts";
 import type { Price } from "../../call/price.ts";
 import { type CallUsage, nothingUsed } from "../../call/usage.ts";
-import type { Charged, Ledger, Settlement } from "../../ledger/ledger.ts";
+import type { Capture, Captured, Ledger } from "../../ledger/contract.ts";
 import { costOf, costOfAll } from "../../ledger/price.ts";
 import { chargedRates, isPlain } from "../../ledger/rates.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
@@ -41,8 +41,8 @@ export function createCapture(options: CaptureOptions): CaptureCall {
     endStreams,
     measureUsage,
     priceUsage,
-    (charge: Charge, row: Settlement) => options.ledger.capture(row, charge.modelCall.hold.held),
-    (charge: Charge, charged: Charged | undefined) => recordCharge(charge, charged, options),
+    (charge: Charge, row: Capture) => options.ledger.capture(row, charge.modelCall.hold.held),
+    (charge: Charge, charged: Captured | undefined) => recordCharge(charge, charged, options),
   ]);
   return (modelCall, work) => {
     const charge = (outcome: Outcome, endedAt: number, firstByteAt: number | undefined) => {
@@ -84,7 +84,7 @@ function measureUsage(charge: Charge): MaybePromise<Measured> {
 }
 
 /** Returns the row of the call. Its cost is bounded by the hold only when the ledger captures it. */
-function priceUsage(charge: Charge, measured: Measured): Settlement {
+function priceUsage(charge: Charge, measured: Measured): Capture {
   const { modelCall, hasCost } = charge;
   const { call, operation, arrivedAt, outcome, endedAt, firstByteAt, lastAttempt } = modelCall;
   const { model, target } = modelCall.lastCandidate;
@@ -133,7 +133,7 @@ function costOfCall(price: Price, usage: CallUsage, requests: readonly MeasuredR
 /** Records what was captured, and returns the headers that report it. */
 function recordCharge(
   { modelCall, measured, usage }: Charge,
-  charged: Charged | undefined,
+  charged: Captured | undefined,
   { onUsed, onWaived }: CaptureOptions,
 ): AnswerHeaders {
   const { call, outcome } = modelCall;

@@ -6,7 +6,7 @@
  * model can generate, and otherwise never changed. A call that costs nothing holds nothing.
  */
 import { insufficientCredit, type Refusal } from "../../call/refusals.ts";
-import type { Ledger, Short } from "../../ledger/ledger.ts";
+import type { Ledger, Short } from "../../ledger/contract.ts";
 import { withOutputBound } from "../../ledger/worst-case.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";

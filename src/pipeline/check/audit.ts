@@ -16,7 +16,7 @@ import { Wire } from "../../wire/wire.ts";
 import { accessOf } from "../admit/authorize.ts";
 
 export interface AuditOptions {
-  readonly storage: Pick<Storage, "accounts" | "users"> & { readonly acts: Pick<AuditEventStore, "insert"> };
+  readonly storage: Pick<Storage, "accounts" | "users"> & { readonly auditEvents: Pick<AuditEventStore, "insert"> };
   readonly newId: (prefix: string, now: number) => string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -148,7 +148,7 @@ function write(plan: Plan, call: Call, { answer, error, named, address }: Ended,
     const signedIn = plan.signsIn && answer && subject.startsWith("usr_") ? subject : "";
     const told = plan.accounts.map((reader) => idAt(reader, answered)).find((id) => id !== "");
     const ofUser = signedIn ? options.storage.users.find(signedIn)?.account_id : undefined;
-    options.storage.acts.insert({
+    options.storage.auditEvents.insert({
       ...{ id: options.newId("act", now), created_at: now, action: plan.action, ...actorOf(call, signedIn) },
       ...{ account_id: told || named || ofUser || caller.accountId, subject, details: detailsOf(plan, request, bound) },
       ...{ refused: refusal ? reasonWord(refusal.reason) : "", address },

@@ -16,7 +16,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
 import type { Form, Input, Operation, Output } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
-import type { Ledger } from "../../ledger/ledger.ts";
+import type { Ledger } from "../../ledger/contract.ts";
 import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { CallAttempt, createRunAttempt, noteAttempt } from "../attempt/attempt.ts";
 import { attemptOrSpare } from "../attempt/attempt-or-spare.ts";

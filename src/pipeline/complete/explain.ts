@@ -13,7 +13,7 @@ import type { Rates } from "../../call/price.ts";
 import { asRefusal, Reason, type Refusal, upstreamResting, wouldBeDropped } from "../../call/refusals.ts";
 import type { Translated } from "../../families/translation.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
-import type { LedgerStore } from "../../storage/money/ledger.ts";
+import type { LedgerStore } from "../../storage/money/contract.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { Targets } from "../../targets/targets.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -78,7 +78,7 @@ export interface ExplainOptions {
   readonly validate: Validate;
   readonly candidatesFor: CandidatesFor;
   readonly targets: Targets;
-  readonly left: LedgerStore["left"];
+  readonly left: LedgerStore["available"];
   /** Throws a Refusal where the caller accepts only a cached answer and there is none. */
   readonly cacheState: (asked: Operation, form: Form, call: Call) => CacheState;
   /** Milliseconds since 1970. */
@@ -167,7 +167,7 @@ function explainHold(
   candidate: Candidate,
   request: Wire,
   estimated: EstimatedCall,
-  left: ReturnType<LedgerStore["left"]>,
+  left: ReturnType<LedgerStore["available"]>,
 ): Pick<ExplainedTarget, "hold" | "refusal"> {
   try {
     const estimate = estimated.operation === "count_tokens" ? undefined : estimateOf(estimated, candidate, request);

@@ -6,7 +6,7 @@ import type { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Call } from "../../call/call.ts";
 import type { AttemptRecord } from "../../call/call-record.ts";
 import type { Form, Operation } from "../../call/operations.ts";
-import type { Reserved } from "../../ledger/ledger.ts";
+import type { Hold } from "../../ledger/contract.ts";
 import type { Timeouts } from "../../providers/upstream/timeouts.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Model } from "../../targets/catalog.ts";
@@ -61,7 +61,7 @@ export interface CallHold {
   /** Bounds the output of a request to what the hold pays for. It is there when the hold is made. */
   boundOutput: MaybePromise<BoundOutput> | undefined;
   /** Undefined where nothing is held: before the hold is made, or because the call costs nothing. */
-  held: Reserved | undefined;
+  held: Hold | undefined;
   /** Whether the call got as far as its hold. One that did not was refused, and is never charged. */
   isMade: boolean;
 }

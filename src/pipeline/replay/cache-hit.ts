@@ -6,7 +6,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
 import { type Form, type Operation, operations } from "../../call/operations.ts";
 import { nothingUsed } from "../../call/usage.ts";
-import type { Ledger, Reserved, Settlement } from "../../ledger/ledger.ts";
+import type { Capture, Hold, Ledger } from "../../ledger/contract.ts";
 import { partOf } from "../../ledger/price.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
@@ -37,7 +37,7 @@ interface HitCall {
   /** In millionths of the unit. */
   readonly cost: number;
   readonly arrivedAt: number;
-  held: Reserved | undefined;
+  held: Hold | undefined;
   /** Whether what it costs is held, or it costs nothing. A call that did not get so far is never charged. */
   isHeld: boolean;
   /** Whether the end of the answer has been reached. */
@@ -65,7 +65,7 @@ export function createCacheHit(options: CacheHitOptions): AnswerHit {
   };
 }
 
-async function holdFor({ hit, call, operation, cost, arrivedAt }: HitCall, ledger: Ledger): Promise<Reserved> {
+async function holdFor({ hit, call, operation, cost, arrivedAt }: HitCall, ledger: Ledger): Promise<Hold> {
   const { accountId, keyId, isLimited, asOf } = call.caller;
   const names = { requestId: call.id, accountId, keyId, isLimited, asOf, operation, model: hit.model };
   const held = await ledger.hold({ ...names, max: cost, min: cost, now: arrivedAt });
@@ -95,7 +95,7 @@ function chargeOf(hitCall: HitCall, ledger: Ledger): ChargeCall {
   };
 }
 
-function rowOf(hitCall: HitCall, outcome: Outcome, endedAt: number, firstByteAt: number | undefined): Settlement {
+function rowOf(hitCall: HitCall, outcome: Outcome, endedAt: number, firstByteAt: number | undefined): Capture {
   const { hit, call, operation, cost, arrivedAt } = hitCall;
   const hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
   return {

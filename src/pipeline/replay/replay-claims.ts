@@ -6,7 +6,7 @@
  * where none does.
  */
 import { cancelled, idempotencyConflict, idempotencyRunning, replayTooLarge } from "../../call/refusals.ts";
-import { holdMs } from "../../ledger/ledger.ts";
+import { holdMs } from "../../ledger/contract.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import type { Claim, ReplayStore } from "../../storage/answers/replays.ts";
 

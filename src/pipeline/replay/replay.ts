@@ -9,7 +9,7 @@ import { createHash, type Hash, hash } from "node:crypto";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames, Handler } from "../../call/call.ts";
 import { type Form, type Operation, operations } from "../../call/operations.ts";
-import type { Ledger } from "../../ledger/ledger.ts";
+import type { Ledger } from "../../ledger/contract.ts";
 import { runInSlices } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Catalog } from "../../targets/catalog.ts";

@@ -127,7 +127,7 @@ export function keyService(parts: KeyParts): ServiceImplementation<typeof KeySer
       return whole(SetAdministratorResponseSchema, { key: keyMessage(key, clock()) });
     },
     async describeKey({ caller }) {
-      const key = known(keys.findStanding(caller.keyId), caller.keyId);
+      const key = known(keys.findWithAccount(caller.keyId), caller.keyId);
       const { tier, requestsRemaining } = await parts.standing(caller);
       const remaining = creditWhenRead(key);
       return whole(KeyDescriptionSchema, {

@@ -28,7 +28,7 @@ type Rpcs = Pick<
 >;
 
 export function operatorViews({ storage, config, upstreams, services }: OperatorParts): Rpcs {
-  const { accounts, requests, acts } = storage;
+  const { accounts, requests, auditEvents } = storage;
   const idOf = (account: string | undefined) => (account ? knownAccount(accounts, account).id : undefined);
   return {
     async listAllRequests({ request, signal }) {
@@ -59,7 +59,7 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
       const message = request.message();
       const [accountId, action] = [idOf(message.account), message.action || undefined];
       const { items, next } = await pageOf(message, "act", (before, limit) =>
-        acts.page({ accountId, action, before, limit }),
+        auditEvents.page({ accountId, action, before, limit }),
       );
       return whole(ListAuditResponseSchema, { acts: items.map(actMessage), ...next });
     },

@@ -1,37 +1,60 @@
-/** Calls, those under way too, and sums of usage, as messages tell of them. */
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type {
-  FailedAttemptSchema,
-  Outcome,
+/** Messages of calls, those that run too, and of sums of usage. */
+import { type DescField, type MessageInitShape, ScalarType } from "@bufbuild/protobuf";
+import { TimestampSchema, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  type FailedAttemptSchema,
   RequestSchema,
-  RunningSchema,
-  UsageSchema,
+  type RunningSchema,
   UsageSumSchema,
 } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { FailedAttempt } from "../../pipeline/attempt/failed-attempts.ts";
-import type { Request, UsageSum } from "../../storage/calls/requests.ts";
-import type { Hold } from "../../storage/money/holds.ts";
+import type { UsageSum } from "../../storage/calls/requests.ts";
+import type { CallRow, ColumnName } from "../../storage/columns.ts";
+import type { HoldRow } from "../../storage/money/holds.ts";
+import { type CallField, callFields } from "./call-fields.ts";
 
-export function requestMessage(request: Request): MessageInitShape<typeof RequestSchema> {
-  const { id, account_id, key_id, operation, model, upstream, outcome, estimated, first_byte_ms } = request;
+const ofRequest = callFields(RequestSchema);
+const ofSum = callFields(UsageSumSchema, { summedOnly: true });
+
+export function requestMessage(row: CallRow): MessageInitShape<typeof RequestSchema> {
+  return messageOf(ofRequest, row);
+}
+
+export function sumMessage(sum: UsageSum): MessageInitShape<typeof UsageSumSchema> {
+  const { begins_at, key_id, model, requests } = sum;
   return {
-    ...{ id, accountId: account_id, keyId: key_id, operation, model, upstream, outcome: outcome as Outcome },
-    usage: usageMessage(request),
-    estimated: estimated === 1,
-    cost: BigInt(request.cost),
-    waived: BigInt(request.waived),
-    createdAt: timestampFromMs(request.created_at),
-    durationMs: request.duration_ms,
-    ...(first_byte_ms === null ? {} : { firstByteMs: first_byte_ms }),
-    tried: triedOf(request),
-    cached: request.cached === 1,
+    ...messageOf(ofSum, sum),
+    beginsAt: timestampFromMs(begins_at),
+    ...(key_id === null ? {} : { keyId: key_id }),
+    ...(model === null ? {} : { model }),
+    requests: BigInt(requests),
   };
 }
 
-/** As `Tried` in pipeline/tried.ts was written down. */
-function triedOf({ tried }: Request): MessageInitShape<typeof FailedAttemptSchema>[] {
-  const list = tried === null ? [] : (JSON.parse(tried) as readonly FailedAttempt[]);
+/** Returns the message of a row. What is null is unset. */
+function messageOf(
+  fields: readonly CallField[],
+  row: { readonly [column in ColumnName]?: CallRow[column] | null },
+): Record<string, unknown> {
+  const usage: Record<string, unknown> = {};
+  const message: Record<string, unknown> = { usage };
+  for (const { column, field, isOfUsage } of fields) {
+    const value = row[column] ?? null;
+    if (value !== null) (isOfUsage ? usage : message)[field.localName] = fieldValue(field, value);
+  }
+  return message;
+}
+
+function fieldValue(field: DescField, value: string | number): unknown {
+  if (field.fieldKind === "list") return attemptsOf(String(value));
+  if (field.message?.typeName === TimestampSchema.typeName) return timestampFromMs(Number(value));
+  if (field.scalar === ScalarType.BOOL) return value === 1;
+  return field.scalar === ScalarType.INT64 ? BigInt(value) : value;
+}
+
+/** Reads the column `tried`, which `pipeline/attempt/failed-attempts.ts` writes. */
+function attemptsOf(tried: string): MessageInitShape<typeof FailedAttemptSchema>[] {
+  const list = JSON.parse(tried) as readonly FailedAttempt[];
   return list.map(({ upstream, model = "", at, ms, failure, lost }) => ({
     ...{ upstream, model, durationMs: Math.max(0, Math.round(ms)), failure },
     at: timestampFromMs(at),
@@ -40,36 +63,11 @@ function triedOf({ tried }: Request): MessageInitShape<typeof FailedAttemptSchem
   }));
 }
 
-export function runningMessage(hold: Hold): MessageInitShape<typeof RunningSchema> {
+export function runningMessage(hold: HoldRow): MessageInitShape<typeof RunningSchema> {
   const { request_id, account_id, key_id, operation, model, amount, created_at } = hold;
   return {
     ...{ id: request_id, accountId: account_id, keyId: key_id, operation, model },
     held: BigInt(amount),
     createdAt: timestampFromMs(created_at),
-  };
-}
-
-export function sumMessage(sum: UsageSum): MessageInitShape<typeof UsageSumSchema> {
-  const { begins_at, key_id, model, requests, cost } = sum;
-  return {
-    beginsAt: timestampFromMs(begins_at),
-    ...(key_id === null ? {} : { keyId: key_id }),
-    ...(model === null ? {} : { model }),
-    requests: BigInt(requests),
-    usage: usageMessage(sum),
-    cost: BigInt(cost),
-  };
-}
-
-type Parts = "input" | "cache_read" | "cache_write" | "output" | "reasoning" | "characters";
-
-function usageMessage(used: Pick<Request, Parts>): MessageInitShape<typeof UsageSchema> {
-  return {
-    inputTokens: BigInt(used.input),
-    cacheReadTokens: BigInt(used.cache_read),
-    cacheWriteTokens: BigInt(used.cache_write),
-    outputTokens: BigInt(used.output),
-    reasoningTokens: BigInt(used.reasoning),
-    characters: BigInt(used.characters),
   };
 }

@@ -1,45 +1,42 @@
 /**
  * Calls as a table of comma-separated values: RFC 4180, with a head line, money as decimals in units.
  *
- * Spreadsheets take what begins like a formula for one, and names come from outside: such a cell begins with an
+ * Spreadsheets take a cell that begins like a formula for one, and names come from callers: such a cell begins with an
  * apostrophe instead.
  */
-import { getOption } from "@bufbuild/protobuf";
-import { OutcomeSchema } from "../../../gen/modelgateway/v1/usage_pb.ts";
-import { word } from "../../../gen/modelgateway/v1/wire_pb.ts";
+import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
+import { TimestampSchema } from "@bufbuild/protobuf/wkt";
+import { RequestSchema } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import { wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import type { Request } from "../../storage/calls/requests.ts";
+import type { CallRow } from "../../storage/columns.ts";
+import { callFields } from "./call-fields.ts";
 
-const columns: Readonly<Record<string, (request: Request) => string | number>> = {
-  id: ({ id }) => id,
-  created_at: ({ created_at }) => new Date(created_at).toISOString(),
-  key_id: ({ key_id }) => key_id,
-  operation: ({ operation }) => operation,
-  model: ({ model }) => model,
-  upstream: ({ upstream }) => upstream,
-  outcome: ({ outcome }) => outcomes.get(outcome) ?? "",
-  input_tokens: ({ input }) => input,
-  cache_read_tokens: ({ cache_read }) => cache_read,
-  cache_write_tokens: ({ cache_write }) => cache_write,
-  output_tokens: ({ output }) => output,
-  reasoning_tokens: ({ reasoning }) => reasoning,
-  characters: ({ characters }) => characters,
-  estimated: ({ estimated }) => String(estimated === 1),
-  cost: ({ cost }) => formatDecimal(cost),
-  waived: ({ waived }) => formatDecimal(waived),
-  duration_ms: ({ duration_ms }) => duration_ms,
-  first_byte_ms: ({ first_byte_ms }) => first_byte_ms ?? "",
-  cached: ({ cached }) => String(cached === 1),
-};
+type Cell = (value: string | number) => string | number;
 
-const outcomes: ReadonlyMap<number, string> = new Map(
-  OutcomeSchema.values.map((value) => [value.number, getOption(value, word)]),
-);
+const columns = callFields(RequestSchema)
+  .filter(({ isInCsv }) => isInCsv)
+  .map(({ column, field }) => ({ column, name: field.name, cell: cellOf(field) }));
 
-export const csvHead = line(Object.keys(columns));
+export const csvHead = line(columns.map(({ name }) => name));
 
-export function csvLines(requests: readonly Request[]): string {
-  return requests.map((request) => line(Object.values(columns).map((cell) => cell(request)))).join("");
+export function csvLines(requests: readonly CallRow[]): string {
+  return requests.map((row) => line(columns.map(({ column, cell }) => cellIn(row[column], cell)))).join("");
+}
+
+function cellIn(value: string | number | null, cell: Cell): string | number {
+  return value === null ? "" : cell(value);
+}
+
+/** Returns what writes the values of a field: as the public JSON has them, and times as ISO 8601. */
+function cellOf(field: DescField): Cell {
+  if (field.message?.typeName === TimestampSchema.typeName) return (ms) => new Date(Number(ms)).toISOString();
+  if (field.enum) {
+    const words = new Map(field.enum.values.map((value) => [value.number, getOption(value, word)]));
+    return (number) => words.get(Number(number)) ?? "";
+  }
+  if (field.scalar === ScalarType.BOOL) return (value) => String(value === 1);
+  return getOption(field, wire).decimals > 0 ? (amount) => formatDecimal(Number(amount)) : (value) => value;
 }
 
 function line(cells: readonly (string | number)[]): string {

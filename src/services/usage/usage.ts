@@ -15,7 +15,8 @@ import {
 } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Frames, ServiceImplementation } from "../../call/call.ts";
 import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
-import type { Request, RequestStore } from "../../storage/calls/requests.ts";
+import type { RequestStore } from "../../storage/calls/requests.ts";
+import type { CallRow } from "../../storage/columns.ts";
 import type { HoldStore } from "../../storage/money/holds.ts";
 import { Wire } from "../../wire/wire.ts";
 import { pageOf } from "../page.ts";
@@ -91,7 +92,7 @@ export function usageService({ requests, holds, clock }: UsageParts): ServiceImp
 }
 
 /** Reads a page when it is asked for; between two, other calls have their turn. */
-async function* table(pages: AsyncIterable<readonly Request[]>): Frames<typeof ExportRequestsResponseSchema> {
+async function* table(pages: AsyncIterable<readonly CallRow[]>): Frames<typeof ExportRequestsResponseSchema> {
   const piece = (csv: string, contentType?: string) => [
     Wire.ofMessage(
       ExportRequestsResponseSchema,

@@ -1,43 +1,44 @@
 /**
- * Responses that are made in the background: how each stands, which any process may ask, and whether its caller wants its end,
- * which the process that makes it has to ask. One that becomes complete moves to the kept ones in one transaction.
+ * Responses that are made in the background: the state of each, which any process may read, and whether its caller has asked to
+ * cancel it, which the process that makes it has to poll. A response that becomes complete moves to the kept ones in one
+ * transaction.
  *
- * A process that dies leaves its rows as they stand, with a deadline that nobody moves on. What has expired is deleted in passing
- * whenever something is added.
+ * A process that dies leaves its rows as they are, with a deadline that nobody moves on. Rows that have expired are deleted
+ * whenever one is added.
  */
 import type { Insertable, Selectable } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { BackgroundResponseTable } from "../schema-answers.ts";
 import { addResponse, type StoredResponse } from "./responses.ts";
 
 export type BackgroundResponse = Selectable<BackgroundResponseTable>;
 
 export interface BackgroundStore {
-  /** Adds one, and deletes some of what has expired, and those of the account that are over and too many. */
+  /** Adds a response, and deletes some that have expired, and those of the account that have ended and are too many. */
   insert(row: Insertable<BackgroundResponseTable>, maxPerAccount: number): Promise<void>;
-  /** Returns undefined where the account has none such, or it is among the kept ones. */
+  /** Returns undefined where the account has no such response, or it is among the kept ones. */
   find(accountId: string, id: string, now: number): BackgroundResponse | undefined;
-  /** Writes down how one stands that is still made. */
+  /** Updates the state of a response that is still made. */
   note(id: string, response: string): Promise<void>;
-  /** Writes down how one has ended that came to nothing. */
+  /** Records the last state of a response that did not become complete. */
   end(id: string, response: string): Promise<void>;
-  /** Puts one that is complete among the kept ones. Returns false where its end was asked for before. */
+  /** Moves a complete response to the kept ones. Returns false where it was cancelled before. */
   complete(kept: StoredResponse, maxPerAccount: number): Promise<boolean>;
-  /** Asks for the end of one that is still made. */
+  /** Asks to cancel a response that is still made. */
   cancel(accountId: string, id: string): Promise<void>;
-  /** Returns those of this process whose end was asked for. */
+  /** Returns the responses of this process that are to be cancelled. */
   cancelled(node: string): string[];
-  /** Moves on the deadlines of these. */
+  /** Moves on the deadlines of these responses. */
   renew(ids: readonly string[], aliveUntil: number): Promise<void>;
-  /** Forgets one that is made no more. Returns false where the account has none such. */
+  /** Deletes a response that has ended. Returns false where the account has no such response. */
   delete(accountId: string, id: string, now: number): Promise<boolean>;
 }
 
-/** How many rows are deleted in passing, at most. */
+/** How many rows are deleted when one is added, at most. */
 const batch = 100;
 
 export function backgroundStore(db: Database, engine: Engine): BackgroundStore {
-  const { whenFree } = engine.patience;
+  const { whenFree } = engine.lockRetry;
   const table = "background_responses";
   const running = (id: string) => db.updateTable(table).where("id", "=", id).where("is_over", "=", 0);
   return {
@@ -96,7 +97,7 @@ export function backgroundStore(db: Database, engine: Engine): BackgroundStore {
   };
 }
 
-/** Those that are over, or whose process is dead, but for the latest. */
+/** Selects responses that have ended, or whose process is dead, except the latest. */
 function surplus(db: Database, { account_id, created_at }: Insertable<BackgroundResponseTable>, most: number) {
   return db
     .selectFrom("background_responses")

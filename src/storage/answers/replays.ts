@@ -1,21 +1,21 @@
 /**
- * Answers under an Idempotency-Key: who makes the call that they come from, and the answers themselves, for a day.
+ * Answers under an Idempotency-Key, kept for a day, and claims of calls that are to be answered.
  *
- * A call that runs has claimed its key, so that no other process makes it too. Its process moves the claim's deadline on; a
- * claim whose process died is anybody's once that has passed. What is older than a day is found no more, and is deleted in
- * passing, some at a time. An answer is kept as it is given, which is not to be read without the request that it is for.
+ * A call that runs has claimed its key, so that no other process makes it too. Its process moves the claim's deadline on; once the
+ * deadline has passed, since the process died, any process may claim the key. Rows older than a day are not found, and are
+ * deleted whenever a key is claimed, some at a time. Answers are stored as given: encrypted, for the request that they are for.
  */
-import type { Engine } from "../engines/sqlite/database.ts";
-import type { WhenFree } from "../engines/sqlite/when-free.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { WhenFree } from "../engines/lock-retry.ts";
 
 export interface Claim {
   readonly accountId: string;
-  /** What tells the key, and what it is for, from others: a SHA-256, in hex. */
+  /** SHA-256 of the key and what it is for, in hex. */
   readonly keyHash: string;
-  /** What tells the request from others. */
+  /** SHA-256 of the key and the request, in hex. */
   readonly requestHash: string;
   readonly requestId: string;
-  /** The process that makes it. */
+  /** The process that makes the call. */
   readonly node: string;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -26,7 +26,7 @@ export type Claimed =
   | { readonly kind: "claimed" }
   /** The key was used for another request. */
   | { readonly kind: "conflict" }
-  /** Another process makes the call. */
+  /** The call runs, in this process or another. */
   | { readonly kind: "running" }
   | { readonly kind: "answered"; readonly requestId: string; readonly answer: Buffer }
   | { readonly kind: "too_large" };
@@ -34,9 +34,12 @@ export type Claimed =
 export interface ReplayStore {
   /** Claims a key, unless its call is made or was answered. */
   claim(claim: Claim): Claimed;
-  /** Keeps the answer of the call that has claimed the key; undefined where it is too long. False where it has it no more. */
+  /**
+   * Stores the answer of the call that has claimed the key; undefined stands for one that is too long. Returns false where another
+   * call has claimed the key since.
+   */
   keep(claim: Claim, answer: Buffer | undefined): boolean;
-  /** Gives a key back whose call was not answered. */
+  /** Ends the claim of a call that was not answered. */
   free(claim: Claim): void;
   readonly whenFree: WhenFree;
   /** Moves on the deadlines of this process's claims. */
@@ -45,10 +48,10 @@ export interface ReplayStore {
 
 const keptMs = 24 * 3_600_000;
 
-/** How much an account may have kept, in bytes: what goes beyond is too long, however short. */
-const mostPerAccount = 1024 ** 3;
+/** How many bytes of answers an account may have. An answer that does not fit counts as too long. */
+const maxPerAccount = 1024 ** 3;
 
-/** How many old rows are deleted in passing, at most: each may be long. */
+/** How many old rows a claim deletes, at most: each may be long. */
 const batch = 5;
 
 const [running, answered, tooLarge] = [0, 1, 2] as const;
@@ -95,7 +98,7 @@ export function replayStore(engine: Engine): ReplayStore {
   const renew = engine.prepare<[expiresAt: number, node: string]>(
     `UPDATE replays SET expires_at = ? WHERE node = ? AND state = ${running}`,
   );
-  const { whenFree } = engine.patience;
+  const { whenFree } = engine.lockRetry;
   const owner = ({ accountId, keyHash, requestId, node }: Claim) => [accountId, keyHash, requestId, node] as const;
   return {
     whenFree,
@@ -113,7 +116,7 @@ export function replayStore(engine: Engine): ReplayStore {
     keep: (claim, answer) =>
       engine.transact(() => {
         const size = answer?.length ?? 0;
-        const fits = answer !== undefined && (sizeOf.get(claim.accountId)?.size ?? 0) + size <= mostPerAccount;
+        const fits = answer !== undefined && (sizeOf.get(claim.accountId)?.size ?? 0) + size <= maxPerAccount;
         const [accountId, keyHash, requestId, node] = owner(claim);
         const [state, kept, bytes] = fits ? ([answered, size, answer] as const) : ([tooLarge, 0, null] as const);
         const isKept = update.run(state, kept, bytes, accountId, keyHash, requestId, node) === 1;
@@ -125,7 +128,10 @@ export function replayStore(engine: Engine): ReplayStore {
   };
 }
 
-/** Whether the key may be claimed anew. A process knows what it runs: a claim of its own that is found was left behind. */
+/**
+ * Reports whether the key may be claimed anew. A process knows which calls it runs: a claim of its own that is found here was left
+ * behind.
+ */
 function isOver({ state, node, created_at, expires_at }: Row, claim: Claim): boolean {
   return state === running ? expires_at <= claim.now || node === claim.node : created_at <= claim.now - keptMs;
 }

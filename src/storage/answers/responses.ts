@@ -1,51 +1,50 @@
 /**
- * Kept responses, each an account's own: nothing here finds another's.
+ * Kept responses. Each belongs to an account: no function here finds another account's.
  *
- * What has expired is found no more, and is deleted in passing whenever something is added: no timer runs. An account
- * has at most a given number of them; those that would expire first make room. A response that others go on from lives
- * as long as they do.
+ * Responses that have expired are not found, and are deleted whenever one is added: no timer runs. An account has at most a given
+ * number of them; those that would expire first make room. A response that others continue lives as long as they do.
  */
 import { type Selectable, sql } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { ResponseTable } from "../schema-answers.ts";
 
 export type StoredResponse = Selectable<ResponseTable>;
 
-/** A response in the line of a conversation. */
+/** Link is a response in the line of a conversation. */
 export interface Link {
   readonly id: string;
-  /** The response before it, kept or not. */
+  /** The response that it continues, kept or not. */
   readonly previousId: string | null;
-  /** How long it is with its input. */
+  /** Its length with its input. */
   readonly bytes: number;
 }
 
-/** How long a response is, without its input. */
+/** Sized is the length of a response, without its input. */
 export interface Sized {
   readonly id: string;
   readonly bytes: number;
 }
 
 export interface ResponseStore {
-  /** Adds a response, and deletes what is over the account's bound and some of what has expired. */
+  /** Adds a response, and deletes those beyond the account's bound and some that have expired. */
   insert(response: StoredResponse, maxPerAccount: number): Promise<void>;
-  /** Finds those of the responses with these ids that the account still has. */
+  /** Finds the responses with these ids that the account has. */
   find(accountId: string, ids: readonly string[], now: number): Promise<StoredResponse[]>;
-  /** Tells how long those of these responses are that the account still has, without reading them. */
+  /** Returns the lengths of the responses with these ids that the account has, without reading them. */
   sizes(accountId: string, ids: readonly string[], now: number): Promise<Sized[]>;
-  /** Tells of a response and of all before it, newest first, without reading them; as far back as they are kept. */
+  /** Returns a response and those that it continues, newest first, as far back as they are kept, without reading them. */
   line(accountId: string, id: string, now: number): Promise<Link[]>;
   /** Returns false where the account does not have it. */
   delete(accountId: string, id: string, now: number): Promise<boolean>;
 }
 
-/** How many rows are deleted in passing, at most. */
+/** How many rows are deleted when one is added, at most. */
 const batch = 100;
-/** How many ids a statement names, at most. SQLite takes some thirty thousand. */
-const mostIds = 1000;
+/** How many ids a statement names, at most. The database takes some thirty thousand. */
+const maxIds = 1000;
 
 export function responseStore(db: Database, engine: Engine): ResponseStore {
-  const { whenFree } = engine.patience;
+  const { whenFree } = engine.lockRetry;
   return {
     insert: (response, maxPerAccount) =>
       whenFree(() => engine.transact(() => addResponse(db, engine, response, maxPerAccount))),
@@ -61,12 +60,12 @@ export function responseStore(db: Database, engine: Engine): ResponseStore {
     },
     async sizes(accountId, ids, now) {
       const sizes: Sized[] = [];
-      for (let at = 0; at < ids.length; at += mostIds) {
+      for (let at = 0; at < ids.length; at += maxIds) {
         const some = db
           .selectFrom("responses")
           .select(["id", sql<number>`octet_length(response)`.as("bytes")])
           .where("account_id", "=", accountId)
-          .where("id", "in", ids.slice(at, at + mostIds))
+          .where("id", "in", ids.slice(at, at + maxIds))
           .where("expires_at", ">", now);
         for (const { id, bytes } of engine.all(some)) sizes.push({ id, bytes: Number(bytes) });
       }
@@ -84,7 +83,7 @@ export function responseStore(db: Database, engine: Engine): ResponseStore {
   };
 }
 
-/** Adds a response as `insert` does, in a transaction of the caller's. */
+/** Adds a response as `insert` does, in the caller's transaction. */
 export function addResponse(db: Database, engine: Engine, response: StoredResponse, maxPerAccount: number): void {
   engine.run(db.insertInto("responses").values(response));
   keepEarlier(db, engine, response);
@@ -128,13 +127,13 @@ function keepEarlier(db: Database, engine: Engine, response: StoredResponse): vo
   );
 }
 
-/** Deletes some of what has expired. */
+/** Returns what deletes some expired responses. */
 function expired(db: Database, now: number) {
   const ids = db.selectFrom("responses").select("id").where("expires_at", "<=", now).limit(batch);
   return db.deleteFrom("responses").where("id", "in", ids);
 }
 
-/** Deletes what is over the account's bound; the response that was just added is never too many. */
+/** Returns what deletes responses beyond the account's bound, never the one that was just added. */
 function surplus(db: Database, added: StoredResponse, maxPerAccount: number) {
   const ids = db
     .selectFrom("responses")

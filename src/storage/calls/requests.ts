@@ -1,60 +1,60 @@
 /**
- * Calls that are over, newest first, and the sums of what they used.
+ * Calls that have ended, newest first, and the sums of what they used.
  *
- * Every listing goes along an index, page by page: none reads more for there being more. Ids sort by the time at which
- * calls came, so that a span of time is a span of ids. The calls of a key or a model have no index, which each call would
- * have to be written to: `search.ts` finds them.
+ * Every listing follows an index, page by page: its cost does not grow with the number of calls. Ids sort by the time at which
+ * calls came, so that a span of time is a span of ids. The calls of a key or a model have no index, since every call would have
+ * to be written to it: `search.ts` finds them.
  */
-import { type Selectable, sql } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
-import type { RequestTable, UsageHourTable } from "../schema.ts";
+import { sql } from "kysely";
+import { type CallRow, type SummedColumn, summedColumns } from "../columns.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import { type AllFilter, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
 import { type Asker, createSearch, isSought } from "./search.ts";
-
-export type Request = Selectable<RequestTable>;
 
 export interface UsageFilter {
   readonly accountId: string;
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
-  /** Hours that begin at or after `from` and before `to`. */
+  /** Selects hours that begin at or after `from` and before `to`. */
   readonly from: number;
   readonly to: number;
-  /** How long a sum covers, in milliseconds: whole hours, counted from 1970. */
+  /** The time that a sum covers, in milliseconds: whole hours, counted from 1970. */
   readonly bucketMs: number;
   readonly byKey: boolean;
   readonly byModel: boolean;
   readonly limit: number;
 }
 
-export type UsageSum = Omit<Selectable<UsageHourTable>, "account_id" | "hour" | "key_id" | "model"> & {
+/** UsageSum is what was used in one bucket of time. `key_id` and `model` are null where sums are not kept apart by them. */
+export type UsageSum = {
   readonly begins_at: number;
   readonly key_id: string | null;
   readonly model: string | null;
-};
+  readonly requests: number;
+} & { readonly [column in SummedColumn]: number };
 
 export interface RequestStore {
-  find(accountId: string, id: string): Request | undefined;
-  /** Finds a call of whichever account. */
-  findAny(id: string): Request | undefined;
-  /** Lists some calls, newest first: those before the one with this id. */
-  page(filter: RequestFilter, before: string | undefined, limit: number, asker?: Asker): Promise<Request[]>;
-  /** Lists some calls of all accounts, newest first: those before the one with this id. */
-  pageOfAll(filter: AllFilter, before: string | undefined, limit: number): Request[];
-  /** Hands over all calls of an account, newest first, some at a time; what is not asked for is not read. */
-  pages(filter: RequestFilter, asker?: Asker): AsyncIterable<readonly Request[]>;
+  find(accountId: string, id: string): CallRow | undefined;
+  /** Finds a call of any account. */
+  findAny(id: string): CallRow | undefined;
+  /** Lists up to `limit` calls before the id `before`, newest first. */
+  page(filter: RequestFilter, before: string | undefined, limit: number, asker?: Asker): Promise<CallRow[]>;
+  /** Lists up to `limit` calls of all accounts before the id `before`, newest first. */
+  pageOfAll(filter: AllFilter, before: string | undefined, limit: number): CallRow[];
+  /** Returns all calls of an account, newest first, page by page. A page that is not asked for is not read. */
+  pages(filter: RequestFilter, asker?: Asker): AsyncIterable<readonly CallRow[]>;
   /** Sums what was used, oldest first. */
   sums(filter: UsageFilter): UsageSum[];
 }
 
-/** How many rows `pages` reads at a time. */
+/** How many rows a page of `pages` has. */
 const pageSize = 500;
 
 export function requestStore(db: Database, engine: Engine): RequestStore {
-  const find = engine.prepare<[id: string, accountId: string], Request>(
+  const find = engine.prepare<[id: string, accountId: string], CallRow>(
     "SELECT * FROM requests WHERE id = ? AND account_id = ?",
   );
-  const findAny = engine.prepare<[id: string], Request>("SELECT * FROM requests WHERE id = ?");
+  const findAny = engine.prepare<[id: string], CallRow>("SELECT * FROM requests WHERE id = ?");
   const search = createSearch(db, engine);
   const listed = (filter: Partial<RequestFilter>, before: string | undefined, limit: number) =>
     engine.all(pageQuery(db, filter, spanOf(filter, before), limit));
@@ -90,14 +90,7 @@ function sumsQuery(db: Database, filter: UsageFilter) {
         begins.as("begins_at"),
         key.as("key_id"),
         modelId.as("model"),
-        all.fn.sum<number>("requests").as("requests"),
-        all.fn.sum<number>("input").as("input"),
-        all.fn.sum<number>("cache_read").as("cache_read"),
-        all.fn.sum<number>("cache_write").as("cache_write"),
-        all.fn.sum<number>("output").as("output"),
-        all.fn.sum<number>("reasoning").as("reasoning"),
-        all.fn.sum<number>("characters").as("characters"),
-        all.fn.sum<number>("cost").as("cost"),
+        ...(["requests", ...summedColumns] as const).map((name) => all.fn.sum<number>(name).as(name)),
       ])
       .where("account_id", "=", accountId)
       .where("hour", ">=", from)
@@ -113,7 +106,7 @@ function sumsQuery(db: Database, filter: UsageFilter) {
               ? [begins, "model"]
               : [begins],
       )
-      // A call that was lost has an hour, and used nothing.
+      // A call that was lost has a row here, by which it is found, and used nothing.
       .having((all) => all.fn.sum("requests"), ">", 0)
       .orderBy(begins)
       .$if(byKey, (query) => query.orderBy("key_id"))

@@ -1,33 +1,33 @@
 /**
- * Deletes calls and acts that are older than they are kept, some at a time. Ids sort by time, so that the oldest are found
- * without a look at the others.
+ * Deletes calls and audit events that are older than they are kept, some at a time. Ids sort by time, so that the oldest are
+ * found without reading the others.
  *
- * The ledger and the sums of usage stay: what a call was charged stands in its row while that is kept, and in an entry of
- * the ledger from then on. What they say of calls that are gone cannot be proved any more, so it is written down from when on
- * calls are kept (`kept_from`): `reconcile.ts` proves from there.
+ * The ledger and the sums of usage stay: what a call was charged is in its row while that is kept, and in a ledger entry from
+ * then on. Sums of deleted calls cannot be proved any more; so `kept_from` records from when on calls are kept, and
+ * `reconcile.ts` proves from there.
  */
-import type { Engine } from "../engines/sqlite/database.ts";
+import type { Engine } from "../engines/engine.ts";
 import { charge, chargeId } from "../money/entries.ts";
 
 export interface RetentionStore {
-  /** Deletes some calls from before this hour, whose ids are before this one. Returns how many. */
+  /** Deletes some calls that came before this hour and have ids before this one. Returns how many. */
   forgetRequests(hour: number, beforeId: string): number;
-  /** Deletes some acts whose ids are before this one. Returns how many. */
-  forgetActs(beforeId: string): number;
+  /** Deletes some audit events whose ids are before this one. Returns how many. */
+  forgetAuditEvents(beforeId: string): number;
 }
 
-/** How many rows are deleted in one transaction: writers wait for it. */
+/** How many rows a transaction deletes: writers wait for it. */
 const batch = 500;
 
 export function retentionStore(engine: Engine): RetentionStore {
-  // Never back: what was deleted stays so, whatever is configured later.
-  const noteRequests = engine.prepare<[at: number, id: string]>(
+  // It never goes back: deleted calls do not return when more is configured to be kept.
+  const keepFrom = engine.prepare<[at: number, id: string]>(
     `INSERT INTO kept_from (kind, at, id) VALUES ('requests', ?, ?)
      ON CONFLICT (kind) DO UPDATE SET at = excluded.at, id = excluded.id WHERE excluded.at > at`,
   );
-  // A call is sorted by when it came, and summed in the hour in which it was taken up: both have to be over.
+  // A call's id has the time when its head came, and it is summed in the hour when its body had come: both must have passed.
   const oldest = `rowid IN (SELECT rowid FROM requests WHERE id < ? AND created_at < ? ORDER BY id LIMIT ${batch})`;
-  // One that stands there already is a fault, which `reconcile` tells of: it keeps nothing from being forgotten.
+  // An entry that exists already is a fault, which `reconcile` reports. It keeps no call from being deleted.
   const keepCharges = engine.prepare<[beforeId: string, hour: number]>(
     `INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
      SELECT ${chargeId}, account_id, ${charge}, -cost, id, key_id, created_at + duration_ms
@@ -42,9 +42,9 @@ export function retentionStore(engine: Engine): RetentionStore {
       engine.transact(() => {
         keepCharges.run(beforeId, hour);
         const count = deleteRequests.run(beforeId, hour);
-        if (count > 0) noteRequests.run(hour, beforeId);
+        if (count > 0) keepFrom.run(hour, beforeId);
         return count;
       }),
-    forgetActs: (beforeId) => engine.transact(() => deleteActs.run(beforeId)),
+    forgetAuditEvents: (beforeId) => engine.transact(() => deleteActs.run(beforeId)),
   };
 }

@@ -1,14 +1,14 @@
 /**
- * Finds those calls of an account that no index leads to, newest first: of a key, of a model, or that cost something.
+ * Searches for those calls of an account that no index leads to, newest first: of a key, of a model, or that cost something.
  *
- * `usage_hours` tells in which hours there are any, with what is due of them, and no other hours are read. In such
- * an hour the account's calls are looked through some thousand at a time, and between two such steps others have their turn:
- * so a rare key of an account with many calls takes longer, and keeps nobody waiting.
+ * `usage_hours` and the pending totals tell in which hours there are any; no other hours are read. In such an hour the account's
+ * calls are read some thousand at a time, and between two steps the event loop goes on: a rare key of an account with many calls
+ * takes longer to find, and keeps nobody waiting.
  */
 import { setImmediate } from "node:timers/promises";
 import { timeOfId } from "../../runtime/ids.ts";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
-import type { Request } from "./requests.ts";
+import type { CallRow } from "../columns.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import {
   answered,
   type IdSpan,
@@ -20,38 +20,38 @@ import {
 } from "./requests-query.ts";
 
 const hourMs = 3_600_000;
-/** How many calls are looked through at once. */
+/** How many calls a step reads. */
 const stride = 2000;
-/** How many hours are looked through at once for one in which something was charged. */
+/** How many hours are looked at in one step for one in which something was charged. */
 const hoursAtOnce = 50;
-/** How far a clock is set back at most while a call comes: then it is taken up before its id was made. */
+/** How far a clock may be set back while a call comes, whose time is then before that of its id. */
 const clockStepMs = 600_000;
 
-/** Finds less where whoever asks has left meanwhile. */
+/** Search finds fewer calls where the caller disconnects meanwhile. */
 export type Search = (
   filter: RequestFilter,
   before: string | undefined,
   limit: number,
   asker?: Asker,
-) => Promise<Request[]>;
+) => Promise<CallRow[]>;
 
-/** Whoever asks, as an AbortSignal says. */
+/** Asker reports whether the caller has disconnected, as an AbortSignal does. */
 export interface Asker {
   readonly aborted: boolean;
 }
 
-/** Whether calls have to be searched for: by what no index has. */
+/** Reports whether calls have to be searched for, since no index has what the filter names. */
 export function isSought({ keyId, model, isCharged = false }: RequestFilter): boolean {
   return keyId !== undefined || model !== undefined || isCharged;
 }
 
-/** One in which calls were made, and what they cost at most. */
+/** Hour is an hour in which calls were made, and the highest cost of theirs. */
 interface Hour {
   readonly hour: number;
   readonly cost: number;
 }
 
-/** Returns so many different hours before another, the last one first. */
+/** Returns up to `most` different hours before another, the last one first. */
 function lastOf(most: number, hours: readonly Hour[], before: number): Hour[] {
   const costs = new Map<number, number>();
   for (const { hour, cost } of hours) if (hour < before) costs.set(hour, Math.max(cost, costs.get(hour) ?? 0));
@@ -64,53 +64,23 @@ export function createSearch(db: Database, engine: Engine): Search {
   const newest = engine.prepare<[accountId: string, least: string, below: string], { id: string | null }>(
     "SELECT max(id) AS id FROM requests WHERE account_id = ? AND id >= ? AND id < ?",
   );
-
-  /** Returns some hours before another in which such calls were made, the last one first, and what they cost at most. */
-  function hoursBefore(table: "usage_hours" | "due_now", filter: RequestFilter, before: number, most: number): Hour[] {
-    const { accountId, keyId, model } = filter;
-    const query = db
-      .selectFrom(table)
-      .select((all) => ["hour", all.fn.max<number>("cost").as("cost")])
-      .where("account_id", "=", accountId)
-      .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
-      .$if(model !== undefined, (query) => query.where("model", "=", model as string))
-      .where("hour", "<", before)
-      .groupBy("hour")
-      .orderBy("hour", "desc")
-      .limit(most);
-    return engine.all(query);
-  }
-
-  /** Returns where a step begins that ends before `below`: at the id of a call, or where the span does. */
-  function stepFrom(filter: RequestFilter, { least, below }: IdSpan): string {
-    const query = db
-      .selectFrom("requests")
-      .select("id")
-      .where("account_id", "=", filter.accountId)
-      .where("id", ">=", least)
-      .where("id", "<", below)
-      .$if(isRare(filter), (query) => query.where((where) => where("outcome", "!=", where.lit(answered))))
-      .orderBy("id", "desc")
-      .offset(stride - 1)
-      .limit(1);
-    return engine.all(query)[0]?.id ?? least;
-  }
+  const { hoursBefore, stepFrom } = createSteps(db, engine);
 
   return async (filter, before, limit, asker) => {
-    const found: Request[] = [];
+    const found: CallRow[] = [];
     const { least, below: ends } = spanOf(filter, before);
     let below = ends;
     let hour = Number.POSITIVE_INFINITY;
     const most = filter.isCharged ? hoursAtOnce : 1;
-    /** Those that are due, which are of late. */
-    let due: readonly Hour[] | undefined;
+    /** Hours that are pending: those are recent ones. */
+    let pending: readonly Hour[] | undefined;
     for (; ; await setImmediate()) {
       const { id } = newest.get(filter.accountId, least, below) ?? {};
       if (!id || asker?.aborted) return found;
       const before = Math.min(hour, afterHourOf(id));
-      // After the look for an id, by which all is written.
-      due ??= hoursBefore("due_now", filter, Number.MAX_SAFE_INTEGER, hoursAtOnce);
-      const hours = lastOf(most, [...hoursBefore("usage_hours", filter, before, most), ...due], before);
+      // After the look for an id, which has flushed the ledger.
+      pending ??= hoursBefore("due_now", filter, Number.MAX_SAFE_INTEGER, hoursAtOnce);
+      const hours = lastOf(most, [...hoursBefore("usage_hours", filter, before, most), ...pending], before);
       const last = hours.at(-1)?.hour;
       if (last === undefined) return found;
       const meant = filter.isCharged ? hours.find(({ cost }) => Number(cost) > 0)?.hour : last;
@@ -125,6 +95,40 @@ export function createSearch(db: Database, engine: Engine): Search {
         below = step.least;
       }
     }
+  };
+}
+
+function createSteps(db: Database, engine: Engine) {
+  return {
+    /** Returns up to `most` hours before another in which such calls were made, the last one first, and their highest cost. */
+    hoursBefore(table: "usage_hours" | "due_now", filter: RequestFilter, before: number, most: number): Hour[] {
+      const { accountId, keyId, model } = filter;
+      const query = db
+        .selectFrom(table)
+        .select((all) => ["hour", all.fn.max<number>("cost").as("cost")])
+        .where("account_id", "=", accountId)
+        .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
+        .$if(model !== undefined, (query) => query.where("model", "=", model as string))
+        .where("hour", "<", before)
+        .groupBy("hour")
+        .orderBy("hour", "desc")
+        .limit(most);
+      return engine.all(query);
+    },
+    /** Returns where the step begins that ends before `below`: at the id of a call, or where the span begins. */
+    stepFrom(filter: RequestFilter, { least, below }: IdSpan): string {
+      const query = db
+        .selectFrom("requests")
+        .select("id")
+        .where("account_id", "=", filter.accountId)
+        .where("id", ">=", least)
+        .where("id", "<", below)
+        .$if(isRare(filter), (query) => query.where((where) => where("outcome", "!=", where.lit(answered))))
+        .orderBy("id", "desc")
+        .offset(stride - 1)
+        .limit(1);
+      return engine.all(query)[0]?.id ?? least;
+    },
   };
 }
 

@@ -1,157 +1,198 @@
 /**
- * Writes what was noted of calls where it belongs: holds of calls that still run, charges of those that are over, and all
- * sums. Many calls at once: what they sum of the same account, key or hour is summed first. Where that is still much of keys
- * and hours, it stays due for now (`pending-totals.ts`).
+ * Applies entries of the journal to the tables: holds of calls that still run, charges of those that have ended, and all sums.
+ * What calls add to the same account, key or hour is summed first, for many calls at once. Where that still concerns many keys
+ * and hours, it stays pending for now (`pending-totals.ts`).
  *
- * A call that came and ended between two postings never had a hold of its own: it is charged out of its lease. One that
- * still runs gets its hold now, out of the lease. Where a lease or a hold has lapsed, because its process stood still for
- * long, its calls are charged one by one, by what is left.
+ * A call that came and ended between two flushes never had a hold of its own: it is charged out of its lease. One that still
+ * runs gets its hold now, out of the lease. Where a lease or a hold has expired, because its process stood still for long, its
+ * calls are charged one by one, by what is available.
  */
-
-import type { Capture } from "../money/ledger.ts";
-import { createDueRows, hasCalls, keySum, usageOf } from "../money/ledger-rows.ts";
+import type { Capture } from "../columns.ts";
+import type { Apply } from "../money/contract.ts";
 import type { LedgerStatements } from "../money/ledger-statements.ts";
-import type { InsertCalls, Over } from "./bulk-insert.ts";
-import type { Entry, HoldEntry, SettleEntry, Taken } from "./journal.ts";
-import type { DueSums } from "./pending-totals.ts";
+import { createTotals, hourValues, type Totals } from "../money/totals.ts";
+import type { CaptureEntry, Entry, HoldEntry, Taken } from "./contract.ts";
+import type { EndedCall, InsertCalls } from "./insert-calls.ts";
+import { hasCalls, type PendingTotals } from "./pending-totals.ts";
 
-export interface PostingParts {
+export interface ApplyParts {
   readonly statements: LedgerStatements;
-  readonly due: DueSums;
+  readonly pendingTotals: PendingTotals;
   readonly insertCalls: InsertCalls;
-  /** Charges one call by what is left. */
-  readonly settleAlone: (call: Capture) => unknown;
-  /** Reserves for one call by what is left. */
+  /** Charges one call by what is available. */
+  readonly captureAlone: (call: Capture) => unknown;
+  /** Holds for one call by what is available. */
   readonly holdAlone: (entry: HoldEntry, node: string, expiresAt: number) => void;
 }
 
-/** `mayStayDue`: no key has been given a limit since its calls took from a lease. */
-export type Post = (entries: readonly Entry[], node: string, expiresAt: number, mayStayDue?: boolean) => void;
+/** Totals of more than so many keys, hours and models stay pending: fewer are as quickly merged at once. */
+const maxTotalsAtOnce = 16;
 
-/** Sums of more than so many keys, hours and models stay due: fewer take no longer to write where they belong. */
-const mostAtOnce = 16;
-
-/** What becomes of an account's or a key's sums. */
-interface Sum {
-  /** What is no longer held. */
-  freed: number;
-  spent: number;
+/** Batch is what one `Apply` has to write. */
+interface Batch {
+  readonly grouped: GroupedEntries;
+  /** Leases that have expired, or have less than calls took from them. */
+  readonly expiredLeases: ReadonlySet<string>;
+  readonly keys: OwnerSums;
+  readonly accounts: OwnerSums;
+  readonly totals: Totals;
+  /** For holds of calls that still run. */
+  readonly node: string;
+  readonly expiresAt: number;
 }
 
-export function createPost({ statements, due, insertCalls, settleAlone, holdAlone }: PostingParts): Post {
-  const { drawLease, deleteHold, insertHold, freeKey, freeAccount, addToHour } = statements;
-
-  /** Ends what calls that are over still hold. Those that should hold something and do not are to be settled alone. */
-  function chargesOf(settled: readonly SettleEntry[], lapsed: ReadonlySet<string>) {
-    const charges: Charge[] = [];
-    const alone: Capture[] = [];
-    for (const entry of settled) {
-      const { call, isHeld, taken } = entry;
-      // Out of the lease; of the key nothing is held for a lease of the whole account.
-      if (taken && !lapsed.has(taken.leaseId)) charges.push(chargeOf(entry, taken.isOfKey ? call.cost : 0, call.cost));
-      else if (!isHeld) charges.push(chargeOf(entry, 0, 0));
-      else {
-        const own = taken ? undefined : deleteHold.get(call.id);
-        if (own) charges.push(chargeOf(entry, own.amount, own.amount));
-        else alone.push(call);
-      }
-    }
-    return { charges, alone };
-  }
-
-  return (entries, node, expiresAt, mayStayDue = false) => {
-    const { young, freed, settled, drawn } = grouped(entries);
-    const lapsed = new Set<string>();
-    for (const [id, amount] of drawn) if (amount > 0 && drawLease.run(amount, id, amount) === 0) lapsed.add(id);
-    const keys = createSums();
-    const accounts = createSums();
-    const sums = createDueRows();
-    const { charges, alone } = chargesOf(settled, lapsed);
-    insertCalls(charges);
-    alone.forEach(settleAlone);
-    for (const { call, isKnown, isLimited, freedOfKey, freedOfAccount } of charges) {
-      // One that is known already costs nothing more, and what it held is freed all the same.
-      const cost = isKnown ? 0 : call.cost;
-      accounts.add(call.account_id, freedOfAccount, cost);
-      const isAtOnce = isLimited || isKnown;
-      if (isAtOnce) keys.add(call.key_id, freedOfKey, cost);
-      if (!isKnown) sums.addCall(call, isAtOnce ? 0 : cost, isAtOnce ? 0 : freedOfKey);
-    }
-    for (const requestId of freed) {
-      const own = deleteHold.get(requestId);
-      if (!own) continue;
-      keys.add(own.key_id, own.amount, 0);
-      accounts.add(own.account_id, own.amount, 0);
-    }
-    for (const hold of young) {
-      const { requestId, taken, accountId, keyId, operation, model, amount, createdAt } = hold;
-      if (lapsed.has(taken.leaseId)) holdAlone(hold, node, expiresAt);
-      else {
-        insertHold.run(requestId, node, accountId, keyId, operation, model, amount, createdAt, expiresAt);
-        // The lease was the account's: of the key it is held from now on.
-        if (!taken.isOfKey) sums.addHeld(hold);
-      }
-    }
-    const staysDue = mayStayDue && sums.rows.length > mostAtOnce;
-    if (staysDue) due.add(sums.rows);
-    else
-      for (const row of sums.rows) {
-        if (hasCalls(row)) addToHour.run(...usageOf(row));
-        keys.add(...keySum(row));
-      }
-    keys.each((id, { freed, spent }) => freeKey.run(freed, spent, id));
-    accounts.each((id, { freed, spent }) => freeAccount.run(freed, spent, id));
+export function createApply(parts: ApplyParts): Apply {
+  return (entries, node, expiresAt, mayStayPending = false) => {
+    const grouped = groupEntries(entries);
+    const batch: Batch = {
+      ...{ grouped, node, expiresAt, expiredLeases: drawLeases(grouped.drawn, parts.statements) },
+      ...{ keys: createOwnerSums(), accounts: createOwnerSums(), totals: createTotals() },
+    };
+    applyCaptures(batch, parts);
+    applyReleases(batch, parts);
+    applyHolds(batch, parts);
+    writeSums(batch, mayStayPending, parts);
   };
 }
 
-/** A call that is over, and what it no longer holds. */
-interface Charge extends Over {
+/** Takes from leases what calls took from them. Returns those that do not have so much. */
+function drawLeases(drawn: ReadonlyMap<string, number>, { drawLease }: LedgerStatements): Set<string> {
+  const expired = new Set<string>();
+  for (const [id, amount] of drawn) if (amount > 0 && drawLease.run(amount, id, amount) === 0) expired.add(id);
+  return expired;
+}
+
+/** Inserts the rows of calls that have ended, and counts what they spent and no longer hold. */
+function applyCaptures(batch: Batch, { statements, insertCalls, captureAlone }: ApplyParts): void {
+  const { keys, accounts, totals } = batch;
+  const { charges, alone } = chargesOf(batch, statements);
+  insertCalls(charges);
+  alone.forEach(captureAlone);
+  for (const { call, isKnown, isLimited, freedOfKey, freedOfAccount } of charges) {
+    // A call that has a row already costs nothing more. What it held is released all the same.
+    const cost = isKnown ? 0 : call.cost;
+    accounts.add(call.account_id, freedOfAccount, cost);
+    // The row of a key with a limit decides what the key may spend: it never stays pending.
+    const isAtOnce = isLimited || isKnown;
+    if (isAtOnce) keys.add(call.key_id, freedOfKey, cost);
+    if (!isKnown) totals.addCall(call, isAtOnce ? 0 : cost, isAtOnce ? 0 : freedOfKey);
+  }
+}
+
+/** Charge is a call that has ended, and what it no longer holds. */
+interface Charge extends EndedCall {
   readonly isLimited: boolean;
   readonly freedOfKey: number;
   readonly freedOfAccount: number;
 }
 
-function chargeOf({ call, isLimited = true }: SettleEntry, freedOfKey: number, freedOfAccount: number): Charge {
+/** Ends the holds of calls that have ended. Calls that should have a hold and have none are returned as `alone`. */
+function chargesOf({ grouped, expiredLeases }: Batch, { deleteHold }: LedgerStatements) {
+  const charges: Charge[] = [];
+  const alone: Capture[] = [];
+  for (const entry of grouped.captures) {
+    const { call, isHeld, taken } = entry;
+    // Out of the lease. Of the key nothing is held for a lease of the whole account.
+    if (taken && !expiredLeases.has(taken.leaseId))
+      charges.push(chargeOf(entry, taken.isOfKey ? call.cost : 0, call.cost));
+    else if (!isHeld) charges.push(chargeOf(entry, 0, 0));
+    else {
+      const own = taken ? undefined : deleteHold.get(call.id);
+      if (own) charges.push(chargeOf(entry, own.amount, own.amount));
+      else alone.push(call);
+    }
+  }
+  return { charges, alone };
+}
+
+function chargeOf({ call, isLimited = true }: CaptureEntry, freedOfKey: number, freedOfAccount: number): Charge {
   return { call, isKnown: false, isLimited, freedOfKey, freedOfAccount };
 }
 
-interface Grouped {
+function applyReleases({ grouped, keys, accounts }: Batch, { statements }: ApplyParts): void {
+  for (const requestId of grouped.releases) {
+    const own = statements.deleteHold.get(requestId);
+    if (!own) continue;
+    keys.add(own.key_id, own.amount, 0);
+    accounts.add(own.account_id, own.amount, 0);
+  }
+}
+
+/** Gives calls that still run holds of their own. */
+function applyHolds(batch: Batch, { statements, holdAlone }: ApplyParts): void {
+  const { grouped, expiredLeases, totals, node, expiresAt } = batch;
+  for (const hold of grouped.holds) {
+    const { requestId, taken, accountId, keyId, operation, model, amount, createdAt } = hold;
+    if (expiredLeases.has(taken.leaseId)) holdAlone(hold, node, expiresAt);
+    else {
+      statements.insertHold.run(requestId, node, accountId, keyId, operation, model, amount, createdAt, expiresAt);
+      // The lease was the account's: of the key it is held from now on.
+      if (!taken.isOfKey) totals.addHold(hold);
+    }
+  }
+}
+
+function writeSums({ keys, accounts, totals }: Batch, mayStayPending: boolean, parts: ApplyParts): void {
+  const { addToHour, captureOfKey, captureOfAccount } = parts.statements;
+  if (mayStayPending && totals.rows.length > maxTotalsAtOnce) parts.pendingTotals.add(totals.rows);
+  else
+    for (const total of totals.rows) {
+      if (hasCalls(total)) addToHour.run(...hourValues(total));
+      keys.add(total.key_id, total.freed, total.spent);
+    }
+  keys.each((id, { freed, spent }) => captureOfKey.run(freed, spent, id));
+  accounts.each((id, { freed, spent }) => captureOfAccount.run(freed, spent, id));
+}
+
+interface GroupedEntries {
   /** Holds of calls that still run. */
-  readonly young: readonly HoldEntry[];
-  /** Calls that have given back a hold of their own. */
-  readonly freed: readonly string[];
-  /** Calls that are over. */
-  readonly settled: readonly SettleEntry[];
+  readonly holds: readonly HoldEntry[];
+  /** Calls that have released holds of their own. */
+  readonly releases: readonly string[];
+  /** Calls that have ended. */
+  readonly captures: readonly CaptureEntry[];
   /** What all of that takes from each lease. */
   readonly drawn: ReadonlyMap<string, number>;
 }
 
-function grouped(entries: readonly Entry[]): Grouped {
-  const young: HoldEntry[] = [];
-  const freed: string[] = [];
-  const settled: SettleEntry[] = [];
+function groupEntries(entries: readonly Entry[]): GroupedEntries {
+  const holds: HoldEntry[] = [];
+  const releases: string[] = [];
+  const captures: CaptureEntry[] = [];
   const drawn = new Map<string, number>();
   const draw = ({ leaseId }: Taken, amount: number) => drawn.set(leaseId, (drawn.get(leaseId) ?? 0) + amount);
   for (const entry of entries) {
-    if (entry.kind === "free") freed.push(entry.requestId);
+    if (entry.kind === "free") releases.push(entry.requestId);
     else if (entry.kind === "hold") {
-      young.push(entry);
+      holds.push(entry);
       draw(entry.taken, entry.amount);
     } else {
-      settled.push(entry);
+      captures.push(entry);
       if (entry.taken) draw(entry.taken, entry.call.cost);
     }
   }
-  return { young, freed, settled, drawn };
+  return { holds, releases, captures, drawn };
 }
 
-function createSums() {
-  const sums = new Map<string, Sum>();
-  let last: Sum = { freed: 0, spent: 0 };
+/** OwnerSum is what an account's or a key's calls no longer hold, and what they have spent. */
+interface OwnerSum {
+  freed: number;
+  spent: number;
+}
+
+interface OwnerSums {
+  add(id: string, freed: number, spent: number): void;
+  /** Calls `write` for each owner whose sum is not zero. */
+  each(write: (id: string, sum: OwnerSum) => void): void;
+}
+
+function createOwnerSums(): OwnerSums {
+  const sums = new Map<string, OwnerSum>();
+  let last: OwnerSum = { freed: 0, spent: 0 };
   let lastId: string | undefined;
 
-  /** Most calls are of the same as the one before. */
-  function sumOf(id: string): Sum {
+  /** Most calls are of the same owner as the one before. */
+  function sumOf(id: string): OwnerSum {
     if (id === lastId) return last;
     lastId = id;
     last = sums.get(id) ?? { freed: 0, spent: 0 };
@@ -160,12 +201,12 @@ function createSums() {
   }
 
   return {
-    add(id: string, freed: number, spent: number): void {
+    add(id, freed, spent) {
       const sum = sumOf(id);
       sum.freed += freed;
       sum.spent += spent;
     },
-    each(write: (id: string, sum: Sum) => void): void {
+    each(write) {
       for (const [id, sum] of sums) if (sum.freed !== 0 || sum.spent !== 0) write(id, sum);
     },
   };

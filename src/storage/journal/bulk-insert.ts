@@ -1,85 +1,63 @@
 /**
- * Writes the rows of calls that are over, many of them by one statement.
- *
- * Calls of a batch are mostly alike in what was asked, of whom, and how it ended: that is bound once for all of them. Where a
- * statement finds a call that is known it ends, and keeps what it has written before (`OR FAIL`): from there on its calls are
- * written one by one. To take all of it back it would have to keep each page as it was before its first row of that page.
+ * BulkInsert writes rows many to a statement. Rows of one statement share some values, which it binds once; so rows are
+ * collected by those values, and their order is not kept. What is left over at the end, fewer than a statement writes, is
+ * written row by row.
  */
 
-import type { Connection, Engine } from "../engines/sqlite/database.ts";
-import type { Capture } from "../money/ledger.ts";
-import { isOfSameKind, requestRow } from "../money/ledger-rows.ts";
-import type { LedgerStatements } from "../money/ledger-statements.ts";
-import { createAlikeRows, placesOf } from "./alike-rows.ts";
-
-/** A call whose row is to be written: it costs what it says. */
-export interface Over {
-  readonly call: Capture;
-  /** Set where it was written before: its row is left as it is. */
-  isKnown: boolean;
+export interface BulkInsert<Row> {
+  /** Adds a row. It is written now, or with rows that come after it. */
+  add(row: Row): void;
+  /** Writes all that is not written yet. */
+  end(): void;
 }
 
-export type InsertCalls = (calls: readonly Over[]) => void;
-
-export interface ManyCallsParts {
-  readonly books: Connection;
-  readonly statements: Pick<LedgerStatements, "insertRequest" | "deleteLost">;
-  readonly isFault: Engine["isFault"];
+export interface BulkInsertParts<Row> {
+  /** Reports whether one statement may write both rows. */
+  readonly isAlike: (one: Row, other: Row) => boolean;
+  /** Writes `rowsAtOnce` rows that are alike. It may not keep the list. */
+  readonly writeMany: (rows: readonly Row[]) => void;
+  readonly writeOne: (row: Row) => void;
 }
 
-type Values = (string | number | null)[];
+/** How many rows a statement writes. */
+export const rowsAtOnce = 16;
+/** How many groups of alike rows are collected at once. A row that is like none of them is written alone. */
+const maxGroups = 8;
 
-export function createInsertCalls({ books, statements, isFault }: ManyCallsParts): InsertCalls {
-  const { insertRequest, deleteLost } = statements;
-  const insert = books.prepare<Values>(
-    `INSERT OR FAIL INTO requests (operation, model, upstream, outcome, estimated, cached, tried, waived, id, account_id, key_id,
-       input, cache_read, cache_write, output, reasoning, characters, cost, created_at, duration_ms, first_byte_ms)
-     SELECT kind.*, NULL, 0, own.* FROM (SELECT ?, ?, ?, ?, ?, ?) kind CROSS JOIN (VALUES ${placesOf(13)}) own`,
-  );
+export function createBulkInsert<Row>({ isAlike, writeMany, writeOne }: BulkInsertParts<Row>): BulkInsert<Row> {
+  const groups: Row[][] = [];
 
-  /** How many rows the statement before has written. */
-  const lastWritten = books.prepare<[], { readonly rows: number }>("SELECT changes() AS rows");
-
-  function insertOne(over: Over): void {
-    const { call } = over;
-    const row = requestRow(call, call.cost, 0);
-    // Another process may have taken it for lost, and it has reserved anew since then.
-    const isNew = insertRequest.run(...row) === 1 || (deleteLost.run(call.id) === 1 && insertRequest.run(...row) === 1);
-    over.isKnown = !isNew;
+  /** Returns the group that a row belongs to, which may be empty; undefined where all groups are of other rows. */
+  function groupOf(row: Row): Row[] | undefined {
+    let empty: Row[] | undefined;
+    for (const group of groups) {
+      const [first] = group;
+      if (first === undefined) empty ??= group;
+      else if (isAlike(first, row)) return group;
+    }
+    if (empty || groups.length === maxGroups) return empty;
+    const made: Row[] = [];
+    groups.push(made);
+    return made;
   }
 
-  function insertMany(alike: readonly Over[]): void {
-    const values = kindOf(alike[0] as Over);
-    for (const { call } of alike) addOwn(values, call);
-    try {
-      insert.run(...values);
-    } catch (error) {
-      if (!isFault(error)) throw error;
-      // What cannot be bound fails before its statement runs: the last that wrote was another.
-      const isUnbound = error instanceof TypeError || error instanceof RangeError;
-      alike.slice(isUnbound ? 0 : lastWritten.get()?.rows).forEach(insertOne);
-    }
-  }
-
-  return (calls) => {
-    const rows = createAlikeRows({ isAlike, writeMany: insertMany, writeOne: insertOne });
-    for (const over of calls) {
-      // Which attempts failed before is hardly ever alike.
-      if (typeof over.call.tried === "string") insertOne(over);
-      else rows.add(over);
-    }
-    rows.end();
+  return {
+    add(row) {
+      const group = groupOf(row);
+      if (!group) writeOne(row);
+      else if (group.push(row) === rowsAtOnce) {
+        writeMany(group);
+        group.length = 0;
+      }
+    },
+    end() {
+      for (const group of groups.splice(0)) group.forEach(writeOne);
+    },
   };
 }
 
-const isAlike = ({ call: one }: Over, { call: other }: Over): boolean => isOfSameKind(one, other);
-
-function kindOf({ call }: Over): Values {
-  return [call.operation, call.model, call.upstream, call.outcome, call.estimated, call.cached ?? 0];
-}
-
-function addOwn(values: Values, call: Capture): void {
-  const { id, account_id, key_id, input, cache_read, cache_write, output, reasoning, characters, cost } = call;
-  values.push(id, account_id, key_id, input, cache_read, cache_write, output, reasoning, characters, cost);
-  values.push(call.created_at, call.duration_ms, call.first_byte_ms);
+/** Returns the placeholders of so many rows, of so many values each: `(?, ?), (?, ?)`. */
+export function placeholders(values: number, rows = rowsAtOnce): string {
+  const row = `(${Array(values).fill("?").join(", ")})`;
+  return Array(rows).fill(row).join(", ");
 }

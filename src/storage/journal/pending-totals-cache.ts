@@ -1,45 +1,45 @@
 /**
- * What was written through one `DueSums` of what is due and not merged yet, part by part: who merges a part by it need not read
- * that again. It counts only while the tables say that nothing else is due: whatever else writes or merges, in this process or
- * another, makes them say otherwise.
+ * The cache of pending totals: what this process has written of them and nobody has merged yet, partition by partition, so
+ * that a merge need not read it again. An answer counts only while the tables say that nothing else is pending: whatever else
+ * writes or merges, in this process or another, makes them say otherwise.
  */
-import { createDueRows, type DueRow } from "../money/ledger-rows.ts";
+import { createTotals, type Total, type Totals } from "../money/totals.ts";
 
-export interface KnownDue {
-  /** Notes a batch that is committed. */
-  add(rows: readonly DueRow[]): void;
-  /** Notes that all of a part is merged, up to this batch, and that nothing came behind it. */
+export interface PendingTotalsCache {
+  /** Adds the rows of a batch, once it is committed. */
+  add(rows: readonly Total[]): void;
+  /** Records that a partition is merged up to this batch, and that no batch came after it. */
   merged(part: number, batch: number): void;
   /**
-   * Returns what is due of a part that is merged up to a batch, behind which there are so many; undefined where not all of
-   * them are known.
+   * Returns what is pending of a partition that is merged up to `batch`, after which came `count` batches; undefined where this
+   * process has not written all of those.
    */
-  of(part: number, batch: number, count: number): readonly DueRow[] | undefined;
+  of(part: number, batch: number, count: number): readonly Total[] | undefined;
 }
 
-/** What is known of a part since it was merged. */
+/** What is known of a partition since it was merged. */
 interface KnownPart {
-  /** Up to which batch it was. */
+  /** The last batch that was merged. */
   readonly batch: number;
   /** How many batches were written here by then. */
   readonly written: number;
-  readonly sums: ReturnType<typeof createDueRows>;
+  readonly totals: Totals;
 }
 
-export function createKnownDue(parts: number, partOf: (row: DueRow) => number): KnownDue {
+export function createPendingTotalsCache(parts: number, partOf: (row: Total) => number): PendingTotalsCache {
   const known: (KnownPart | undefined)[] = Array(parts).fill(undefined);
   let written = 0;
   return {
     add(rows) {
       written++;
-      for (const row of rows) known[partOf(row)]?.sums.addRow(row);
+      for (const row of rows) known[partOf(row)]?.totals.addTotal(row);
     },
     merged(part, batch) {
-      known[part] = { batch, written, sums: createDueRows() };
+      known[part] = { batch, written, totals: createTotals() };
     },
     of(part, batch, count) {
       const found = known[part];
-      return found && found.batch === batch && written - found.written === count ? found.sums.rows : undefined;
+      return found && found.batch === batch && written - found.written === count ? found.totals.rows : undefined;
     },
   };
 }

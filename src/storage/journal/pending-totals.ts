@@ -1,134 +1,166 @@
 /**
- * What calls add to the sums of keys and hours, and is merged into them later, for many calls of a key at once: where many
- * keys call in turn, each call would write pages that no other call shares.
+ * Pending totals: what calls add to the sums of keys and hours, merged into them later, for many calls of a key at once. Where
+ * many keys call in turn, each call would otherwise write pages that no other call shares.
  *
- * It is written beside the calls, in the same transaction, and counted as merged in the one that merges it, by whatever
- * process: so it counts once. Until then `api_keys_now` and `usage_hours_now` tell the sums with it. Keys with a limit have
- * none of it, since their own row decides what they may spend: who gives a key a limit merges what is due of it first.
+ * Totals are written beside the calls, in the same transaction, and marked as merged in the one that merges them, by whatever
+ * process: so each counts once. Until then the views `api_keys_now` and `usage_hours_now` include them. Keys with a limit have
+ * no pending totals, since their own row decides what they may spend: whoever gives a key a limit merges its totals first.
  */
 
-import type { Connection } from "../engines/sqlite/database.ts";
-import { type DueRow, hasCalls, keySum, usageOf } from "../money/ledger-rows.ts";
+import { compileValues } from "../compile-row.ts";
+import type { Connection } from "../engines/engine.ts";
+import type { PendingMerge, PendingOfKey } from "../money/contract.ts";
 import type { LedgerStatements } from "../money/ledger-statements.ts";
-import { createAlikeRows, placesOf } from "./alike-rows.ts";
-import { createKnownDue } from "./pending-totals-cache.ts";
+import { countedColumns, hourValues, type Total } from "../money/totals.ts";
+import { createBulkInsert, placeholders } from "./bulk-insert.ts";
+import { createPendingTotalsCache } from "./pending-totals-cache.ts";
 
-export interface DueSums {
-  /** It is merged part by part, and no part takes long. */
-  readonly parts: number;
-  /** Writes a batch of what is due, in the caller's transaction. */
-  add(rows: readonly DueRow[]): void;
-  /** Merges what is due of a part, in the caller's transaction. */
-  merge(part: number): void;
-  isAny(): boolean;
-  /** Tells what is due of one key, past all others. */
-  of(keyId: string): DueOfKey;
+export interface PendingTotals extends PendingMerge {
+  /** Writes a batch, in the caller's transaction. */
+  add(rows: readonly Total[]): void;
+  /** Returns what is pending of one key, which is quicker than the view of all. */
+  of(keyId: string): PendingOfKey;
 }
 
-export interface DueOfKey {
-  readonly spent: number;
-  /** What is no longer held; below 0 where more is. */
-  readonly freed: number;
-}
-
-/** As many as the tables were made for. */
+/** As many partitions as the tables were made for. */
 const parts = 64;
 
-/** Returns the part that a key belongs to: ids end at random. */
+/** Returns the partition that a key belongs to. Keys end at random. */
 export function partOf(keyId: string): number {
   const last = keyId.length - 1;
   return (keyId.charCodeAt(last) + 31 * keyId.charCodeAt(last - 1)) % parts;
 }
 
-export function dueSums(books: Connection, { addToHour, freeKey }: LedgerStatements): DueSums {
+/** Reports whether a total counts any call; the total of a hold does not. */
+export const hasCalls = ({ requests }: Total): boolean => requests > 0;
+
+export function createPendingTotals(books: Connection, statements: LedgerStatements): PendingTotals {
+  const insertRows = createInsertRows(books);
+  const reads = pendingReads(books);
+  const merging = pendingMarks(books);
   const insertBatch = books.prepare<[], { id: number }>("INSERT INTO due_batches DEFAULT VALUES RETURNING id");
-  const insert = books.prepare<[batch: number, part: number, place: number, ...DueRow]>(
-    `INSERT INTO due_sums (batch, part, place, account_id, hour, key_id, model, requests, input, cache_read, cache_write,
-       output, reasoning, characters, cost, spent, freed)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  const any = books.prepare<[], unknown>("SELECT 1 FROM due_batches LIMIT 1");
+  const cache = createPendingTotalsCache(parts, ({ key_id }) => partOf(key_id));
+
+  function mergeRow(row: Total): void {
+    if (hasCalls(row)) statements.addToHour.run(...hourValues(row));
+    if (row.freed !== 0 || row.spent !== 0) statements.captureOfKey.run(row.freed, row.spent, row.key_id);
+  }
+
+  return {
+    parts,
+    add(rows) {
+      insertRows(insertBatch.get()?.id ?? 0, rows);
+      books.whenCommitted(() => cache.add(rows));
+    },
+    merge(part) {
+      const { batch, count, last } = merging.markOf(part);
+      for (const row of cache.of(part, batch, count) ?? reads.ofPart(part)) mergeRow(row);
+      merging.mark(part, last);
+      books.whenCommitted(() => cache.merged(part, last));
+    },
+    isAny: () => any.get() !== undefined,
+    of: reads.ofKey,
+  };
+}
+
+/** A row, with its place in its batch. */
+interface PlacedRow {
+  readonly row: Total;
+  readonly place: number;
+  readonly part: number;
+}
+
+type Value = string | number;
+
+const countedValues = compileValues<Total, Value>(countedColumns);
+
+/** Returns what inserts the rows of a batch, sorted by their partitions. */
+function createInsertRows(books: Connection): (batch: number, rows: readonly Total[]) => void {
+  const own = ["part", "place", "account_id", "key_id", ...countedColumns];
+  const columns = `batch, hour, model, ${own.join(", ")}`;
+  const insertOne = books.prepare<Value[]>(
+    `INSERT INTO due_sums (${columns}) VALUES ${placeholders(3 + own.length, 1)}`,
   );
-  // No row of a batch is there already, so none fails; and of a statement that may be undone alone each page is kept as it
-  // was before (`bulk-insert.ts`).
-  const insertMany = books.prepare<(string | number)[]>(
-    `INSERT OR FAIL INTO due_sums (batch, hour, model, part, place, account_id, key_id, requests, input, cache_read, cache_write,
-       output, reasoning, characters, cost, spent, freed)
-     SELECT kind.*, own.* FROM (SELECT ?, ?, ?) kind CROSS JOIN (VALUES ${placesOf(14)}) own`,
+  // No row of a batch is there already, so none fails. For a statement that can be undone alone, the engine would keep each
+  // page as it was before (`insert-calls.ts`).
+  const insertMany = books.prepare<Value[]>(
+    `INSERT OR FAIL INTO due_sums (${columns})
+     SELECT kind.*, own.* FROM (SELECT ?, ?, ?) kind CROSS JOIN (VALUES ${placeholders(own.length)}) own`,
   );
-  // Batch by batch, each of which has a part in one place.
+  return (batch, rows) => {
+    const placed = rows.map((row, place) => ({ row, place, part: partOf(row.key_id) }));
+    placed.sort((one, other) => one.part - other.part);
+    const inserts = createBulkInsert<PlacedRow>({
+      isAlike,
+      writeMany: (alike) => insertMany.run(...valuesOf(batch, alike)),
+      writeOne: (one) => insertOne.run(...valuesOf(batch, [one])),
+    });
+    placed.forEach(inserts.add);
+    inserts.end();
+  };
+}
+
+/** Reports whether both are of the same hour and model. Account and key are mostly others. */
+function isAlike({ row: one }: PlacedRow, { row: other }: PlacedRow): boolean {
+  return one.hour === other.hour && one.model === other.model;
+}
+
+function valuesOf(batch: number, alike: readonly PlacedRow[]): Value[] {
+  const { hour, model } = (alike[0] as PlacedRow).row;
+  const values: Value[] = [batch, hour, model];
+  for (const { row, place, part } of alike) {
+    values.push(part, place, row.account_id, row.key_id, ...countedValues(row));
+  }
+  return values;
+}
+
+function pendingReads(books: Connection) {
+  // Batch by batch, each of which has a partition in one place.
   const ofPart = `FROM due_batches b CROSS JOIN due_sums s ON s.batch = b.id AND s.part = ?
      WHERE b.id > (SELECT batch FROM due_merged WHERE part = ?)`;
-  const dueOf = books.prepare<[part: number, part: number], Record<string, string | number>>(
-    `SELECT account_id, hour, key_id, model, sum(requests), sum(input), sum(cache_read), sum(cache_write), sum(output),
-       sum(reasoning), sum(characters), sum(cost), sum(spent), sum(freed)
-     ${ofPart} GROUP BY account_id, hour, key_id, model`,
+  const sums = countedColumns.map((name) => `sum(${name}) AS ${name}`);
+  const selectPart = books.prepare<[part: number, part: number], Total>(
+    `SELECT account_id, hour, key_id, model, ${sums.join(", ")} ${ofPart} GROUP BY account_id, hour, key_id, model`,
   );
-  const dueOfKey = books.prepare<[part: number, part: number, keyId: string], DueOfKey>(
+  const selectKey = books.prepare<[part: number, part: number, keyId: string], PendingOfKey>(
     `SELECT coalesce(sum(spent), 0) AS spent, coalesce(sum(freed), 0) AS freed ${ofPart} AND s.key_id = ?`,
   );
+  return {
+    ofPart: (part: number) => selectPart.all(part, part),
+    ofKey: (keyId: string) => selectKey.get(partOf(keyId), partOf(keyId), keyId) ?? { spent: 0, freed: 0 },
+  };
+}
+
+/** MergeMark is up to where a partition is merged, and what came after that. */
+interface MergeMark {
+  /** The last batch that is merged. */
+  readonly batch: number;
+  /** How many batches came after it, and the last of them. */
+  readonly count: number;
+  readonly last: number;
+}
+
+function pendingMarks(books: Connection) {
   const mergedOf = books.prepare<[part: number], { batch: number }>("SELECT batch FROM due_merged WHERE part = ?");
   const batchesAfter = books.prepare<[batch: number], { count: number; last: number | null }>(
     "SELECT count(*) AS count, max(id) AS last FROM due_batches WHERE id > ?",
   );
   const setMerged = books.prepare<[batch: number, part: number]>("UPDATE due_merged SET batch = ? WHERE part = ?");
-  const merged = "(SELECT min(batch) FROM due_merged)";
-  const forgetSums = books.prepare<[]>(`DELETE FROM due_sums WHERE batch <= ${merged}`);
-  const forgetBatches = books.prepare<[]>(`DELETE FROM due_batches WHERE id <= ${merged}`);
-  const any = books.prepare<[], unknown>("SELECT 1 FROM due_batches LIMIT 1");
-  const known = createKnownDue(parts, (row) => partOf(row[2]));
-  const readDue = (part: number) =>
-    dueOf.all(part, part).map((sums) => Object.values(sums) as readonly unknown[] as DueRow);
+  const mergedByAll = "(SELECT min(batch) FROM due_merged)";
+  const deleteSums = books.prepare<[]>(`DELETE FROM due_sums WHERE batch <= ${mergedByAll}`);
+  const deleteBatches = books.prepare<[]>(`DELETE FROM due_batches WHERE id <= ${mergedByAll}`);
   return {
-    parts,
-    add(rows) {
-      const batch = insertBatch.get()?.id ?? 0;
-      const placed = rows.map((row, place) => ({ row, place, part: partOf(row[2]) }));
-      placed.sort((one, other) => one.part - other.part);
-      const written = createAlikeRows<PlacedRow>({
-        isAlike,
-        writeMany: (alike) => insertMany.run(...valuesOf(batch, alike)),
-        writeOne: ({ row, place, part }) => insert.run(batch, part, place, ...row),
-      });
-      placed.forEach(written.add);
-      written.end();
-      books.whenCommitted(() => known.add(rows));
-    },
-    merge(part) {
+    markOf(part: number): MergeMark {
       const { batch = 0 } = mergedOf.get(part) ?? {};
       const { count = 0, last = null } = batchesAfter.get(batch) ?? {};
-      const upTo = last ?? batch;
-      for (const row of known.of(part, batch, count) ?? readDue(part)) {
-        if (hasCalls(row)) addToHour.run(...usageOf(row));
-        const [keyId, freed, spent] = keySum(row);
-        if (freed !== 0 || spent !== 0) freeKey.run(freed, spent, keyId);
-      }
-      setMerged.run(upTo, part);
-      forgetSums.run();
-      forgetBatches.run();
-      books.whenCommitted(() => known.merged(part, upTo));
+      return { batch, count, last: last ?? batch };
     },
-    isAny: () => any.get() !== undefined,
-    of: (keyId) => dueOfKey.get(partOf(keyId), partOf(keyId), keyId) ?? { spent: 0, freed: 0 },
+    /** Marks a partition as merged up to a batch, and deletes batches that all partitions have merged. */
+    mark(part: number, last: number): void {
+      setMerged.run(last, part);
+      deleteSums.run();
+      deleteBatches.run();
+    },
   };
-}
-
-/** A row, with where in its batch it stands. */
-interface PlacedRow {
-  readonly row: DueRow;
-  readonly place: number;
-  readonly part: number;
-}
-
-/** Whether both are of the same hour and model: account and key are mostly others. */
-function isAlike({ row: one }: PlacedRow, { row: other }: PlacedRow): boolean {
-  return one[1] === other[1] && one[3] === other[3];
-}
-
-function valuesOf(batch: number, alike: readonly PlacedRow[]): (string | number)[] {
-  const values: (string | number)[] = [];
-  for (const { row, place, part } of alike) {
-    const [accountId, hour, keyId, model, ...counts] = row;
-    if (values.length === 0) values.push(batch, hour, model);
-    values.push(part, place, accountId, keyId, ...counts);
-  }
-  return values;
 }

@@ -1,40 +1,52 @@
 /**
- * Whether a line has the shape of a note: of what would be counted wrongly, or could not even be taken apart, one line is set
- * aside, and not its file. What only the database does not take is found there, call by call.
+ * Checks whether a line has the shape of a record. Of what would be counted wrongly, or could not even be taken apart, one line
+ * is rejected, and not its file. Values that the database alone refuses are found there, call by call.
  */
+import { type ColumnName, ownColumns, sharedColumns } from "../columns.ts";
 
-/** What a line holds, as far as it is JSON. */
-export type Told = { readonly [name in "seq" | "at" | "settled" | "others" | "entries"]?: unknown };
+/** LineJson is what a line holds, as far as it is JSON. */
+export type LineJson = { readonly [name in "seq" | "at" | "settled" | "others" | "entries"]?: unknown };
 
-/** How many values tell what calls have in common, and how many what is a call's own. */
-const [commonLength, ownLength] = [12, 12];
+/** How many values of its own a call had in the first lines of lists. Columns that came later are behind them, or missing. */
+const firstOwnLength = 12;
+/** How many values follow the shared columns: `isHeld`, `isLimited`, the lease's id, and whether it is the key's. */
+const entryLength = 4;
 
-/** Returns what is wrong with a note, in words that repeat nothing of it; undefined for one in order. */
-export function faultOf({ seq, at, settled, others = [], entries }: Told): string | undefined {
+/** Returns what is wrong with a record, in words that repeat nothing of it; undefined for a record in order. */
+export function faultOf({ seq, at, settled, others = [], entries }: LineJson): string | undefined {
   if (!isNumber(seq)) return "its number is none";
   if (at !== undefined && !Number.isFinite(at)) return "its time is none";
   if (entries !== undefined) return faultOfAll(entries);
   if (!Array.isArray(settled)) return "it tells of no calls";
-  for (const alike of settled) {
-    const fault = faultOfAlike(alike);
+  for (const run of settled) {
+    const fault = faultOfRun(run);
     if (fault !== undefined) return fault;
   }
   return faultOfAll(others);
 }
 
-function faultOfAlike(alike: unknown): string | undefined {
-  if (!Array.isArray(alike) || !alike.every(Array.isArray)) return "its calls are no lists";
-  const [common, ...calls] = alike as readonly (readonly unknown[])[];
-  if (common?.length !== commonLength) return "what its calls have in common has another length";
-  const [account, leaseId, isOfKey] = [common[0], common[10], common[11]];
+function faultOfRun(run: unknown): string | undefined {
+  if (!Array.isArray(run) || !run.every(Array.isArray)) return "its calls are no lists";
+  const [shared, ...calls] = run as readonly (readonly unknown[])[];
+  if (shared?.length !== sharedColumns.length + entryLength) return "what its calls have in common has another length";
+  const [account, leaseId, isOfKey] = [valueIn(shared, "account_id"), shared.at(-2), shared.at(-1)];
   if (typeof account !== "string") return "its account is no text";
   if (leaseId !== null && !isTaken({ leaseId, isOfKey })) return "its lease is none";
   for (const own of calls) {
-    if (own.length !== ownLength) return "one of its calls has another length";
-    const fault = faultOfCall({ id: own[0], account_id: account, key_id: own[1], cost: own[8] });
+    if (own.length < firstOwnLength || own.length > ownColumns.length) return "one of its calls has another length";
+    const [id, key_id, cost] = [valueIn(own, "id"), valueIn(own, "key_id"), valueIn(own, "cost")];
+    const fault = faultOfCall({ id, account_id: account, key_id, cost });
     if (fault !== undefined) return fault;
   }
   return undefined;
+}
+
+const places: ReadonlyMap<ColumnName, number> = new Map(
+  [sharedColumns, ownColumns].flatMap((names) => names.map((name, i) => [name, i] as const)),
+);
+
+function valueIn(values: readonly unknown[], name: ColumnName): unknown {
+  return values[places.get(name) ?? -1];
 }
 
 function faultOfAll(entries: unknown): string | undefined {
@@ -68,7 +80,7 @@ function isTaken(taken: unknown): boolean {
   return typeof leaseId === "string" && typeof isOfKey === "boolean";
 }
 
-/** Whether it may be the number of a note, from 1 on. */
+/** Reports whether a value may be the number of a record, from 1 on. */
 export function isNumber(seq: unknown): seq is number {
   return isCount(seq) && seq !== 0;
 }

@@ -1,122 +1,117 @@
 /**
- * A note as its line, and back: what calls of a turn have in common is told once, and the rest of each in a list.
+ * Writes a record as a line of the journal, and reads it back: a list for each run of calls that share some values
+ * (`sharedColumns`), which begins with those and has a list of each call's own values behind them.
  *
- * Lines of older versions tell each entry by its names, and are read as well. Those versions cannot read these, and are kept
- * from a database that has them by its last migration.
+ * Lines of older versions name the members of each entry, and lines from before a column was added lack its values: both are
+ * read as well. Those versions cannot read these lines; the last migration keeps them from opening the database.
  */
-
-import { isOfSameKind } from "../money/ledger-rows.ts";
-import type { Entry, Note, SettleEntry } from "./journal.ts";
-import { faultOf, isNumber, type Told } from "./record-shape.ts";
+import { type Capture, type ColumnName, defaultOf, ownColumns, sharedColumns } from "../columns.ts";
+import { compileEquals, compileValues } from "../compile-row.ts";
+import type { CaptureEntry, Entry, JournalRecord } from "./contract.ts";
+import { faultOf, isNumber, type LineJson } from "./record-shape.ts";
 
 interface Line {
   readonly seq: number;
   readonly at: number;
-  readonly settled: readonly Alike[];
-  /** Entries by their names, where there are any that tell of no call that is over. */
+  readonly settled: readonly Run[];
+  /** Entries by their names, where there are any but captures. */
   readonly others?: readonly Entry[];
 }
 
-type Common = ReturnType<typeof commonOf>;
-type Own = ReturnType<typeof ownOf>;
-type Alike = [common: Common, ...Own[]];
+/** Run is consecutive calls that share values. */
+type Run = [shared: Shared, ...own: Value[][]];
+/** The values of `sharedColumns`, and those of the entries that calls share. */
+type Shared = [...Value[], isHeld: boolean, isLimited: boolean, leaseId: string | null, isOfKey: boolean];
+type Value = string | number | null;
 
-export function lineOf({ seq, at, entries }: Note): string {
-  const settled: Alike[] = [];
+const sharedValues = compileValues<Capture, Value>(sharedColumns, defaultOf);
+const ownValues = compileValues<Capture, Value>(ownColumns, defaultOf);
+const areOfSameRun = compileEquals<Capture>(sharedColumns);
+
+export function lineOf({ seq, at, entries }: JournalRecord): string {
+  const settled: Run[] = [];
   let others: Entry[] | undefined;
-  let last: SettleEntry | undefined;
-  let alike: Alike | undefined;
+  let last: CaptureEntry | undefined;
+  let run: Run | undefined;
   for (const entry of entries) {
     if (entry.kind !== "settle") {
       others ??= [];
       others.push(entry);
       continue;
     }
-    if (!alike || !last || !haveInCommon(last, entry)) {
-      alike = [commonOf(entry)];
-      settled.push(alike);
+    if (!run || !last || !mayShare(last, entry)) {
+      run = [sharedOf(entry)];
+      settled.push(run);
     }
-    alike.push(ownOf(entry));
+    run.push(ownValues(entry.call));
     last = entry;
   }
   const line: Line = others ? { seq, at, settled, others } : { seq, at, settled };
   return JSON.stringify(line);
 }
 
-/** A line, taken for a note. */
-export type ReadLine =
-  | { readonly kind: "note"; readonly note: Note }
-  /** A line that is no JSON: the end of it is missing. */
-  | { readonly kind: "torn" }
-  /** `seq` is undefined where it tells none. */
-  | { readonly kind: "other"; readonly reason: string; readonly seq: number | undefined };
-
-export function readLine(line: string): ReadLine {
-  let told: unknown;
-  try {
-    told = JSON.parse(line);
-  } catch {
-    return { kind: "torn" };
-  }
-  if (typeof told !== "object" || told === null) return { kind: "other", reason: "it is no object", seq: undefined };
-  const { seq } = told as Told;
-  const reason = faultOf(told as Told);
-  if (reason !== undefined) return { kind: "other", reason, seq: isNumber(seq) ? seq : undefined };
-  return { kind: "note", note: noteOf(told as Line & Older) };
-}
-
-/** What lines of older versions have. */
-interface Older {
-  readonly entries?: readonly Entry[];
-}
-
-function noteOf({ seq, at = 0, entries, settled, others = [] }: Line & Older): Note {
-  return { seq, at, entries: entries ?? [...settled.flatMap(entriesOf), ...others] };
-}
-
-function haveInCommon(one: SettleEntry, other: SettleEntry): boolean {
-  const { call: first } = one;
-  const { call: second } = other;
+function mayShare(one: CaptureEntry, other: CaptureEntry): boolean {
   return (
     one.taken?.leaseId === other.taken?.leaseId &&
     one.taken?.isOfKey === other.taken?.isOfKey &&
     one.isHeld === other.isHeld &&
     one.isLimited === other.isLimited &&
-    first.account_id === second.account_id &&
-    first.tried === second.tried &&
-    isOfSameKind(first, second)
+    areOfSameRun(one.call, other.call)
   );
 }
 
-function commonOf({ call, isHeld, isLimited = true, taken }: SettleEntry) {
-  const { account_id, operation, model, upstream, tried = null, outcome, estimated, cached = 0 } = call;
+function sharedOf({ call, isHeld, isLimited = true, taken }: CaptureEntry): Shared {
   const { leaseId = null, isOfKey = false } = taken ?? {};
-  // biome-ignore format: a line for what belongs together.
-  return [
-    account_id, operation, model, upstream, tried, outcome, estimated, cached,
-    isHeld, isLimited, leaseId, isOfKey,
-  ] as const;
+  return [...sharedValues(call), isHeld, isLimited, leaseId, isOfKey];
 }
 
-function ownOf({ call }: SettleEntry) {
-  const { id, key_id, input, cache_read, cache_write, output, reasoning, characters, cost } = call;
-  const { created_at, duration_ms, first_byte_ms } = call;
-  // biome-ignore format: a line for what belongs together.
-  return [
-    id, key_id, input, cache_read, cache_write, output, reasoning, characters, cost,
-    created_at, duration_ms, first_byte_ms,
-  ] as const;
+/** ReadLine is what a line turned out to be. */
+export type ReadLine =
+  | { readonly kind: "record"; readonly record: JournalRecord }
+  /** No JSON: the end of the line is missing. */
+  | { readonly kind: "torn" }
+  /** JSON that is no record. `seq` is undefined where it has none. */
+  | { readonly kind: "other"; readonly reason: string; readonly seq: number | undefined };
+
+export function readLine(line: string): ReadLine {
+  let json: unknown;
+  try {
+    json = JSON.parse(line);
+  } catch {
+    return { kind: "torn" };
+  }
+  if (typeof json !== "object" || json === null) return { kind: "other", reason: "it is no object", seq: undefined };
+  const { seq } = json as LineJson;
+  const reason = faultOf(json as LineJson);
+  if (reason !== undefined) return { kind: "other", reason, seq: isNumber(seq) ? seq : undefined };
+  return { kind: "record", record: recordOf(json as Line & OlderLine) };
 }
 
-const entriesOf = ([common, ...calls]: Alike): SettleEntry[] => calls.map((own) => entryOf(common, own));
+/** OlderLine is what lines of older versions have. */
+interface OlderLine {
+  readonly entries?: readonly Entry[];
+}
 
-function entryOf(common: Common, own: Own): SettleEntry {
-  const [account_id, operation, model, upstream, tried, outcome, estimated, cached, ...held] = common;
-  const [isHeld, isLimited, leaseId, isOfKey] = held;
-  const [id, key_id, input, cache_read, cache_write, output, reasoning, characters, cost, ...times] = own;
-  const [created_at, duration_ms, first_byte_ms] = times;
-  const names = { id, account_id, key_id, operation, model, upstream, tried, outcome };
-  const usage = { input, cache_read, cache_write, output, reasoning, characters, estimated, cached };
-  const call = { ...names, ...usage, cost, created_at, duration_ms, first_byte_ms };
-  return { kind: "settle", call, isHeld, isLimited, taken: leaseId === null ? undefined : { leaseId, isOfKey } };
+function recordOf({ seq, at = 0, entries, settled, others = [] }: Line & OlderLine): JournalRecord {
+  return { seq, at, entries: entries ?? [...settled.flatMap(entriesOf), ...others] };
+}
+
+function entriesOf([shared, ...calls]: Run): CaptureEntry[] {
+  const ofRun = membersOf(sharedColumns, shared as Value[]);
+  const [isHeld, isLimited, leaseId, isOfKey] = shared.slice(sharedColumns.length) as [
+    boolean,
+    boolean,
+    string,
+    boolean,
+  ];
+  const taken = leaseId === null ? undefined : { leaseId, isOfKey };
+  return calls.map((own) => {
+    const call = { ...ofRun, ...membersOf(ownColumns, own) } as unknown as Capture;
+    return { kind: "settle", call, isHeld, isLimited, taken };
+  });
+}
+
+/** Names values by their places. What a line from before a column was added lacks has the column's default. */
+function membersOf(names: readonly ColumnName[], values: readonly Value[]): Record<string, Value | undefined> {
+  return Object.fromEntries(names.map((name, i) => [name, values.length > i ? values[i] : defaultOf(name)]));
 }

@@ -1,6 +1,6 @@
 /**
- * Files of notes beside the database, one a process: what is noted survives the process as a commit does, at the price of
- * one write. Other processes read the file of one that died.
+ * The journal's files beside the database, one a process. A line that was appended survives the process as a commit does, at
+ * the price of one write. Other processes read the file of one that died.
  */
 import {
   appendFileSync,
@@ -20,27 +20,30 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-export interface NoteFiles {
-  /** Adds a line, which has no line end, to a process's own file. Throws, and adds nothing, where the disk is full. */
+export interface Segments {
+  /** Appends a line, given without its end, to the file of this process. Throws, with nothing added, where the disk is full. */
   append(node: string, line: string): void;
-  /** Takes all lines away where they have become many: whoever calls this needs none of them any more. */
+  /** Empties the file where it has become long. Nobody may need its lines any more. */
   trim(node: string): void;
-  /** Returns the lines of any process's file, by their numbers from 1 on. The last one may be torn. */
+  /** Returns the lines of any process's file, numbered from 1 on. The last one may be torn. */
   lines(node: string): NumberedLine[];
-  /** Adds lines to the file of those of a process that were set aside, but for those that it has. Returns how many it had not. */
+  /** Adds lines to the process's file of rejected lines, except those that it has. Returns how many were added. */
   reject(node: string, lines: readonly string[]): number;
   /** Returns the lines of that file. */
   rejected(node: string): string[];
-  /** Returns the processes that have such files. */
+  /** Returns the processes that have files of rejected lines. */
   nodesRejected(): string[];
   /** Returns the processes that have files. */
   nodes(): string[];
-  /** Shows that the process of this file lives; who slept for so long that others took it for gone begins another. */
+  /**
+   * Shows that the process of this file lives. Where others have removed the file, since the process slept for so long that it
+   * looked dead, the next line begins another.
+   */
   renew(node: string): void;
-  /** Whether its process has shown no life for so long that it is gone. */
+  /** Reports whether the process of this file has shown no life for a day. */
   isAbandoned(node: string): boolean;
   remove(node: string): void;
-  /** Writes something, and removes it again. Throws where that fails. */
+  /** Writes a file and removes it again. Throws where that fails. */
   probe(): void;
 }
 
@@ -51,32 +54,47 @@ export interface NumberedLine {
 
 interface OpenFile {
   readonly fd: number;
-  /** Up to where lines are whole, in bytes. */
+  /** The length of its whole lines, in bytes. */
   length: number;
 }
 
 const suffix = ".jsonl";
 const rejectedSuffix = `${suffix}.rejected`;
-/** A file that is longer than this is begun anew when all of it is written elsewhere. */
-const longestBytes = 1_000_000;
+/** A longer file is emptied when all of it is posted. */
+const maxBytes = 1_000_000;
 const abandonedMs = 24 * 3_600_000;
-/** More than a file system keeps beside a file's name. */
+/** More than a file system stores in the entry of a folder, which takes no block of its own. */
 const probeBytes = 4096;
 
-/** `isSynced` says that what is noted survives a loss of power, too. */
-export function noteFiles(folder: string, isSynced: boolean): NoteFiles {
+/** `isSynced` has every record survive a loss of power, too. */
+export function createSegments(folder: string, isSynced: boolean): Segments {
+  return {
+    ...ownSegments(folder, isSynced),
+    ...segmentReads(folder),
+    ...rejectedFiles(folder),
+    probe: () => probe(folder),
+  };
+}
+
+/** The files that this process appends to. */
+function ownSegments(folder: string, isSynced: boolean): Pick<Segments, "append" | "trim" | "renew" | "remove"> {
   const open = new Map<string, OpenFile>();
-  const pathOf = (node: string) => join(folder, `${node}${suffix}`);
 
   function openOf(node: string): OpenFile {
     let file = open.get(node);
     if (!file) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      file = { fd: openSync(pathOf(node), "a", 0o600), length: 0 };
+      file = { fd: openSync(pathOf(folder, node), "a", 0o600), length: 0 };
       open.set(node, file);
       if (isSynced) syncFolder(folder);
     }
     return file;
+  }
+
+  function close(node: string): void {
+    const file = open.get(node);
+    if (file) closeSync(file.fd);
+    open.delete(node);
   }
 
   return {
@@ -95,48 +113,59 @@ export function noteFiles(folder: string, isSynced: boolean): NoteFiles {
     },
     trim(node) {
       const file = open.get(node);
-      if (!file || file.length < longestBytes) return;
+      if (!file || file.length < maxBytes) return;
       ftruncateSync(file.fd, 0);
       file.length = 0;
     },
-    lines: (node) => linesIn(pathOf(node)),
-    reject(node, lines) {
-      const path = join(folder, `${node}${rejectedSuffix}`);
-      const known = new Set(linesIn(path).map(({ text }) => text));
-      const others = lines.filter((line) => !known.has(line));
-      if (others.length > 0)
-        appendFileSync(path, others.map((line) => `${line}\n`).join(""), { mode: 0o600, flush: true });
-      return others.length;
-    },
-    rejected: (node) => linesIn(join(folder, `${node}${rejectedSuffix}`)).map(({ text }) => text),
-    nodesRejected: () => nodesBy(rejectedSuffix, folder),
-    nodes: () => nodesBy(suffix, folder),
     renew(node) {
-      const file = open.get(node);
-      if (!file || touch(pathOf(node))) return;
-      closeSync(file.fd);
-      open.delete(node);
-    },
-    isAbandoned(node) {
-      const { mtimeMs } = statSync(pathOf(node), { throwIfNoEntry: false }) ?? {};
-      return mtimeMs !== undefined && Date.now() - mtimeMs > abandonedMs;
+      if (open.has(node) && !touch(pathOf(folder, node))) close(node);
     },
     remove(node) {
-      const file = open.get(node);
-      if (file) closeSync(file.fd);
-      open.delete(node);
-      rmSync(pathOf(node), { force: true });
-    },
-    probe() {
-      const path = join(folder, `probe.${process.pid}`);
-      try {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
-        writeFileSync(path, Buffer.alloc(probeBytes), { mode: 0o600 });
-      } finally {
-        rmSync(path, { force: true });
-      }
+      close(node);
+      rmSync(pathOf(folder, node), { force: true });
     },
   };
+}
+
+function segmentReads(folder: string): Pick<Segments, "lines" | "nodes" | "isAbandoned"> {
+  return {
+    lines: (node) => linesIn(pathOf(folder, node)),
+    nodes: () => nodesBy(suffix, folder),
+    isAbandoned(node) {
+      const { mtimeMs } = statSync(pathOf(folder, node), { throwIfNoEntry: false }) ?? {};
+      return mtimeMs !== undefined && Date.now() - mtimeMs > abandonedMs;
+    },
+  };
+}
+
+function rejectedFiles(folder: string): Pick<Segments, "reject" | "rejected" | "nodesRejected"> {
+  const pathOfRejected = (node: string) => join(folder, `${node}${rejectedSuffix}`);
+  const textsOf = (node: string) => linesIn(pathOfRejected(node)).map(({ text }) => text);
+  return {
+    reject(node, lines) {
+      const known = new Set(textsOf(node));
+      const others = lines.filter((line) => !known.has(line));
+      const text = others.map((line) => `${line}\n`).join("");
+      if (others.length > 0) appendFileSync(pathOfRejected(node), text, { mode: 0o600, flush: true });
+      return others.length;
+    },
+    rejected: textsOf,
+    nodesRejected: () => nodesBy(rejectedSuffix, folder),
+  };
+}
+
+function probe(folder: string): void {
+  const path = join(folder, `probe.${process.pid}`);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(path, Buffer.alloc(probeBytes), { mode: 0o600 });
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+function pathOf(folder: string, node: string): string {
+  return join(folder, `${node}${suffix}`);
 }
 
 function nodesBy(suffix: string, folder: string): string[] {
@@ -153,7 +182,7 @@ function readIfThere(path: string): string {
   return ifThere(() => readFileSync(path, "utf8"), "");
 }
 
-/** Returns false where it is not there. */
+/** Sets the time of a file. Returns false where there is none. */
 function touch(path: string): boolean {
   const now = new Date();
   return ifThere(() => {
@@ -162,7 +191,7 @@ function touch(path: string): boolean {
   }, false);
 }
 
-/** Another process may have removed it. */
+/** Returns `otherwise` for a file or folder that is not there: another process may have removed it. */
 function ifThere<T>(read: () => T, otherwise: T): T {
   try {
     return read();
@@ -172,7 +201,7 @@ function ifThere<T>(read: () => T, otherwise: T): T {
   }
 }
 
-/** A new file's name is a part of its folder. */
+/** Syncs a folder: the name of a new file is stored there. */
 function syncFolder(folder: string): void {
   const fd = openSync(folder, "r");
   try {

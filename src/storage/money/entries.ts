@@ -1,16 +1,17 @@
 /**
- * Ledger entries: what moved money. They are only ever added. What a call was charged is an entry, too: it stands in the
- * call's own row while that is kept, and among the other entries when the call has been forgotten (`retention.ts`).
+ * Ledger entries: what moved money. They are only added. The charge of a call is an entry, too: it is in the call's own row while
+ * that is kept, and among the other entries once the call is deleted (`retention.ts`).
  *
- * An entry and the sums that it changes are one transaction, and whether it may be made is decided by the conditions of
- * one statement: a refund never gives back more than was recharged or than is left, and no sum grows beyond what can be
- * counted exactly. Calls are written by `ledger.ts`.
+ * An entry and the sums that it changes are one transaction, and the conditions of one statement decide whether it may be made: a
+ * refund never returns more than was recharged or than is left, and no sum grows beyond what can be counted exactly. `ledger.ts`
+ * writes calls.
  */
 import type { Selectable } from "kysely";
 import type { Account } from "../accounts.ts";
-import type { Request, RequestStore } from "../calls/requests.ts";
+import type { RequestStore } from "../calls/requests.ts";
 import type { Asker } from "../calls/search.ts";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { CallRow } from "../columns.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { LedgerEntryTable } from "../schema.ts";
 
 export type LedgerEntry = Selectable<LedgerEntryTable>;
@@ -18,15 +19,15 @@ export type LedgerEntry = Selectable<LedgerEntryTable>;
 /** Numbers of the proto's EntryKind, which storage does not import. */
 const kinds = { recharge: 1, refund: 2, grant: 3, charge: 4 } as const;
 export const { charge } = kinds;
-/** The id that the charge of a call has, in SQL that reads the call: it sorts with others by when the call came. */
+/** The id of a call's charge, in SQL that reads the call. It sorts among other entries by when the call came. */
 export const chargeId = "'led_' || substr(id, 5)";
 
 export interface EntryInit {
   readonly id: string;
   readonly accountId: string;
-  /** A charge is no such entry. */
+  /** Any kind but a charge. */
   readonly kind: 1 | 2 | 3;
-  /** How much, whichever way it goes: more than 0. */
+  /** The amount, more than 0, of a refund too. */
   readonly amount: number;
   readonly note: string | null;
   /** Milliseconds since 1970. */
@@ -35,38 +36,38 @@ export interface EntryInit {
 
 export type Recorded =
   | { readonly kind: "recorded"; readonly entry: LedgerEntry; readonly account: Account }
-  /** A refund of more than may be given back, which is `available`. */
+  /** A refund of more than `available`, which may be returned. */
   | { readonly kind: "short"; readonly available: number }
-  /** The account would have more than can be counted. */
+  /** The account would have more than can be counted exactly. */
   | { readonly kind: "full" }
   | { readonly kind: "absent" };
 
 export interface EntryFilter {
-  /** Numbers of the proto's EntryKind; empty for all. */
+  /** Selects kinds: numbers of the proto's EntryKind. Empty for all. */
   readonly kinds: readonly number[];
-  /** Keeps those before this id. */
+  /** Selects entries before this id. */
   readonly before?: string | undefined;
   readonly limit: number;
 }
 
 export interface EntryStore {
   record(init: EntryInit): Recorded;
-  /** Finds what was recorded. */
+  /** Finds an entry that was recorded; no charge of a call that is kept. */
   find(id: string): LedgerEntry | undefined;
-  /** Lists some of an account's entries, newest first: charges by when their calls came. */
+  /** Lists some of an account's entries, newest first; charges by when their calls came. */
   page(accountId: string, filter: EntryFilter, asker?: Asker): Promise<LedgerEntry[]>;
 }
 
-/** What any sum of money may come to: below what a double holds exactly. */
-const most = 9e15;
+/** The most that any sum of money may come to: a double still holds it exactly. */
+const maxSum = 9e15;
 
-/** How an entry changes the sums of its account, and on which condition. */
+/** How each kind of entry changes the sums of its account, and on which condition. */
 const movements = {
   [kinds.recharge]: `balance = balance + @amount, recharged = recharged + @amount
-    WHERE id = @id AND balance + @amount <= ${most} AND recharged + @amount <= ${most}`,
+    WHERE id = @id AND balance + @amount <= ${maxSum} AND recharged + @amount <= ${maxSum}`,
   [kinds.refund]: `balance = balance - @amount, recharged = recharged - @amount
     WHERE id = @id AND recharged >= @amount AND balance - held >= @amount`,
-  [kinds.grant]: `balance = balance + @amount WHERE id = @id AND balance + @amount <= ${most}`,
+  [kinds.grant]: `balance = balance + @amount WHERE id = @id AND balance + @amount <= ${maxSum}`,
 };
 
 export function entryStore(db: Database, engine: Engine, requests: Pick<RequestStore, "page">): EntryStore {
@@ -96,7 +97,7 @@ export function entryStore(db: Database, engine: Engine, requests: Pick<RequestS
       .$if(before !== undefined, (query) => query.where("id", "<", before as string))
       .orderBy("id", "desc")
       .limit(limit);
-    // Said as the index says it, which leaves the many charges out.
+    // The condition as the index has it, which leaves charges out.
     const rare = wanted.length > 0 && !wanted.includes(charge);
     return engine.all(rare ? query.where((where) => where("kind", "!=", where.lit(charge))) : query);
   }
@@ -111,7 +112,7 @@ export function entryStore(db: Database, engine: Engine, requests: Pick<RequestS
     record: (init) => engine.transact(() => record(init)),
     find: (id) => find.get(id),
     async page(accountId, filter, asker) {
-      // In this order: a charge that moves from the one to the other meanwhile is found twice, and never missed.
+      // In this order: a charge that moves from calls to entries meanwhile is found twice, and never missed.
       const ofCalls = await charges(accountId, filter, asker);
       const byId = new Map([...ofCalls, ...recorded(accountId, filter)].map((entry) => [entry.id, entry]));
       return [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit);
@@ -119,7 +120,7 @@ export function entryStore(db: Database, engine: Engine, requests: Pick<RequestS
   };
 }
 
-function chargeOf({ id, account_id, key_id, cost, created_at, duration_ms }: Request): LedgerEntry {
+function chargeOf({ id, account_id, key_id, cost, created_at, duration_ms }: CallRow): LedgerEntry {
   const of = { account_id, key_id, request_id: id, kind: charge, amount: -cost, note: null };
   return { id: id.replace(/^req_/, "led_"), ...of, created_at: created_at + duration_ms };
 }

@@ -1,14 +1,14 @@
-/** Calls that are under way, as their holds tell: those whose process still lives, or died so lately that nobody knows. */
+/** Holds of calls that run: their process lives, or has died so recently that its holds have not expired. */
 import type { Selectable } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { HoldTable } from "../schema.ts";
 
-export type Hold = Selectable<HoldTable>;
+export type HoldRow = Selectable<HoldTable>;
 
 export interface HoldStore {
-  /** Lists an account's holds whose deadline has not passed, newest first. */
-  list(accountId: string, now: number, limit: number): Hold[];
-  /** How many holds there are, of all accounts and processes, and what they come to in millionths of the unit. */
+  /** Lists an account's holds that have not expired, newest first. */
+  list(accountId: string, now: number, limit: number): HoldRow[];
+  /** Returns how many holds all accounts and processes have, and their sum in millionths of the unit. */
   total(): HoldTotal;
 }
 
@@ -29,7 +29,7 @@ export function holdStore(db: Database, engine: Engine): HoldStore {
           .selectFrom("holds")
           .selectAll()
           .where("account_id", "=", accountId)
-          // What is without one is a lease, and no call's.
+          // A row without an operation is a lease.
           .where("operation", "!=", "")
           .where("expires_at", ">", now)
           .orderBy("request_id", "desc")

@@ -1,79 +1,95 @@
-/** The statements by which holds and charges are written. Each keeps a part of a sum; who runs them keeps the whole true. */
-import type { Connection } from "../engines/sqlite/database.ts";
-import type { RequestRow, UsageRow } from "./ledger-rows.ts";
+/** The statements that write holds and charges. Each changes one sum; the caller keeps all of them true to each other. */
+import { type CallRow, columnNames, defaultOf, summedColumns } from "../columns.ts";
+import { compileValues } from "../compile-row.ts";
+import type { Connection } from "../engines/engine.ts";
+import { placeholders } from "../journal/bulk-insert.ts";
+import { hourColumns } from "./totals.ts";
 
-/** What may be held of an account before a call, and by one, at most: both together can be counted exactly. */
-export const mostHeld = 4e15;
+/** What may be held of an account before a call, and by one, at most: the sum of both is still exact. */
+export const maxHeld = 4e15;
 
 /** A number of the proto's Outcome, which storage does not import. */
 export const lost = 5;
 
-interface FreedHold {
+interface ReleasedHold {
   readonly amount: number;
   readonly key_id: string;
   readonly account_id: string;
 }
 
-type HoldRow = readonly [
+type HoldValues = readonly [
   ...ids: [requestId: string, node: string, accountId: string, keyId: string, operation: string, model: string],
   amount: number,
   createdAt: number,
   expiresAt: number,
 ];
 
+type Value = string | number | null;
+
+/** A row to insert: columns that it lacks get their defaults. */
+export type NewCallRow = Partial<CallRow> & Pick<CallRow, "id" | "cost" | "waived">;
+
+/** Lists the values that `insertRequest` binds. */
+export const requestValues = compileValues<NewCallRow, Value>(columnNames, defaultOf);
+
 export type LedgerStatements = ReturnType<typeof ledgerStatements>;
 
 export function ledgerStatements(books: Connection) {
+  return { ...holdStatements(books), ...callStatements(books) };
+}
+
+function holdStatements(books: Connection) {
   const insertHold = `INSERT INTO holds
       (request_id, node, account_id, key_id, operation, model, amount, created_at, expires_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
   return {
     holdKey: books.prepare<[held: number, now: number, keyId: string, held: number]>(
       `UPDATE api_keys SET held = held + ?, last_used_at = ? WHERE id = ? AND revoked_at IS NULL
-       AND (credit_limit IS NULL OR credit_limit - spent - held >= ?) AND held < ${mostHeld}`,
+       AND (credit_limit IS NULL OR credit_limit - spent - held >= ?) AND held < ${maxHeld}`,
     ),
     holdAccount: books.prepare<[held: number, accountId: string, held: number]>(
-      `UPDATE accounts SET held = held + ? WHERE id = ? AND (postpaid = 1 OR balance - held >= ?) AND held < ${mostHeld}`,
+      `UPDATE accounts SET held = held + ? WHERE id = ? AND (postpaid = 1 OR balance - held >= ?) AND held < ${maxHeld}`,
     ),
-    insertHold: books.prepare<HoldRow>(insertHold),
+    insertHold: books.prepare<HoldValues>(insertHold),
     mayLease: books.prepare<[keyId: string, isLimited: number], { readonly id: string }>(
       "SELECT id FROM api_keys WHERE id = ? AND revoked_at IS NULL AND (credit_limit IS NULL OR ?)",
     ),
     /** Adds to a lease, or makes it. */
-    growLease: books.prepare<HoldRow>(
+    growLease: books.prepare<HoldValues>(
       `${insertHold} ON CONFLICT (request_id) DO UPDATE
        SET amount = amount + excluded.amount, expires_at = max(expires_at, excluded.expires_at)`,
     ),
-    /** Takes from a lease; changes nothing where it has not so much, or has lapsed. */
+    /** Takes from a lease. Changes nothing where the lease has less, or has expired. */
     drawLease: books.prepare<[amount: number, id: string, amount: number]>(
       "UPDATE holds SET amount = amount - ? WHERE request_id = ? AND amount >= ?",
     ),
-    deleteHold: books.prepare<[requestId: string], FreedHold>(
+    deleteHold: books.prepare<[requestId: string], ReleasedHold>(
       "DELETE FROM holds WHERE request_id = ? RETURNING amount, key_id, account_id",
     ),
-    freeKey: books.prepare<[held: number, spent: number, keyId: string]>(
+    /** Takes from what is held of a key, and adds to what it has spent. */
+    captureOfKey: books.prepare<[released: number, spent: number, keyId: string]>(
       "UPDATE api_keys SET held = held - ?, spent = spent + ? WHERE id = ?",
     ),
-    freeAccount: books.prepare<[held: number, spent: number, accountId: string]>(
+    /** Takes from what is held of an account, and from its balance. */
+    captureOfAccount: books.prepare<[released: number, spent: number, accountId: string]>(
       "UPDATE accounts SET held = held - ?, balance = balance - ? WHERE id = ?",
     ),
-    /** Changes nothing where the call is known. */
-    insertRequest: books.prepare<RequestRow>(
-      `INSERT INTO requests (id, account_id, key_id, operation, model, upstream, outcome, input, cache_read, cache_write,
-         output, reasoning, characters, estimated, cost, waived, created_at, duration_ms, first_byte_ms, tried, cached)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+  };
+}
+
+function callStatements(books: Connection) {
+  const sums = ["requests", ...summedColumns].map((name) => `${name} = ${name} + excluded.${name}`);
+  return {
+    /** Changes nothing where the call has a row. */
+    insertRequest: books.prepare<readonly Value[]>(
+      `INSERT INTO requests (${columnNames.join(", ")}) VALUES ${placeholders(columnNames.length, 1)}
+       ON CONFLICT (id) DO NOTHING`,
     ),
-    /** Forgets that a call was taken for lost; changes nothing where it was not. */
+    /** Deletes the row of a call that was recorded as lost. Changes nothing for any other. */
     deleteLost: books.prepare<[id: string]>(`DELETE FROM requests WHERE id = ? AND outcome = ${lost}`),
-    addToHour: books.prepare<UsageRow>(
-      `INSERT INTO usage_hours (account_id, hour, key_id, model, requests, input, cache_read, cache_write, output,
-         reasoning, characters, cost)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (account_id, hour, key_id, model) DO UPDATE SET requests = requests + excluded.requests,
-         input = input + excluded.input, cache_read = cache_read + excluded.cache_read,
-         cache_write = cache_write + excluded.cache_write, output = output + excluded.output,
-         reasoning = reasoning + excluded.reasoning, characters = characters + excluded.characters,
-         cost = cost + excluded.cost`,
+    addToHour: books.prepare<readonly (string | number)[]>(
+      `INSERT INTO usage_hours (${hourColumns.join(", ")}) VALUES ${placeholders(hourColumns.length, 1)}
+       ON CONFLICT (account_id, hour, key_id, model) DO UPDATE SET ${sums.join(", ")}`,
     ),
   };
 }

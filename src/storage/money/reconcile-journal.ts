@@ -1,49 +1,50 @@
 /**
- * The part of the proof that is beside the database: what processes have noted of calls, and nobody has written where it
- * belongs. Whoever was told what such a call cost is not charged yet.
+ * The part of the proof that is beside the database: finds charges that are in a journal, and that no process has posted. The
+ * caller of such a call was told its cost, and is not charged yet.
  *
- * A process that lives writes what it has noted within moments: what is not written is looked at again for as long as that may
- * take, and only what stays is told. A line that is no note is told until somebody has removed the file that it was put into.
+ * A process that lives posts its journal within moments: records that are not posted are looked at again for as long as that may
+ * take, and only those that stay are reported. A line that is no record is reported until an operator removes the file of
+ * rejected lines.
  */
-import type { JournalStore, Note, Rejected } from "../journal/journal.ts";
+import type { JournalRecord, JournalStore, RejectedLine } from "../journal/contract.ts";
 import type { Difference } from "./reconcile.ts";
 
-export interface NotesOptions {
-  readonly journal: Pick<JournalStore, "nodes" | "notesOf" | "posted" | "rejected">;
+export interface ReconcileJournalOptions {
+  readonly journal: Pick<JournalStore, "nodes" | "recordsOf" | "posted" | "rejected">;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly pause: (ms: number) => Promise<unknown>;
 }
 
-/** What is older than this is written, unless its process died or cannot write. */
-const writtenMs = 5_000;
-/** The clock of a process may be another. */
-const leastMs = 1_000;
+/** A record that is older than this is posted, unless its process died or cannot write. */
+const postedMs = 5_000;
+/** How long to wait at least: the process's clock may differ. */
+const minMs = 1_000;
 const pauseMs = 100;
 
-export async function reconcileNotes({ journal, clock, pause }: NotesOptions): Promise<Difference[]> {
+export async function reconcileJournal({ journal, clock, pause }: ReconcileJournalOptions): Promise<Difference[]> {
   const differences: Difference[] = [];
   for (const node of journal.nodes()) {
-    const { notes, rejected } = journal.notesOf(node);
+    const { records, rejected } = journal.recordsOf(node);
     const from = clock();
-    const last = notes.at(-1);
-    const until = Math.min(from + writtenMs, Math.max(from + leastMs, (last?.at ?? 0) + writtenMs));
+    const last = records.at(-1);
+    const until = Math.min(from + postedMs, Math.max(from + minMs, (last?.at ?? 0) + postedMs));
     while (last && journal.posted(node) < last.seq && clock() < until) await pause(pauseMs);
     const posted = journal.posted(node);
     differences.push(
-      ...unwritten(
+      ...unposted(
         node,
-        notes.filter(({ seq }) => seq > posted),
+        records.filter(({ seq }) => seq > posted),
       ),
       ...rejected.filter(({ seq = posted + 1 }) => seq > posted).map((line) => unreadable(node, line)),
     );
   }
   differences.push(...journal.rejected().flatMap(({ node, lines }) => lines.map((line) => unreadable(node, line))));
-  // A line may be in the file of its process still, and in the other one already.
+  // A line may be in the journal still, and in the file of rejected lines already.
   return [...new Map(differences.map((difference) => [difference.what, difference])).values()];
 }
 
-function unwritten(node: string, notes: readonly Note[]): Difference[] {
+function unposted(node: string, notes: readonly JournalRecord[]): Difference[] {
   const calls = notes.flatMap(({ entries }) =>
     entries.flatMap((entry) => (entry.kind === "settle" ? [entry.call] : [])),
   );
@@ -52,6 +53,6 @@ function unwritten(node: string, notes: readonly Note[]): Difference[] {
   return [{ what: `calls that are noted by ${node} and not written: ${calls.length}`, written: 0, derived }];
 }
 
-function unreadable(node: string, { line, reason }: Rejected): Difference {
+function unreadable(node: string, { line, reason }: RejectedLine): Difference {
   return { what: `line ${line} of the notes of ${node}, which is no note: ${reason}`, written: 0, derived: 0 };
 }

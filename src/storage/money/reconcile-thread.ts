@@ -1,5 +1,5 @@
 /**
- * Has the sums proved by a thread with a connection of its own, so that calls go on meanwhile.
+ * Runs the proof of the sums in a thread with a connection of its own, so that calls go on meanwhile.
  *
  * This file is both sides: imported, it starts the thread; as the thread's program, it does the work.
  */
@@ -8,7 +8,7 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { openDatabase } from "../engines/sqlite/database.ts";
 import { journalStore } from "../journal/journal.ts";
 import { type Reconciliation, reconcile } from "./reconcile.ts";
-import { reconcileNotes } from "./reconcile-journal.ts";
+import { reconcileJournal } from "./reconcile-journal.ts";
 
 interface Task {
   readonly reconcile: string;
@@ -25,13 +25,13 @@ export function reconcileApart(path: string): Promise<Reconciliation> {
   });
 }
 
-// Tests run in threads too, whose data is theirs.
+// Tests run in threads too, with `workerData` of their own.
 const path = isMainThread ? undefined : (workerData as Partial<Task> | null)?.reconcile;
 if (path !== undefined) {
   const { db, engine } = await openDatabase(path);
-  const journal = journalStore(engine.books, engine.notes);
-  // What is written meanwhile is in the sums, and so not told as missing.
-  const beside = await reconcileNotes({ journal, clock: Date.now, pause: (ms) => setTimeout(ms) });
+  const journal = journalStore(engine.books, engine.segments);
+  // First the journal: what is posted meanwhile is in the sums, and not reported as missing.
+  const beside = await reconcileJournal({ journal, clock: Date.now, pause: (ms) => setTimeout(ms) });
   const proof = reconcile(engine);
   parentPort?.postMessage({ ...proof, differences: [...proof.differences, ...beside] } satisfies Reconciliation);
   await db.destroy();

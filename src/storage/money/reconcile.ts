@@ -1,29 +1,28 @@
 /**
- * The proof that no money was lost or made: every sum that is kept, with what is due to it, is summed again from what it
- * stands for.
+ * Proves that no money was lost or made: computes every sum that is stored, with what is pending of it, anew from what it
+ * sums.
  *
- * What a call was charged stands in its own row while that is kept, and in the ledger from then on (`retention.ts`): the money
- * is proved to its beginning, and sums of usage as far back as calls are kept.
+ * The charge of a call is in its own row while that is kept, and in the ledger from then on (`retention.ts`): so money is proved
+ * to its beginning, and sums of usage as far back as calls are kept. `reconcile-journal.ts` proves what is in the journal and not
+ * posted.
  *
- * What is noted beside the database and not written in it is proved by `reconcile-journal.ts`.
- *
- * It reads one state of the database and changes nothing. What differs is named, and left as it is. It takes seconds for
- * every million calls, so the gateway has it done by a thread of its own.
+ * It reads one state of the database and changes nothing. Differences are reported, and left as they are. It takes seconds for
+ * every million calls, so the gateway runs it in a thread of its own.
  */
-import type { Engine } from "../engines/sqlite/database.ts";
+import type { Engine } from "../engines/engine.ts";
 
-/** A sum that does not hold. */
+/** Difference is a stored sum that is not what it should be. */
 export interface Difference {
-  /** What was summed, as "balance of acc_…". */
+  /** What is summed, such as "balance of acc_…". */
   readonly what: string;
-  /** What is written there, in millionths of the unit. */
+  /** The stored sum, in millionths of the unit. */
   readonly written: number;
-  /** What follows from the ledger, in millionths of the unit. */
+  /** The sum that follows from the ledger, in millionths of the unit. */
   readonly derived: number;
 }
 
 export interface Reconciliation {
-  /** How many of each were summed. */
+  /** How many accounts were proved. */
   readonly accounts: number;
   readonly keys: number;
   readonly entries: number;
@@ -32,7 +31,7 @@ export interface Reconciliation {
   readonly differences: readonly Difference[];
 }
 
-const most = 1000;
+const maxOfKind = 1000;
 
 /** A number of the proto's EntryKind; those below the grant are recharges and refunds. */
 const grant = 3;
@@ -40,8 +39,9 @@ const charge = 4;
 const hourMs = 3_600_000;
 
 /**
- * Compares what is written with what follows, each a query of `what` and an amount. What one side lacks counts as 0: money
- * of an account that is not there is a difference too. Grouping both at once takes the same time however they are joined.
+ * Returns a query that compares stored sums with derived ones, each a query of `what` and an amount. What one side lacks counts as
+ * 0, so that money of an account that does not exist is a difference, too. Both are grouped at once: that takes the same time
+ * whatever plan the database chooses.
  */
 function compared(written: string, derived: string): string {
   return `SELECT what, sum(written) AS written, sum(derived) AS derived
@@ -50,11 +50,11 @@ function compared(written: string, derived: string): string {
     GROUP BY what HAVING sum(written) <> sum(derived)`;
 }
 
-/** What moved an account's money, in whichever table it stands. */
+/** What moved an account's money, from both tables that have it. */
 const movements = `SELECT account_id, key_id, kind, amount FROM ledger_entries
   UNION ALL SELECT account_id, key_id, ${charge}, -cost FROM requests`;
 
-/** Each finds what differs. */
+/** Queries that return differences. */
 const proofs: readonly string[] = [
   compared(
     "SELECT 'balance of ' || id AS what, balance AS amount FROM accounts",
@@ -72,7 +72,7 @@ const proofs: readonly string[] = [
   compared(
     `SELECT 'holds of ' || id AS what, held AS amount FROM api_keys
      UNION ALL SELECT 'holds of ' || key_id, -freed FROM due_now`,
-    // What is of no key is leased of a whole account.
+    // A row without a key is a lease of a whole account.
     "SELECT 'holds of ' || key_id AS what, sum(amount) AS amount FROM holds WHERE key_id <> '' GROUP BY key_id",
   ),
   compared(
@@ -81,7 +81,7 @@ const proofs: readonly string[] = [
     `SELECT 'spend of ' || coalesce(key_id, 'no key') AS what, -sum(amount) AS amount FROM (${movements})
      WHERE kind = ${charge} GROUP BY key_id`,
   ),
-  // A call that is kept has its charge in its row, and nowhere else.
+  // A call that is kept has its charge in its row and in no entry.
   `SELECT 'cost of ' || r.id AS what, r.cost AS written, r.cost - c.amount AS derived
    FROM ledger_entries c JOIN requests r ON r.id = c.request_id WHERE c.kind = ${charge}`,
   `SELECT 'cost of ' || coalesce(c.request_id, c.id) AS what, 0 AS written, -c.amount AS derived
@@ -90,7 +90,7 @@ const proofs: readonly string[] = [
   `SELECT 'calls that could not be written, set aside by ' || node || ' as ' || seq AS what, 0 AS written,
      (SELECT coalesce(sum(json_extract(value, '$.call.cost')), 0) FROM json_each(body)) AS derived
    FROM set_aside`,
-  // As above, and the words are made of what differs alone: there are many hours.
+  // As `compared`, except that `what` is made of differences alone: there are many hours.
   `SELECT 'usage of ' || key_id || ' with ' || model || ' from '
        || strftime('%Y-%m-%dT%H:00Z', hour / 1000, 'unixepoch') AS what, written, derived
    FROM (SELECT key_id, model, hour, sum(written) AS written, sum(derived) AS derived
@@ -105,7 +105,7 @@ export function reconcile(engine: Engine): Reconciliation {
     const count = (rows: string) =>
       engine.prepare<[], { count: number }>(`SELECT count(*) AS count FROM ${rows}`).get()?.count ?? 0;
     const differences = proofs.flatMap((proof) =>
-      engine.prepare<[], Difference>(`SELECT * FROM (${proof}) LIMIT ${most}`).all(),
+      engine.prepare<[], Difference>(`SELECT * FROM (${proof}) LIMIT ${maxOfKind}`).all(),
     );
     return {
       accounts: count("accounts"),

@@ -1,23 +1,23 @@
 /**
- * Redeem codes: money on paper.
+ * Redeem codes: codes that recharge the account that claims them.
  *
- * One conditional statement claims a code, so that of all who try at once, in whatever process, one does; the recharge is
- * in the same transaction. Codes are kept as hashes.
+ * One conditional statement claims a code, so that of all concurrent attempts, in any number of processes, one succeeds; the
+ * recharge is in the same transaction. Only the SHA-256 of a code is stored.
  */
 import type { Selectable } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { RedeemCodeTable } from "../schema.ts";
 import type { EntryStore, Recorded } from "./entries.ts";
 
 export type RedeemCode = Selectable<RedeemCodeTable>;
 
-/** A code that nobody has claimed. */
+/** NewRedeemCode is a code to add, which is unclaimed. */
 export type NewRedeemCode = Omit<RedeemCode, "claimed_at" | "claimed_by" | "revoked_at">;
 
 export interface Claim {
   readonly codeHash: string;
   readonly accountId: string;
-  /** The id of the recharge, if there will be one. */
+  /** The id that the recharge gets. */
   readonly entryId: string;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -25,25 +25,25 @@ export interface Claim {
 
 export type Claimed =
   | Recorded
-  /** Somebody claimed it before. */
+  /** The code was claimed before. */
   | { readonly kind: "claimed" }
-  /** There is none, or it has expired or was taken back. */
+  /** There is no such code, or it has expired or was revoked. */
   | { readonly kind: "none" };
 
 export interface CodeFilter {
   readonly batchId?: string | undefined;
-  /** Keeps those before this id. */
+  /** Selects codes before this id. */
   readonly before?: string | undefined;
   readonly limit: number;
 }
 
 export interface RedeemCodeStore {
-  /** Adds all of a batch, or none. */
+  /** Adds all codes of a batch, or none. */
   insert(codes: readonly NewRedeemCode[]): void;
   claim(claim: Claim): Claimed;
   /** Lists some codes, newest first. */
   page(filter: CodeFilter): RedeemCode[];
-  /** Takes back those that nobody has claimed, and returns how many; undefined where there is no such batch. */
+  /** Revokes the unclaimed codes of a batch. Returns how many; undefined where there is no such batch. */
   revoke(batchId: string, now: number): number | undefined;
 }
 

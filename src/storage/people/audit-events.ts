@@ -1,36 +1,36 @@
 /**
- * The audit log: what was done to the gateway and its accounts, and what was refused. Rows are only ever added; who did it
- * is looked up when it is read.
+ * The audit log: what was done to the gateway and its accounts, and what was refused. Rows are only added. The name of the
+ * person or key is looked up when the log is read.
  */
 import type { Insertable, Selectable } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
-import type { ActTable } from "../schema-people.ts";
+import type { Database, Engine } from "../engines/engine.ts";
+import type { AuditEventTable } from "../schema-people.ts";
 
-export type NewAuditEvent = Insertable<ActTable>;
+export type NewAuditEvent = Insertable<AuditEventTable>;
 
-export interface AuditEvent extends Selectable<ActTable> {
-  /** The e-mail address of the user, or the name of the key; null where they have none, or are no more. */
+export interface AuditEvent extends Selectable<AuditEventTable> {
+  /** The e-mail address of the user, or the name of the key; null where it has none, or was removed. */
   readonly actor_name: string | null;
 }
 
 export interface AuditEventFilter {
   readonly accountId?: string | undefined;
-  /** As `KeyService.CreateKey`. */
+  /** Selects events of this action, such as `KeyService.CreateKey`. */
   readonly action?: string | undefined;
-  /** Keeps those before this id. */
+  /** Selects events before this id. */
   readonly before?: string | undefined;
   readonly limit: number;
 }
 
 export interface AuditEventStore {
-  insert(act: NewAuditEvent): void;
-  /** Lists some, newest first. */
+  insert(event: NewAuditEvent): void;
+  /** Lists some events, newest first. */
   page(filter: AuditEventFilter): AuditEvent[];
 }
 
 export function auditEventStore(db: Database, engine: Engine): AuditEventStore {
   return {
-    insert: (act) => void engine.run(db.insertInto("acts").values(act)),
+    insert: (event) => void engine.run(db.insertInto("acts").values(event)),
     page: ({ accountId, action, before, limit }) =>
       engine.all(
         db

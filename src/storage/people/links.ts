@@ -1,35 +1,34 @@
 /**
- * One-time links: to the first user, to whoever is invited, to a new password. Only the SHA-256 of a link's secret is
- * kept.
+ * One-time links: for the first user, for invitations, for a new password. Only the SHA-256 of a link's secret is stored.
  *
- * A link is used by whoever takes it first: that, and what it was used for, are one transaction.
+ * A link works once. Marking it as used, and what it is used for, are one transaction.
  */
 import type { Insertable, Selectable } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { LinkTable } from "../schema-people.ts";
 
 export type Link = Selectable<LinkTable>;
 export type NewLink = Insertable<LinkTable>;
 
-/** A link with the names of what it leads to. */
+/** LinkRow is a link, with the names of what it leads to. */
 export interface LinkRow extends Link {
-  /** Of the account that it invites to. */
+  /** The name of the account that it invites to. */
   readonly account_name: string | null;
-  /** Of the user whose password it sets. */
+  /** The e-mail address of the user whose password it sets. */
   readonly user_email: string | null;
 }
 
 export interface LinkStore {
-  /** Adds a link, and forgets those that have expired. */
+  /** Adds a link, and deletes those that have expired. */
   insert(link: NewLink): void;
-  /** Finds a link that is good: neither used nor expired. */
+  /** Finds a link that is neither used nor expired. */
   findByTokenHash(tokenHash: string, now: number): LinkRow | undefined;
   /**
-   * Uses a good link of this kind for some work, and returns what the work returned; undefined where there is no such
-   * link. What the work throws is thrown, and the link stays good.
+   * Uses a link of this kind that is neither used nor expired for some work, and returns what the work returned; undefined where
+   * there is no such link. What the work throws is thrown, and the link stays unused.
    */
   use<T>(tokenHash: string, kind: number, now: number, work: (link: LinkRow) => T): T | undefined;
-  /** Takes back the unused links of a kind: all, or one user's. Returns how many. */
+  /** Deletes the unused links of a kind, all or one user's. Returns how many. */
   withdraw(kind: number, userId?: string): number;
 }
 

@@ -1,16 +1,16 @@
 /**
- * Sessions: sign-ins that last. Only the SHA-256 of what the cookie holds is kept.
+ * Sessions of users who are signed in. Only the SHA-256 of the cookie's value is stored.
  *
- * One that has ended, by its time or without use, is not found, and neither is one whose user is no more.
+ * A session that has expired or was not used for long is not found, and neither is one whose user was removed.
  */
 import type { Insertable, Selectable } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { SessionTable } from "../schema-people.ts";
 
 export type Session = Selectable<SessionTable>;
 
-/** A session with its user, and what its user's account is. */
-export interface SessionStanding {
+/** SessionWithUser is a session, with what of its user and account decides on its calls. */
+export interface SessionWithUser {
   readonly id: string;
   readonly last_seen_at: number;
   readonly user_id: string;
@@ -21,30 +21,30 @@ export interface SessionStanding {
   readonly account_suspended_at: number | null;
 }
 
-/** How long a session lasts without use, in milliseconds. */
+/** How long a session lasts without being used, in milliseconds. */
 export const idleMs = 7 * 86_400_000;
 
 export interface SessionStore {
   insert(session: Insertable<SessionTable>): void;
-  findByTokenHash(tokenHash: string, now: number): SessionStanding | undefined;
-  /** Lists a user's sessions, the newest first. */
+  findByTokenHash(tokenHash: string, now: number): SessionWithUser | undefined;
+  /** Lists a user's sessions, newest first. */
   list(userId: string, now: number): Session[];
-  /** Remembers that it was used. */
+  /** Records when a session was used last. */
   touch(id: string, now: number): void;
   /** Ends one of the user's sessions. Returns false where there is none with this id. */
   revoke(userId: string, id: string): boolean;
-  /** Ends the user's sessions, but for one; returns how many. */
+  /** Ends the user's sessions, except one. Returns how many. */
   revokeAll(userId: string, except?: string): number;
-  /** Ends the sessions of all users of an account; returns how many. */
+  /** Ends the sessions of all users of an account. Returns how many. */
   revokeAccount(accountId: string): number;
-  /** Ends all of the user's sessions but so many of the newest. */
+  /** Ends all of the user's sessions except the newest `count`. */
   keepNewest(userId: string, count: number): void;
-  /** Forgets those that have ended; returns how many. */
+  /** Deletes sessions that have ended. Returns how many. */
   sweep(now: number): number;
 }
 
 export function sessionStore(db: Database, engine: Engine): SessionStore {
-  const byTokenHash = engine.prepare<[hash: string, now: number, idleSince: number], SessionStanding>(
+  const byTokenHash = engine.prepare<[hash: string, now: number, idleSince: number], SessionWithUser>(
     `SELECT s.id, s.last_seen_at, s.user_id, u.is_operator, u.account_id, a.recharged AS account_recharged,
        a.postpaid AS account_postpaid, a.suspended_at AS account_suspended_at
      FROM sessions s JOIN users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id

@@ -1,32 +1,32 @@
 /**
  * Users: who signs in to the dashboard, for which account, and who of them operates the gateway.
  *
- * What may happen once only (a code that signs in, the last operator that is kept) is decided by the conditions of the
- * statements, so that several processes may share the database.
+ * The conditions of statements decide what may happen only once (a code signs in once, the last operator is kept), so that
+ * several processes may share the database.
  */
 import { type Insertable, type Selectable, sql } from "kysely";
-import type { Database, Engine } from "../engines/sqlite/database.ts";
+import type { Database, Engine } from "../engines/engine.ts";
 import type { UserTable } from "../schema-people.ts";
 
 export type User = Selectable<UserTable>;
 export type NewUser = Insertable<UserTable>;
 
-/** A user with what lists tell of it besides. */
+/** UserRow is a user, with what lists show besides. */
 export interface UserRow extends User {
   readonly account_name: string;
-  /** By the sessions that there are; null where there is none. */
+  /** The last use of any session that is kept; null for none. */
   readonly last_seen_at: number | null;
 }
 
 export interface UserFilter {
-  /** Keeps those whose e-mail address holds it, in any case, or whose id or account's id it is. */
+  /** Selects users whose e-mail address contains it, in any case, or whose id or account's id it is. */
   readonly search?: string | undefined;
-  /** Keeps those after this id. */
+  /** Selects users after this id. */
   readonly after?: string | undefined;
   readonly limit: number;
 }
 
-/** What was proved of an authenticator app, and what stands in for it. */
+/** SecondFactor is an authenticator app that was proved by a code, and the recovery codes that stand in for it. */
 export interface SecondFactor {
   readonly secret: string;
   /** The time step of the code that proved it. */
@@ -44,23 +44,30 @@ export interface UserStore {
   /** Lists some users, oldest first. */
   page(filter: UserFilter): UserRow[];
   countOperators(): number;
-  /** Lets a user operate the gateway, or no longer; not where nobody would be left who does. */
+  /** Makes a user an operator, or no longer. The last operator stays one. */
   setOperator(id: string, operator: boolean): "changed" | "last" | "absent";
-  /** Removes a user, whose sessions and links go with it; not the last who operates the gateway. */
+  /** Removes a user, with sessions and links. The last operator stays. */
   remove(id: string): "removed" | "last" | "absent";
   setPassword(id: string, passwordHash: string): void;
-  /** Keeps a secret that is not yet proved. Returns false where the user has a second factor. */
+  /** Stores a secret that no code has proved yet. Returns false where the user has a second factor. */
   setPendingFactor(id: string, secret: string): boolean;
-  /** Has sign-in ask for codes, by the secret that is pending. Returns false where it is not, or no longer. */
+  /** Makes the pending secret the second factor. Returns false where another secret is pending, or none. */
   enableFactor(id: string, factor: SecondFactor): boolean;
   disableFactor(id: string): void;
-  /** Uses the code of a time step. Returns false where it, or a later one, was used before. */
+  /** Uses the code of a time step. Returns false where that code, or a later one, was used before. */
   useStep(id: string, step: number): boolean;
   /** Uses a recovery code. Returns false where the user has none with this hash. */
   useRecoveryCode(id: string, hash: string): boolean;
 }
 
 export function userStore(db: Database, engine: Engine): UserStore {
+  const finding = createFinding(db, engine);
+  return { ...finding, ...createChanges(db, engine, finding.find), ...createSecondFactor(db, engine) };
+}
+
+type Finding = Pick<UserStore, "find" | "findByEmail" | "page" | "countOperators">;
+
+function createFinding(db: Database, engine: Engine): Finding {
   const rows = db
     .selectFrom("users")
     .innerJoin("accounts", "accounts.id", "users.account_id")
@@ -73,23 +80,13 @@ export function userStore(db: Database, engine: Engine): UserStore {
         .whereRef("sessions.user_id", "=", "users.id")
         .as("last_seen_at"),
     );
-  const find = (id: string) => engine.all(rows.where("users.id", "=", id))[0] as UserRow | undefined;
-  const change = (id: string) => db.updateTable("users").where("id", "=", id);
-  const notLast = sql<boolean>`(is_operator = 0 OR (SELECT count(*) FROM users WHERE is_operator = 1) > 1)`;
-  const useRecoveryCode = engine.prepare<[hash: string, id: string, hash: string]>(
-    `UPDATE users
-     SET recovery_hashes = (SELECT json_group_array(value) FROM json_each(recovery_hashes) WHERE value <> ?)
-     WHERE id = ? AND EXISTS (SELECT 1 FROM json_each(recovery_hashes) WHERE value = ?)`,
-  );
+  // The condition as the index has it: they are counted whenever the dashboard is opened.
+  const operators = db
+    .selectFrom("users")
+    .select("id")
+    .where((where) => where("is_operator", "=", where.lit(1)));
   return {
-    insert: (user) =>
-      engine.run(
-        db
-          .insertInto("users")
-          .values({ ...user, email: user.email.toLowerCase() })
-          .onConflict((conflict) => conflict.column("email").doNothing()),
-      ) === 1,
-    find,
+    find: (id) => engine.all(rows.where("users.id", "=", id))[0] as UserRow | undefined,
     findByEmail: (email) => engine.all(rows.where("users.email", "=", email.toLowerCase()))[0] as UserRow | undefined,
     page: ({ search, after, limit }) =>
       engine.all(
@@ -99,14 +96,23 @@ export function userStore(db: Database, engine: Engine): UserStore {
           .orderBy("users.id")
           .limit(limit),
       ) as UserRow[],
-    // Said as the index says it: they are counted for whoever opens the dashboard.
-    countOperators: () =>
-      engine.all(
+    countOperators: () => engine.all(operators).length,
+  };
+}
+
+type Changes = Pick<UserStore, "insert" | "setOperator" | "remove" | "setPassword">;
+
+function createChanges(db: Database, engine: Engine, find: UserStore["find"]): Changes {
+  const change = (id: string) => db.updateTable("users").where("id", "=", id);
+  const notLast = sql<boolean>`(is_operator = 0 OR (SELECT count(*) FROM users WHERE is_operator = 1) > 1)`;
+  return {
+    insert: (user) =>
+      engine.run(
         db
-          .selectFrom("users")
-          .select("id")
-          .where((where) => where("is_operator", "=", where.lit(1))),
-      ).length,
+          .insertInto("users")
+          .values({ ...user, email: user.email.toLowerCase() })
+          .onConflict((conflict) => conflict.column("email").doNothing()),
+      ) === 1,
     setOperator(id, operator) {
       const query = change(id).set({ is_operator: Number(operator) });
       if (engine.run(operator ? query : query.where(notLast)) === 1) return "changed";
@@ -117,17 +123,28 @@ export function userStore(db: Database, engine: Engine): UserStore {
       return find(id) ? "last" : "absent";
     },
     setPassword: (id, passwordHash) => void engine.run(change(id).set({ password_hash: passwordHash })),
+  };
+}
+
+type SecondFactorChanges = Pick<
+  UserStore,
+  "setPendingFactor" | "enableFactor" | "disableFactor" | "useStep" | "useRecoveryCode"
+>;
+
+function createSecondFactor(db: Database, engine: Engine): SecondFactorChanges {
+  const change = (id: string) => db.updateTable("users").where("id", "=", id);
+  const useRecoveryCode = engine.prepare<[hash: string, id: string, hash: string]>(
+    `UPDATE users
+     SET recovery_hashes = (SELECT json_group_array(value) FROM json_each(recovery_hashes) WHERE value <> ?)
+     WHERE id = ? AND EXISTS (SELECT 1 FROM json_each(recovery_hashes) WHERE value = ?)`,
+  );
+  return {
     setPendingFactor: (id, secret) =>
       engine.run(change(id).set({ totp_pending: secret }).where("totp_secret", "is", null)) === 1,
     enableFactor(id, { secret, step, recoveryHashes }) {
-      const kept = { totp_secret: secret, totp_step: step, recovery_hashes: JSON.stringify(recoveryHashes) };
-      return (
-        engine.run(
-          change(id)
-            .set({ ...kept, totp_pending: null })
-            .where("totp_pending", "=", secret),
-        ) === 1
-      );
+      const enabled = { totp_secret: secret, totp_step: step, recovery_hashes: JSON.stringify(recoveryHashes) };
+      const query = change(id).set({ ...enabled, totp_pending: null });
+      return engine.run(query.where("totp_pending", "=", secret)) === 1;
     },
     disableFactor: (id) =>
       void engine.run(change(id).set({ totp_secret: null, totp_pending: null, recovery_hashes: null })),

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { defaultTiers } from "../../../src/call/tiers.ts";
-import type { Ledger } from "../../../src/ledger/ledger.ts";
+import type { Ledger } from "../../../src/ledger/contract.ts";
 import { createGuesses } from "../../../src/limits/guesses.ts";
 import { createMemoryLimiter } from "../../../src/limits/memory.ts";
 import { neighbourhoodOf, networkOf } from "../../../src/limits/networks.ts";
@@ -262,7 +262,7 @@ describe("what is not counted", () => {
 });
 
 describe("an operator sees", () => {
-  const acts = () => gateway.storage.acts.page({ action: "Credentials.Throttled", limit: 100 });
+  const acts = () => gateway.storage.auditEvents.page({ action: "Credentials.Throttled", limit: 100 });
 
   test("an address beyond its bound in the audit log, once a minute, and nothing of what was guessed", async () => {
     await fail(perMinute);
@@ -363,7 +363,7 @@ describe("a flood", () => {
         },
       },
       tiers: defaultTiers,
-      ledger: { writeCallsOf: () => false } as unknown as Ledger,
+      ledger: { flushCallsOf: () => false } as unknown as Ledger,
       version: () => version,
     });
     for (let i = 0; i < 10; i++) expect(known.find("hash", now)).toBeUndefined();

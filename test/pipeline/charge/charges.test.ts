@@ -19,7 +19,7 @@ import type { Config } from "../../../src/config/config.ts";
 import { createCounting } from "../../../src/pipeline/charge/count-used.ts";
 import { CallerAbort } from "../../../src/runtime/caller-abort.ts";
 import { formatDecimal } from "../../../src/runtime/decimal.ts";
-import { noteFiles } from "../../../src/storage/journal/segments.ts";
+import { createSegments } from "../../../src/storage/journal/segments.ts";
 import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { loadTokenizer } from "../../../src/tokens/tokenizer.ts";
 import { readMessage } from "../../../src/wire/read.ts";
@@ -767,7 +767,7 @@ describe("settled before the caller has the last byte, however long that takes",
   /** Whether a call's charge survives its process: it is written, or noted. */
   function isCharged(requestId: string): boolean {
     const database = join(folder.path, "gateway.db");
-    const files = noteFiles(`${database}.notes`, false);
+    const files = createSegments(`${database}.notes`, false);
     const notes = files.nodes().flatMap((node) => files.lines(node));
     const sqlite = new Sqlite(database, { readonly: true });
     const row = sqlite.prepare("SELECT cost FROM requests WHERE id = ? AND cost > 0").get(requestId);

@@ -57,7 +57,7 @@ async function actsOf(work: () => Promise<unknown>): Promise<JsonObject[]> {
 
 /** Everything that the database keeps of acts. */
 function everything(): string {
-  return JSON.stringify(gateway.storage.acts.page({ limit: 10_000 }));
+  return JSON.stringify(gateway.storage.auditEvents.page({ limit: 10_000 }));
 }
 
 describe("an act", () => {
@@ -247,7 +247,7 @@ describe("the step that writes them", () => {
       acts.push(act);
     };
     const { accounts, users } = gateway.storage;
-    const storage = { accounts, users, acts: { insert, page: () => [] } };
+    const storage = { accounts, users, auditEvents: { insert, page: () => [] } };
     const options = { storage, newId, clock: () => now, onError: (error: unknown) => void errors.push(error) };
     const call = {
       ...{ id: "req_1", method, caller, header: () => undefined, signal: new AbortController().signal },

@@ -172,10 +172,14 @@ describe("an internal error", () => {
     const [bodies, inflate] = [unboundedBodies, createInflate()];
     const doors = createDispatch({
       routes: compileRoutes(services),
-      rest: createRestDoor({ ...{ way, bodies, inflate, body: limits }, keepAliveMs: 5_000, peerOf: () => here }),
+      rest: createRestDoor({
+        ...{ gateway: way, bodies, inflate, body: limits },
+        keepAliveMs: 5_000,
+        peerOf: () => here,
+      }),
       rpc: createRpcDoor({
         ...{ bodies, inflate },
-        ...{ way, services, open: [], maxBytes: limits.maxBytes, bodyTimeoutMs: limits.timeoutMs },
+        ...{ gateway: way, services, open: [], maxBytes: limits.maxBytes, bodyTimeoutMs: limits.timeoutMs },
         ...{ draining: readiness.draining, peerOf: () => here },
       }),
       readiness,

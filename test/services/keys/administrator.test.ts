@@ -46,7 +46,7 @@ function newKey(admin = false, accountId = gateway.accountId) {
   return issueKey(gateway.storage.keys, { accountId, name: "one of many", admin, now });
 }
 
-const isAdmin = (id: string) => gateway.storage.keys.findStanding(id)?.is_admin === 1;
+const isAdmin = (id: string) => gateway.storage.keys.findWithAccount(id)?.is_admin === 1;
 
 function set(id: string, administrator: boolean, headers: Readonly<Record<string, string>> = person.headers) {
   return askRpc(gateway, "KeyService.SetAdministrator", { id, administrator }, headers);

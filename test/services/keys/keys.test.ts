@@ -438,5 +438,5 @@ describe("a key's own description", () => {
 test("an administrator may delete the key that it calls by", async () => {
   const caller = newAdmin();
   expect(await ask(caller, "deleteKey", { id: caller.keyId })).toEqual({ id: caller.keyId });
-  expect(storage.keys.findStanding(caller.keyId)?.revoked_at).toBe(time);
+  expect(storage.keys.findWithAccount(caller.keyId)?.revoked_at).toBe(time);
 });

@@ -179,7 +179,7 @@ describe("calls of all accounts", () => {
     const { accountId, keyId } = openAccount(gateway);
     const names = { id, account_id: accountId, key_id: keyId, operation: "chat", model: "gpt", upstream: "near" };
     const times = { created_at: now, duration_ms: 30, first_byte_ms: 20, tried };
-    gateway.storage.ledger.settle({ ...names, outcome: 1, ...usage, estimated: 0, cost: 0, ...times });
+    gateway.storage.ledger.capture({ ...names, outcome: 1, ...usage, estimated: 0, cost: 0, ...times });
     const { request } = await ask("OperatorService.GetAnyRequest", { id });
     expect(request).toMatchObject({
       ...{ id, accountId, upstream: "near" },
@@ -199,7 +199,7 @@ describe("calls of all accounts", () => {
     const { accountId, keyId, apiKey } = openAccount(gateway, { admin: true });
     const names = { id, account_id: accountId, key_id: keyId, operation: "chat", model: "claude", upstream: "near" };
     const times = { created_at: now, duration_ms: 30, first_byte_ms: 20, tried, cached: 1 };
-    gateway.storage.ledger.settle({ ...names, outcome: 1, ...usage, estimated: 0, cost: 7, ...times });
+    gateway.storage.ledger.capture({ ...names, outcome: 1, ...usage, estimated: 0, cost: 7, ...times });
     for (const [rpc, headers] of [
       ["OperatorService.GetAnyRequest", bearer(operatorKey)],
       ["UsageService.GetRequest", bearer(apiKey)],
@@ -564,7 +564,7 @@ describe("who is signed in", () => {
     const { headers } = signIn(gateway, now, { accountId: payer.accountId });
     const response = await chat({ ...headers, "x-gateway-key": payer.keyId });
     expect(response.status, await response.text()).toBe(200);
-    const key = gateway.storage.keys.findStanding(payer.keyId);
+    const key = gateway.storage.keys.findWithAccount(payer.keyId);
     // A token in and a token out.
     expect([key?.spent, key?.account_balance]).toEqual([14, payer.begunWith - 14]);
   });
@@ -688,7 +688,7 @@ describe("users", () => {
     expect(await reasonOf("OperatorService.CreateLink", { userId: "usr_none" })).toBe("RESOURCE_NOT_FOUND");
     expect(await reasonOf("OperatorService.CreateLink", { account: "nobody" })).toBe("RESOURCE_NOT_FOUND");
     const secret = (invitation.url as string).split("#")[1] as string;
-    const acts = gateway.storage.acts.page({ action: "OperatorService.CreateLink", limit: 100 });
+    const acts = gateway.storage.auditEvents.page({ action: "OperatorService.CreateLink", limit: 100 });
     expect(acts).toHaveLength(5);
     expect(acts.at(-1)).toMatchObject({
       account_id: accountId,

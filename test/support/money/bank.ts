@@ -15,7 +15,7 @@ import { createValidate } from "../../../src/pipeline/check/validate.ts";
 import { accountService } from "../../../src/services/accounts/accounts.ts";
 import { operatorService } from "../../../src/services/operator/operator.ts";
 import { usageService } from "../../../src/services/usage/usage.ts";
-import type { Capture } from "../../../src/storage/money/ledger.ts";
+import type { Capture } from "../../../src/storage/money/contract.ts";
 import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { createCatalog } from "../../../src/targets/catalog.ts";
 import { Wire } from "../../../src/wire/wire.ts";
@@ -102,14 +102,14 @@ export async function openBank(): Promise<Bank> {
       return { text, pieces: pieces.length, contentType: pieces[0]?.contentType };
     },
     charge(account_id, { id, key_id, ...more }) {
-      if (!storage.keys.findStanding(key_id)) {
+      if (!storage.keys.findWithAccount(key_id)) {
         const names = { id: key_id, account_id, name: "k", secret_hash: key_id, secret_mask: "m" };
         storage.keys.insert({ ...names, created_at: time });
       }
       const usage = { input: 1, cache_read: 2, cache_write: 3, output: 4, reasoning: 1, characters: 0, estimated: 0 };
       const names = { id, account_id, key_id, operation: "chat", model: "m", upstream: "u", outcome: 1 };
       const call = { ...names, ...usage, cost: 0, created_at: time, duration_ms: 7, first_byte_ms: 3, ...more };
-      storage.ledger.transact(() => storage.ledger.settle(call));
+      storage.ledger.transact(() => storage.ledger.capture(call));
     },
     tamper(sql) {
       const sqlite = new Sqlite(path);

@@ -1,36 +1,36 @@
-/** A ledger that remembers what calls have reserved, by their ids: a test says which call it speaks of, and has nothing in hand. */
+/** A ledger that remembers holds by the ids of their calls, so that a test names a call and keeps nothing of it. */
 
-import type { Ledger, LedgerOptions, Reserved, Settlement, Wish } from "../../../src/ledger/ledger.ts";
+import type { Capture, Hold, HoldRequest, Ledger, LedgerOptions } from "../../../src/ledger/contract.ts";
 import { andThen, type MaybePromise } from "../../../src/runtime/maybe-promise.ts";
-import type { Held } from "../../../src/storage/money/ledger.ts";
+import type { Held } from "../../../src/storage/money/contract.ts";
 import { accelerators } from "../accelerators.ts";
 
-export interface LedgerByIds extends Omit<Ledger, "hold" | "free" | "settle"> {
-  /** What calls have that have it in hand. */
+export interface LedgerByIds extends Omit<Ledger, "hold" | "release" | "capture"> {
+  /** The ledger that takes holds themselves. */
   readonly inHand: Ledger;
-  hold(wish: Wish): MaybePromise<Held>;
-  free(requestId: string): Promise<void>;
-  settle(settlement: Settlement): ReturnType<Ledger["capture"]>;
+  hold(request: HoldRequest): MaybePromise<Held>;
+  release(requestId: string): Promise<void>;
+  capture(call: Capture): ReturnType<Ledger["capture"]>;
 }
 
 /** `create` makes it; where it is not given, the tests' environment says how. */
 export function createLedger(options: LedgerOptions, create = accelerators.createLedger): LedgerByIds {
   const ledger = create(options);
-  const reserved = new Map<string, Reserved>();
+  const holds = new Map<string, Hold>();
   return {
     ...ledger,
     inHand: ledger,
-    hold: (wish) =>
-      andThen(ledger.hold(wish), (held): Held => {
+    hold: (request) =>
+      andThen(ledger.hold(request), (held): Held => {
         if (held.kind === "short") return held;
-        reserved.set(wish.requestId, held);
+        holds.set(request.requestId, held);
         return { kind: "held", amount: held.amount };
       }),
-    async free(requestId) {
-      const held = reserved.get(requestId);
+    async release(requestId) {
+      const held = holds.get(requestId);
       if (held) await ledger.release(held);
     },
-    // Also what is settled already: to settle again is safe.
-    settle: (settlement) => ledger.capture(settlement, reserved.get(settlement.id)),
+    // Also of a call that was captured before: a repetition is safe.
+    capture: (call) => ledger.capture(call, holds.get(call.id)),
   };
 }

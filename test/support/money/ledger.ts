@@ -3,9 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
-import { holdMs, type Settlement } from "../../../src/ledger/ledger.ts";
-import { type Engine, openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
-import { type LedgerStore, ledgerStore } from "../../../src/storage/money/ledger.ts";
+import { type Capture, holdMs } from "../../../src/ledger/contract.ts";
+import type { Engine } from "../../../src/storage/engines/engine.ts";
+import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
+import type { LedgerStore } from "../../../src/storage/money/contract.ts";
+import { ledgerStore } from "../../../src/storage/money/ledger.ts";
 import type { createLeasingLedger } from "../accelerators.ts";
 import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 
@@ -111,7 +113,7 @@ export function addKeys(t: TestLedger, ids: readonly string[], limit: number | n
 
 /** Merges all that is due of keys and hours. */
 export function mergeAll({ store }: TestLedger): void {
-  for (let part = 0; part < store.due.parts; part++) store.transact(() => store.due.merge(part));
+  for (let part = 0; part < store.pendingTotals.parts; part++) store.transact(() => store.pendingTotals.merge(part));
 }
 
 /** What a call of the test's account asks to be held. */
@@ -134,7 +136,7 @@ export async function sweptByAnother(other: Promise<TestLedger>): Promise<TestLe
 }
 
 /** A call of the test's account that is over. */
-export function over(id: string, cost: number, created_at: number, more: Partial<Settlement> = {}): Settlement {
+export function over(id: string, cost: number, created_at: number, more: Partial<Capture> = {}): Capture {
   const usage = { input: cost, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 };
   const names = { account_id: "acc_1", key_id: "key_1", operation: "chat", model: "m", upstream: "u" };
   const times = { created_at, duration_ms: 5, first_byte_ms: 3 };

@@ -5,8 +5,8 @@
 import { strictEqual } from "node:assert";
 import { isDeepStrictEqual } from "node:util";
 import fc, { type AsyncCommand } from "fast-check";
-import { type Charged, holdMs } from "../../../src/ledger/ledger.ts";
-import type { Held } from "../../../src/storage/money/ledger.ts";
+import { type Captured, holdMs } from "../../../src/ledger/contract.ts";
+import type { Held } from "../../../src/storage/money/contract.ts";
 import {
   heldOf,
   leftOfBalance,
@@ -60,7 +60,7 @@ const turn = fc.array(step, { minLength: 1, maxLength: 6 }).map((steps) =>
 /** A step that was taken, and what came of it. */
 type Made =
   | { readonly init: Omit<ModelHold, "holdMs">; readonly held: Held }
-  | { readonly id: string; readonly cost: number; readonly charged: Charged | undefined };
+  | { readonly id: string; readonly cost: number; readonly charged: Captured | undefined };
 
 /** A call that a step of the turn settles was held before it, and is settled by the process that made it. */
 async function run(step: Step, known: readonly ModelCall[], now: number, real: RealMoney): Promise<Made[]> {
@@ -73,7 +73,7 @@ async function run(step: Step, known: readonly ModelCall[], now: number, real: R
   const call = known[step.which % Math.max(1, known.length)];
   if (!call) return [];
   const cost = Math.floor((call.amount * step.percent) / 100);
-  return [{ id: call.id, cost, charged: await ledgerOf(call.process).settle(finished(call.id, cost, now)) }];
+  return [{ id: call.id, cost, charged: await ledgerOf(call.process).capture(finished(call.id, cost, now)) }];
 }
 
 /** Returns the model after the steps, in the first order in which the same comes of them there; undefined if in none. */

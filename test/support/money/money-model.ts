@@ -2,7 +2,7 @@
  * What should come of a sequence of money's steps, in a few lines of arithmetic: the model that the ledger is held
  * against. One account, one key; every number in millionths of the unit.
  */
-import type { Captured, Held } from "../../../src/storage/money/ledger.ts";
+import type { Captured, Held } from "../../../src/storage/money/contract.ts";
 
 /** A call, from its hold on. */
 export interface ModelCall {

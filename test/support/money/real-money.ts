@@ -3,7 +3,7 @@ import { deepStrictEqual } from "node:assert";
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Settlement } from "../../../src/ledger/ledger.ts";
+import type { Capture } from "../../../src/ledger/contract.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import type { Recorded } from "../../../src/storage/money/entries.ts";
 import { reconcile } from "../../../src/storage/money/reconcile.ts";
@@ -119,7 +119,7 @@ export function wished(requestId: string, { max, min }: { max: number; min: numb
 }
 
 /** A call that is over. */
-export function finished(id: string, cost: number, now: number): Settlement {
+export function finished(id: string, cost: number, now: number): Capture {
   const usage = { input: cost, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 };
   const names = { account_id: accountId, key_id: keyId, operation: "chat", model: "m", upstream: "u" };
   return { id, ...names, outcome: 1, ...usage, estimated: 0, cost, created_at: now, duration_ms: 5, first_byte_ms: 3 };

@@ -7,7 +7,7 @@
  *   const response = await stage.ask({ stream: true });
  */
 import type { Config, ModelConfig } from "../../../src/config/config.ts";
-import type { Request } from "../../../src/storage/calls/requests.ts";
+import type { CallRow } from "../../../src/storage/columns.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "../gateway.ts";
 import { type ScriptedExchange, type ScriptedUpstream, startScriptedUpstream } from "../scripted-upstream.ts";
 
@@ -20,7 +20,7 @@ export interface Stage {
   /** Asks the model `m` as a chat client does, unless the body or the path says otherwise. */
   ask(body?: object, headers?: Readonly<Record<string, string>>, path?: string): Promise<Response>;
   /** The last call that was written down. */
-  latest(): Promise<Request | undefined>;
+  latest(): Promise<CallRow | undefined>;
   close(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { StorageError } from "../../../runtime/write-trouble.ts";
 import type { Tables } from "../../schema.ts";
 import { migrations } from "./migrations/all.ts";
 
-/** What is needed of the connection. */
+/** Migrating is what migrations need of the connection. */
 interface Migrating {
   readonly name: string;
   readonly inTransaction: boolean;
@@ -14,8 +14,8 @@ interface Migrating {
 }
 
 /**
- * All of it is one transaction that begins as a writer: of two processes that open a new file at once, the second waits and
- * then finds nothing to do.
+ * Runs the migrations that are missing, in one transaction that begins as a writer: of two processes that open a new file at
+ * once, the second waits and then finds nothing to do.
  */
 export async function migrate(sqlite: Migrating, db: Kysely<Tables>): Promise<void> {
   const migrator = new Migrator({ db, provider: migrations, disableTransactions: true });
@@ -31,7 +31,7 @@ export async function migrate(sqlite: Migrating, db: Kysely<Tables>): Promise<vo
   }
 }
 
-/** Tables of a later version would be read wrongly. */
+/** Throws a StorageError where a newer version has changed the tables, which would be read wrongly. */
 function refuseNewer(sqlite: Migrating, known: readonly string[]): void {
   const isNew = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = 'kysely_migration'").get() === undefined;
   if (isNew) return;

@@ -1,17 +1,20 @@
-/** Transactions of a connection, one within another, and what is to be done once they are committed. */
+/** Transactions of a connection, one within another, and what runs once they are committed. */
 
-/** How the engine runs work in a transaction, or in a part of one that is undone alone. */
+/** Runner runs work in a transaction, or in a savepoint of the one that is open. */
 export interface Runner {
   immediate(work: () => unknown): unknown;
   deferred(work: () => unknown): unknown;
 }
 
 export interface Transactions {
-  /** Runs work in one transaction that begins as a writer; within another it is a part of it, and undone alone. */
+  /** Runs work in a transaction that begins as a writer. Within another transaction it is a part that can be undone alone. */
   write<T>(work: () => T): T;
   /** Runs work that only reads, on one state of the database. */
   read<T>(work: () => T): T;
-  /** Within a transaction: calls this once the outermost is committed, never where its part is undone. It may not throw. */
+  /**
+   * Within a transaction: calls `work` once the outermost one is committed, and never where its part is undone. `work` may not
+   * throw.
+   */
   whenCommitted(work: () => void): void;
 }
 

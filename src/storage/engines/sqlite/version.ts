@@ -1,9 +1,12 @@
-/** Tells whether anything in the database has changed, here or by another process, at next to no cost. */
+/** Tells whether anything in the database has changed, by this process or another, at next to no cost. */
 
-/** How long a change that another process made may go unnoticed: less than anybody needs to make another call. */
+/** How long another process's change may go unnoticed: less than a caller needs to make another call. */
 const noticedMs = 1;
 
-/** Adds to what was written here, and looks now and then whether others have written: then SQLite tells another version. */
+/**
+ * Returns a function that returns another number after every change. It adds the writes of this process (`written`) to the
+ * changes of `version`, which SQLite changes whenever another process writes.
+ */
 export function createVersion(version: () => unknown, written: () => number): (isExact?: boolean) => number {
   let seen = version();
   let byOthers = 0;

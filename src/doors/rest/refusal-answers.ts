@@ -1,28 +1,26 @@
 /**
- * Refusals on the public wire, in the shape that the caller's family knows.
+ * Refusals on the public wire, in the form of the caller's family.
  *
- * OpenAI: `{"error":{"message","type","param","code"}}`, all four keys always there. Anthropic:
- * `{"type":"error","error":{"type","message"},"request_id"}`. An upstream's own error body of the same family is
- * passed on as it came. Key management: its envelope.
+ * OpenAI: `{"error":{"message","type","param","code"}}`, always with all four keys. Anthropic:
+ * `{"type":"error","error":{"type","message"},"request_id"}`. Key management: its envelope. An upstream's own error body of the
+ * same family is passed on unchanged.
  */
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { Reason, type Refusal } from "../../call/refusals.ts";
 import { envelopedRefusal } from "./envelope.ts";
 
-export interface Problem {
+export interface RefusalAnswer {
   readonly status: number;
   readonly body: Buffer;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Writes a refusal as an answer of its own. */
-export function problem(family: Family, refusal: Refusal, id: string): Problem {
-  // Anthropic's clients know an overloaded service by a status of the vendor's own.
+/** Returns the answer that a refusal is. */
+export function refusalAnswer(family: Family, refusal: Refusal, id: string): RefusalAnswer {
+  // Anthropic has a status of its own for an overloaded service.
   const status = family === Family.ANTHROPIC && refusal.status === 503 ? 529 : refusal.status;
   const { headers } = refusal;
-  const words = upstreamWords(family, refusal);
-  if (words) return { status, headers, body: words };
-  return { status, headers, body: bodyOf(family, refusal, id) };
+  return { status, headers, body: upstreamBody(family, refusal) ?? bodyOf(family, refusal, id) };
 }
 
 function bodyOf(family: Family, refusal: Refusal, id: string): Buffer {
@@ -30,25 +28,25 @@ function bodyOf(family: Family, refusal: Refusal, id: string): Buffer {
   return family === Family.ANTHROPIC ? anthropicBody(refusal, id) : openaiBody(refusal, codeOf(refusal));
 }
 
-/** Writes the payload of the frame that ends a broken stream, after so many messages. */
-export function problemFrame(family: Family, refusal: Refusal, id: string, sent: number): Buffer {
+/** Returns the payload of the frame that ends a broken stream, after `sent` messages. */
+export function refusalFrame(family: Family, refusal: Refusal, id: string, sent: number): Buffer {
   if (family === Family.RESPONSES) return responsesEvent(refusal, sent);
-  const words = upstreamWords(family, refusal);
-  if (words) return words;
+  const body = upstreamBody(family, refusal);
+  if (body) return body;
   if (family !== Family.OPENAI) return bodyOf(family, refusal, id);
-  // The code is never null: clients read the status from it.
+  // Clients read the status from the code, so it is never null here.
   const code = codeOf(refusal);
   return openaiBody(refusal, code === null || refusal.status >= 500 ? String(refusal.status) : code);
 }
 
-/** Writes a refusal as a message of a WebSocket: what its answer would be, with its status and headers. */
-export function socketProblem(refusal: Refusal, id: string): Buffer {
-  const { status, headers, body } = problem(Family.RESPONSES, refusal, id);
+/** Returns a refusal as a message on a WebSocket: the error of its answer, with its status and headers. */
+export function refusalMessage(refusal: Refusal, id: string): Buffer {
+  const { status, headers, body } = refusalAnswer(Family.RESPONSES, refusal, id);
   const { error = errorOf(refusal) } = readObject(body);
   return Buffer.from(JSON.stringify({ type: "error", status, error, headers: { ...headers, "x-request-id": id } }));
 }
 
-/** An upstream's own words may be of any shape. */
+/** Reads an error body. An upstream's own may have any form. */
 function readObject(body: Buffer): { readonly error?: unknown } {
   try {
     return (JSON.parse(body.toString()) as object | null) ?? {};
@@ -57,12 +55,13 @@ function readObject(body: Buffer): { readonly error?: unknown } {
   }
 }
 
-function upstreamWords(family: Family, { upstream }: Refusal): Buffer | undefined {
-  const spoken = family === Family.RESPONSES ? Family.OPENAI : family;
-  return upstream?.family === spoken ? upstream.body : undefined;
+/** Returns the upstream's own error body, if it is of the caller's family. */
+function upstreamBody(family: Family, { upstream }: Refusal): Buffer | undefined {
+  const wireFamily = family === Family.RESPONSES ? Family.OPENAI : family;
+  return upstream?.family === wireFamily ? upstream.body : undefined;
 }
 
-/** An error is an event of the stream, flat and numbered as the others. */
+/** Returns an error as an event of a stream of responses: flat, and numbered like the others. */
 function responsesEvent(refusal: Refusal, sent: number): Buffer {
   const code = codeOf(refusal) ?? (refusal.status >= 500 ? "server_error" : "invalid_request_error");
   const event = { type: "error", code, message: refusal.message, param: refusal.param ?? null, sequence_number: sent };
@@ -83,7 +82,7 @@ function openaiType({ reason, status }: Refusal): string {
   return status >= 500 ? "server_error" : "invalid_request_error";
 }
 
-/** What the OpenAI API calls each reason. */
+/** The OpenAI API's codes by reason. */
 const openaiCodes: Readonly<Partial<Record<Reason, string>>> = {
   [Reason.INVALID_TYPE]: "invalid_type",
   [Reason.INVALID_VALUE]: "invalid_value",
@@ -115,7 +114,7 @@ const openaiCodes: Readonly<Partial<Record<Reason, string>>> = {
   [Reason.NOT_CACHED]: "not_cached",
 };
 
-/** What it calls an upstream's refusal in another family's words. */
+/** The OpenAI API's codes for the refusal of an upstream of another family, by status. */
 const openaiCodesByStatus: Readonly<Record<number, string>> = {
   402: "insufficient_quota",
   404: "model_not_found",
@@ -138,12 +137,12 @@ function anthropicBody(refusal: Refusal, id: string): Buffer {
   return Buffer.from(JSON.stringify({ type: "error", error, request_id: id }));
 }
 
-/** What the Anthropic API calls the reasons upon which its clients act; of what it stores, only threads are asked for. */
+/** The Anthropic API's codes of the reasons upon which its clients act. Of what is stored, they ask for threads only. */
 const anthropicCodes: Readonly<Partial<Record<Reason, string>>> = {
   [Reason.NOT_STORED]: "thread_not_found",
 };
 
-/** What the Anthropic API calls each status. */
+/** The Anthropic API's error types by status. */
 const anthropicTypes: Readonly<Record<number, string>> = {
   401: "authentication_error",
   402: "billing_error",

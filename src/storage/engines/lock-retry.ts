@@ -1,38 +1,41 @@
 /**
- * Repeats a write that finds another process writing, after pauses of a timer: the event loop, and with it every call that
- * needs no write, goes on meanwhile. What is repeated has written nothing, for it is one transaction.
+ * Repeats a write that finds another process writing, after pauses of a timer: meanwhile the event loop goes on, and with it
+ * every call that needs no write. The write that failed has changed nothing, for it is one transaction.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { LockedError } from "../../../runtime/write-trouble.ts";
+import { LockedError } from "../../runtime/write-trouble.ts";
 
 /** How long a write waits for another process, in milliseconds: the sum of its pauses. */
-export const mostWaitMs = 5000;
+export const maxWaitMs = 5000;
 
-const longestPauseMs = 50;
+const maxPauseMs = 50;
 
-/** Returns how long to pause after a pause of so many milliseconds; 0 before the first. */
+/** Returns the pause that follows a pause of `ms`, which is 0 before the first. */
 export function pauseAfter(ms: number): number {
-  return Math.min(longestPauseMs, Math.max(1, 2 * ms));
+  return Math.min(maxPauseMs, Math.max(1, 2 * ms));
 }
 
-/** Runs a write at once, or as soon as no other process writes. Rejects with what it throws, or with a LockedError. */
+/**
+ * WhenFree runs a write at once, or as soon as no other process writes. Rejects with what the write throws, or with a
+ * LockedError after `maxWaitMs`.
+ */
 export type WhenFree = <T>(work: () => T) => Promise<T>;
 
-export interface Patience {
+export interface LockRetry {
   readonly whenFree: WhenFree;
-  /** Resolves when nothing waits. */
+  /** Resolves once no write waits. */
   settled(): Promise<void>;
 }
 
-/** `tryToWrite` runs what writes, and returns false where another process is writing. */
-export function createPatience(
+/** `tryToWrite` runs a write, and returns false where another process is writing. */
+export function createLockRetry(
   tryToWrite: (work: () => void) => boolean,
   pause: (ms: number) => Promise<void> = delay,
-) {
+): LockRetry {
   const waiting = new Set<Promise<unknown>>();
 
   async function wait(attempt: () => boolean): Promise<void> {
-    for (let [ms, waited] = [0, 0]; waited < mostWaitMs; waited += ms) {
+    for (let [ms, waited] = [0, 0]; waited < maxWaitMs; waited += ms) {
       ms = pauseAfter(ms);
       await pause(ms);
       if (attempt()) return;
@@ -54,11 +57,10 @@ export function createPatience(
     return result as T;
   }
 
-  const patience: Patience = {
+  return {
     whenFree,
     async settled() {
       while (waiting.size > 0) await Promise.allSettled(waiting);
     },
   };
-  return patience;
 }
