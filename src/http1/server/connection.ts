@@ -55,7 +55,7 @@ const lingerMs = 1_000;
 export class ServedConnection implements Timed {
   readonly #socket: Socket;
   readonly #options: ServeOptions;
-  readonly #heads = new RequestHeads();
+  readonly #heads: RequestHeads;
   readonly #emitDataAgain: (() => void) | undefined;
   #state: State = idle;
   /** What has come behind the request that is being answered. */
@@ -68,6 +68,7 @@ export class ServedConnection implements Timed {
   constructor(socket: Socket, options: ServeOptions) {
     this.#socket = socket;
     this.#options = options;
+    this.#heads = new RequestHeads(options.remembersHeads);
     this.#idleUntil = this.#idleFromNow();
     options.deadlines.watch(this);
     socket.on("timeout", this.#onTimeout).on("data", this.#onData).on("end", this.#onEnd).on("error", ignore);

@@ -7,6 +7,8 @@ import type { PlainRequest } from "./request.ts";
 export interface ServeOptions {
   /** Returns the function that answers a request; undefined for a request that Node's server is to answer. */
   readonly serve: (request: PlainRequest) => ((answer: PlainAnswer) => void) | undefined;
+  /** Whether a head that comes again on a connection is known by its bytes, and not read again. Default: true. */
+  readonly remembersHeads?: boolean | undefined;
   /** How long a connection may be idle, in milliseconds. */
   readonly idleMs: number;
   readonly keepAlive: KeepAlive;

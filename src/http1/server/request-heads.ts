@@ -12,13 +12,18 @@ export class RequestHeads {
   #isFirst = true;
   /** Undefined until the known head is repeated with the same credential. */
   #sameHeaders: object | undefined;
+  readonly #remembers: boolean;
+
+  constructor(remembers = true) {
+    this.#remembers = remembers;
+  }
 
   /** Reads a head. Returns undefined for a request that Node's server is to answer. The headers are valid until the next call. */
   read(bytes: Buffer): PlainHead | undefined {
     const repetition = this.#known?.repetitionIn(bytes);
     if (repetition && this.#last) return this.#again(this.#last, repetition);
     const head = readHead(bytes);
-    if (head && !this.#isFirst) this.#remember(head, bytes);
+    if (this.#remembers && head && !this.#isFirst) this.#remember(head, bytes);
     this.#isFirst = false;
     return head;
   }
