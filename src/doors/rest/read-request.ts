@@ -74,7 +74,7 @@ function callOf(req: HttpRequest, { route, variables }: RouteMatch, body: Buffer
  * for, with its text.
  */
 function prepared(request: Wire, length: number): MaybePromise<Wire> {
-  const reading = length < longJson ? request : andThen(request.prepared(), () => request.written());
+  const reading = length < longJson ? request : andThen(request.parseInSlices(), () => request.writeInSlices());
   return isPromise(reading) ? reading.then(() => nextSlice()).then(() => request) : request;
 }
 

@@ -14,7 +14,7 @@ import type { BodyRoom } from "../../call/call.ts";
 import { asRefusal, type Refusal } from "../../call/refusals.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { WireFault } from "../../wire/fault.ts";
-import { longJson, readLong } from "../../wire/json.ts";
+import { longJson, readLongRequest } from "../../wire/json.ts";
 import { checkBinary } from "../../wire/long/binary-bounds.ts";
 import { readBinary } from "../../wire/long/read-binary.ts";
 import { readProtoJson } from "../../wire/long/read-proto-json.ts";
@@ -54,7 +54,7 @@ function* binaryMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Mess
 }
 
 function* jsonMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Message> {
-  const json = yield* readLong(bytes, undefined);
+  const json = yield* readLongRequest(bytes, undefined);
   // connect-node reports a short message like this.
   return yield* orConnectError(readProtoJson(input, json), (error) => ConnectError.from(error).rawMessage);
 }

@@ -17,7 +17,7 @@ export function isReceipt(data: Buffer): boolean {
 /** Reads a message, and counts it as a body. Throws a Refusal, or a WireFault if it is no JSON object. */
 export async function socketRequest({ input }: DescMethod, data: Buffer, share: BodyShare): Promise<Wire> {
   share.add(data.length);
-  const message = await Wire.ofBytes(input, data).prepared();
+  const message = await Wire.ofBytes(input, data).parseInSlices();
   const { type, background, stream_id } = message.outline();
   if (type !== "response.create") throw invalidValue("type", "expected response.create");
   if (background === true) throw invalidValue("background", "over a WebSocket responses are answered at once");
