@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
 import { type Capture, holdMs } from "../../../src/ledger/contract.ts";
+import { callColumns } from "../../../src/storage/columns.ts";
 import type { Engine } from "../../../src/storage/engines/engine.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import type { LedgerStore } from "../../../src/storage/money/contract.ts";
@@ -135,10 +136,14 @@ export async function sweptByAnother(other: Promise<TestLedger>): Promise<TestLe
   return swept;
 }
 
-/** A call of the test's account that is over. */
+const byDefault = Object.fromEntries(
+  callColumns.flatMap((column) => ("default" in column ? [[column.name, column.default]] : [])),
+);
+
+/** A call of the test's account that has ended. Columns that have a default have it. */
 export function over(id: string, cost: number, created_at: number, more: Partial<Capture> = {}): Capture {
   const usage = { input: cost, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 };
   const names = { account_id: "acc_1", key_id: "key_1", operation: "chat", model: "m", upstream: "u" };
   const times = { created_at, duration_ms: 5, first_byte_ms: 3 };
-  return { id, ...names, outcome: 1, ...usage, estimated: 0, cost, ...times, ...more };
+  return { ...byDefault, id, ...names, outcome: 1, ...usage, estimated: 0, cost, ...times, ...more };
 }
